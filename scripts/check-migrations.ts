@@ -1,0 +1,28 @@
+// npm run check:migrations: the SQL in drizzle/ is what the tables in src/db/schema.ts ask for, and nothing was edited by hand
+// in a way that drizzle-kit cannot follow.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+const scratch = mkdtempSync(join(tmpdir(), "petstore-migrations-"));
+try {
+  drizzleKit("check", "--out", "drizzle");
+  cpSync("drizzle", scratch, { recursive: true });
+  drizzleKit("generate", "--schema", "src/db/schema.ts", "--out", relative(".", scratch));
+  const generated = readdirSync(scratch).filter((file) => !readdirSync("drizzle").includes(file));
+  if (generated.length > 0) {
+    throw new Error("The tables in src/db/schema.ts have no migration. Run `npm run db:generate` and review the SQL.");
+  }
+  console.log("The migrations are in step with the tables.");
+} finally {
+  rmSync(scratch, { recursive: true });
+}
+
+function drizzleKit(command: string, ...args: string[]): void {
+  const bin = join(import.meta.dirname, "../node_modules/drizzle-kit/bin.cjs");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, command, "--dialect", "sqlite", ...args], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`drizzle-kit ${command} failed.\n${stdout}${stderr}`);
+}

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { getPlatformProxy } from "wrangler";
+import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
+import { runWrangler } from "./wrangler.ts";
+
+/** The one key that every local service accepts. Public on purpose: no other environment takes a key of this form. */
+export const LOCAL_API_KEY = "petstore_local_LocalDevelopmentOnlyNotASecret49Y71h";
+
+const LOCAL_KEY_RECORD: KeyRecord = {
+  id: "local",
+  name: "Local development",
+  scopes: ["pets:read", "pets:write"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+
+/** Some animals to look at, once: SQLite remembers in sqlite_sequence that a table ever had a row. One statement, so all or none. */
+const SEED_ANIMALS = `
+  INSERT INTO pets (name, category_id, status)
+  SELECT column1, column2, column3 FROM (VALUES
+    ('Ada the Alpaca', 1, 'available'),
+    ('Bruno the Beagle', 2, 'available'),
+    ('Cleo the Cat', 3, 'pending'),
+    ('Dot the Duck', 4, 'sold'),
+    ('Émile the Eel 🐍', 9007199254740993, 'available'))
+  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets')`;
+
+/**
+ * Brings the local D1 database and KV namespace to where the service can answer: migrations, the local API key, and
+ * animals the first time. Safe to repeat, and to interrupt.
+ *
+ * @param persistTo wrangler's --persist-to: the folder of the local state.
+ */
+export async function prepareLocalState(persistTo = ".wrangler/state"): Promise<void> {
+  const migration = await runWrangler(["d1", "migrations", "apply", "DB", "--local", "--persist-to", persistTo]);
+  if (migration.code !== 0) throw new Error(`The migrations failed.\n${migration.stdout}${migration.stderr}`);
+
+  const local = await getPlatformProxy<Env>({ persist: { path: join(persistTo, "v3") }, remoteBindings: false });
+  try {
+    await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
+    await local.env.DB.prepare(SEED_ANIMALS).run();
+  } finally {
+    await local.dispose();
+  }
+}

@@ -1,0 +1,45 @@
+import { crc32 } from "../crc32.ts";
+
+/**
+ * An API key is `petstore_<environment>_<30 random characters><6 characters of checksum>`, the last two in base 62.
+ * Thirty characters of 62 carry 178 bits. The checksum and the environment are checked before any storage is asked, so
+ * typos, garbage and keys of another environment cost nothing.
+ */
+export type Environment = Env["ENVIRONMENT"];
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH = 30;
+/** 62^6 > 2^32: six characters hold every CRC-32. */
+const CHECKSUM_LENGTH = 6;
+const SECRET = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** Whether `key` is a key of this environment whose checksum holds. It may still be one that nobody was given. */
+export function isWellFormedKey(key: string, environment: Environment): boolean {
+  const prefix = `petstore_${environment}_`;
+  if (!key.startsWith(prefix)) return false;
+  const secret = key.slice(prefix.length);
+  return SECRET.test(secret) && key.endsWith(checksum(key.slice(0, -CHECKSUM_LENGTH)));
+}
+
+/** A new key from the platform's secure random source. */
+export function generateKey(environment: Environment): string {
+  let random = "";
+  while (random.length < RANDOM_LENGTH) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH))) {
+      // 248 is the largest multiple of 62 in a byte; taking the rest modulo 62 would favour the first eight characters.
+      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  const key = `petstore_${environment}_${random}`;
+  return key + checksum(key);
+}
+
+function checksum(text: string): string {
+  let rest = crc32(new TextEncoder().encode(text));
+  let encoded = "";
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    encoded = ALPHABET[rest % ALPHABET.length] + encoded;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return encoded;
+}

@@ -1,0 +1,21 @@
+import type { KeyRecord } from "./auth/key-record.ts";
+import type { Session } from "./db/session.ts";
+import type { RequestLog } from "./http/request-log.ts";
+
+/**
+ * What a handler finds on its context. The bindings (`Env`) are generated from wrangler.toml into
+ * worker-configuration.d.ts by `npm run types:generate`.
+ */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    /** Set by Hono's request-id middleware; also the `X-Request-Id` header. */
+    requestId: string;
+    /** The line that will be logged for this request; whoever learns something adds it. */
+    log: RequestLog;
+    /** Whose key it is. Behind the bearer middleware only. */
+    apiKey: KeyRecord;
+    /** The D1 session of this request. Behind the bearer middleware only. */
+    session: Session;
+  };
+}

@@ -1,0 +1,53 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import type { AppEnv } from "../env.ts";
+import type { ErrorCode } from "../errors.ts";
+
+/**
+ * What a request's one log line tells beside its id, method, route, status and duration. No field ever holds a key, a
+ * body, a raw path or a bound parameter.
+ */
+export interface RequestLog {
+  /** The id of the API key, never the key. */
+  keyId?: string;
+  errorCode?: ErrorCode;
+  /** Whether the caller sent a bookmark. */
+  bookmark?: boolean;
+  /** Milliseconds that D1 spent on SQL. */
+  d1Duration?: number;
+  d1RowsRead?: number;
+  d1RowsWritten?: number;
+}
+
+/** Logs one structured line per request, which Workers Logs indexes by field. */
+export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const start = Date.now();
+  const log: RequestLog = {};
+  c.set("log", log);
+  await next();
+  const { cf } = c.req.raw;
+  console.log(
+    JSON.stringify({
+      level: "info",
+      requestId: c.get("requestId"),
+      method: c.req.method,
+      // The pattern of the last handler that matched: raw paths would carry what callers put into them.
+      route: routePath(c, -1),
+      status: c.res.status,
+      // Milliseconds. The clock of a Worker stands still between I/O, so this is time spent waiting (Workers docs).
+      duration: Date.now() - start,
+      colo: cf?.["colo"],
+      country: cf?.["country"],
+      ...log,
+    }),
+  );
+};
+
+/**
+ * Logs what went wrong behind an answer. Drizzle's own errors would carry bound parameters; D1 is asked without drizzle, and
+ * its messages name tables and columns at most.
+ */
+export function logError(c: Context<AppEnv>, error: unknown): void {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  console.error(JSON.stringify({ level: "error", requestId: c.get("requestId"), name, message, stack }));
+}

@@ -1,0 +1,27 @@
+import { crc32 } from "../crc32.ts";
+import type { Int64 } from "../int64.ts";
+
+/** Bytes of the id, and of the checksum that follows it. */
+const ID_BYTES = 8;
+const CURSOR_BYTES = ID_BYTES + 4;
+
+/**
+ * Where the next page starts: after this id. Opaque to clients: 16 characters of base64url (RFC 4648, section 5), the id
+ * and its CRC-32 in network byte order, so that a cursor that was cut or mistyped is told from one of ours.
+ */
+export function encodeCursor(after: Int64): string {
+  const bytes = new Uint8Array(CURSOR_BYTES);
+  const view = new DataView(bytes.buffer);
+  view.setBigInt64(0, BigInt(after));
+  view.setUint32(ID_BYTES, crc32(bytes.subarray(0, ID_BYTES)));
+  return bytes.toBase64({ alphabet: "base64url" });
+}
+
+/** The id in a cursor that `encodeCursor` made, or undefined for any other text. */
+export function decodeCursor(cursor: string): Int64 | undefined {
+  if (!/^[\w-]{16}$/.test(cursor)) return undefined;
+  const bytes = Uint8Array.fromBase64(cursor, { alphabet: "base64url" });
+  const view = new DataView(bytes.buffer);
+  if (view.getUint32(ID_BYTES) !== crc32(bytes.subarray(0, ID_BYTES))) return undefined;
+  return view.getBigInt64(0).toString() as Int64;
+}

@@ -1,0 +1,160 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { call, expectError } from "../support/client.ts";
+import { grantKey, storeKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
+
+const NO_CREDENTIALS = 'Bearer realm="petstore"';
+const INVALID_TOKEN = 'Bearer realm="petstore", error="invalid_token", error_description="The API key is not valid"';
+
+/** One character off: the form of a key, another checksum. */
+function mistype(key: string): string {
+  return key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+}
+
+test("every operation that the app routes below /v1 is in the security battery", () => {
+  const routed = createApp()
+    .routes.filter(({ method, path }) => path.startsWith("/v1") && method !== "ALL")
+    .map(({ method, path }) => `${method} ${path}`);
+  const guarded = OPERATIONS.map(({ method, route }) => `${method} ${route}`);
+  expect(new Set(routed)).toEqual(new Set(guarded));
+});
+
+describe.each(OPERATIONS)("$name", ({ path, scope, status, ...operation }) => {
+  const request = { method: operation.method, ...(operation.body === undefined ? {} : { body: operation.body }) };
+
+  test("answers a good key", async () => {
+    const response = await call(path, { ...request, key: await grantKey({ scopes: [scope] }) });
+    expect(response.status).toBe(status);
+    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+    expect(response.headers.get("WWW-Authenticate")).toBeNull();
+  });
+
+  test.each(["bearer", "BEARER", "Bearer  "])("takes the scheme as %j", async (scheme) => {
+    const key = await grantKey();
+    const response = await call(path, { ...request, headers: { Authorization: `${scheme} ${key}` } });
+    expect(response.status).toBe(status);
+  });
+
+  test.each([
+    ["no Authorization header", undefined],
+    ["another scheme", "Basic dXNlcjpwYXNz"],
+    ["a scheme without a key", "Bearer"],
+    ["a key without a scheme", generateKey("local")],
+  ])("refuses %s with the bare challenge", async (_, authorization) => {
+    const response = await call(path, {
+      ...request,
+      headers: authorization === undefined ? {} : { Authorization: authorization },
+    });
+    await expectError(response, "unauthorized");
+    expect(response.headers.get("WWW-Authenticate")).toBe(NO_CREDENTIALS);
+    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+  });
+
+  test("refuses every kind of bad key with one and the same answer", async () => {
+    const good = await grantKey();
+    const foreign = generateKey("staging");
+    await storeKey(foreign, { id: "x", name: "x", scopes: [scope], createdAt: "2026-01-01T00:00:00.000Z" });
+    const corrupt = generateKey("local");
+    await storeKey(corrupt, '{"id": "x", "scopes": ');
+    const incomplete = generateKey("local");
+    await storeKey(incomplete, { id: "x", name: "x", scopes: "pets:read pets:write" });
+    const past = new Date(Date.now() - 1000).toISOString();
+    const badKeys = {
+      garbage: "nonsense",
+      "two tokens": `${good} ${good}`,
+      "white space inside": good.replace("_", " "),
+      mistyped: mistype(good),
+      "of another environment": foreign,
+      "of another environment, renamed": foreign.replace("staging", "local"),
+      unknown: generateKey("local"),
+      expired: await grantKey({ expiresAt: past }),
+      revoked: await grantKey({ revokedAt: past }),
+      corrupt,
+      incomplete,
+    };
+    const messages = new Set<string>();
+    for (const [kind, key] of Object.entries(badKeys)) {
+      const response = await call(path, { ...request, key });
+      messages.add(await expectError(response, "unauthorized"));
+      expect(response.headers.get("WWW-Authenticate"), kind).toBe(INVALID_TOKEN);
+      expect(response.headers.get("Cache-Control"), kind).toBe("private, no-store");
+    }
+    expect(messages.size).toBe(1);
+  });
+
+  test("stops accepting a key in the millisecond that it expires", async () => {
+    const expiresAt = Date.now() + 60_000;
+    const key = await grantKey({ expiresAt: new Date(expiresAt).toISOString() });
+    vi.useFakeTimers({ now: expiresAt - 1, toFake: ["Date"] });
+    try {
+      // Cloned bindings: the call has to run where the clock is set.
+      expect((await call(path, { ...request, key, bindings: {} })).status).toBe(status);
+      vi.setSystemTime(expiresAt);
+      await expectError(await call(path, { ...request, key, bindings: {} }), "unauthorized");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("refuses a good key without the scope, and names the scope", async () => {
+    for (const scopes of [[], ["pets"], [scope === "pets:read" ? "pets:write" : "pets:read"]]) {
+      const response = await call(path, { ...request, key: await grantKey({ scopes }) });
+      await expectError(response, "insufficient_scope");
+      expect(response.headers.get("WWW-Authenticate")).toBe(
+        `Bearer realm="petstore", error="insufficient_scope", scope="${scope}"`,
+      );
+    }
+  });
+
+  test("refuses a key over its rate limit, and no other key", async () => {
+    const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
+    const key = await grantKey({ scopes: [scope] });
+    for (let i = 0; i < 2; i++) expect((await call(path, { ...request, key, bindings })).status).toBe(status);
+    const response = await call(path, { ...request, key, bindings });
+    await expectError(response, "rate_limited");
+    expect(response.headers.get("Retry-After")).toBe("60");
+    expect((await call(path, { ...request, key: await grantKey(), bindings })).status).toBe(status);
+  });
+
+  test("asks for the scope before it counts against the rate limit", async () => {
+    const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
+    const key = await grantKey({ scopes: [] });
+    for (let i = 0; i < 4; i++)
+      await expectError(await call(path, { ...request, key, bindings }), "insufficient_scope");
+  });
+
+  test("lets nobody in while KV is down", async () => {
+    const down = { get: () => Promise.reject(new Error("KV GET failed: 500 Internal Server Error")) };
+    const response = await call(path, {
+      ...request,
+      key: await grantKey(),
+      bindings: { API_KEYS: down as unknown as KVNamespace },
+    });
+    expect(await expectError(response, "service_unavailable")).not.toContain("KV");
+    expect(response.headers.get("Retry-After")).toBe("5");
+  });
+
+  test("answers 503 while the rate limiter is down", async () => {
+    const down = { limit: () => Promise.reject(new Error("limiter gone")) };
+    const response = await call(path, { ...request, key: await grantKey(), bindings: { RATE_LIMITER: down } });
+    await expectError(response, "service_unavailable");
+  });
+});
+
+describe("an unauthenticated caller learns nothing", () => {
+  test.each(["/v1/nothing", "/v1/pets/1/toys", "/v1/pets/", "/v1/", "/v1"])("of %s", async (path) => {
+    await expectError(await call(path), "unauthorized");
+  });
+
+  test("of wrong methods, media types or bodies", async () => {
+    await expectError(await call("/v1/pets", { method: "DELETE" }), "unauthorized");
+    await expectError(await call("/v1/pets", { method: "POST", body: "{" }), "unauthorized");
+    await expectError(
+      await call("/v1/pets", { method: "POST", body: "x", headers: { "Content-Type": "text/plain" } }),
+      "unauthorized",
+    );
+  });
+});

@@ -1,0 +1,32 @@
+import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { BUNDLE } from "./build.ts";
+
+export interface BuiltService {
+  url: URL;
+  /** A production key for everything. */
+  key: string;
+  harness: TestHarness;
+  worker: WorkerHandle<Env>;
+}
+
+/** The production bundle in workerd behind a real socket, with empty storage, migrated. */
+export async function startBuiltService(): Promise<BuiltService> {
+  const harness = createTestHarness({
+    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: BUNDLE }],
+  });
+  const { url } = await harness.listen();
+  const worker = harness.getWorker<Env>();
+  await worker.applyD1Migrations("DB");
+  const { API_KEYS } = await worker.getEnv();
+  const key = generateKey("production");
+  const record: KeyRecord = {
+    id: "test",
+    name: "test",
+    scopes: ["pets:read", "pets:write"],
+    createdAt: "2026-01-01T00:00:00.000Z",
+  };
+  await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));
+  return { url, key, harness, worker };
+}

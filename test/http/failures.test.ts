@@ -1,0 +1,96 @@
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+test.each(["/", "/nothing", "/V1/pets", "/v1pets", "//v1/pets", "/health/", "/favicon.ico"])(
+  "%s is not found, for everybody",
+  async (path) => {
+    await expectError(await call(path), "not_found");
+  },
+);
+
+test.each(["/v1/nothing", "/v1/pets/", "/v1/pets/1/toys", "/v1"])("%s is not found, with a good key", async (path) => {
+  await expectError(await call(path, { key }), "not_found");
+});
+
+test.each([
+  ["/v1/pets", ["PUT", "DELETE", "PATCH", "OPTIONS"], "GET, HEAD, POST"],
+  ["/v1/pets/1", ["PUT", "DELETE", "PATCH", "POST", "OPTIONS"], "GET, HEAD"],
+  ["/health", ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+])("%s answers other methods with 405 and its own", async (path, methods, allow) => {
+  for (const method of methods) {
+    const response = await call(path, { method, key });
+    await expectError(response, "method_not_allowed");
+    expect(response.headers.get("Allow"), method).toBe(allow);
+  }
+});
+
+test("HEAD answers like GET, without the body", async () => {
+  for (const path of ["/v1/pets", "/health"]) {
+    const [head, get] = await Promise.all([call(path, { method: "HEAD", key }), call(path, { key })]);
+    expect(head.status).toBe(get.status);
+    expect(head.headers.get("Content-Type")).toBe(get.headers.get("Content-Type"));
+    expect(await head.text()).toBe("");
+  }
+});
+
+test("the health check answers anybody, and touches no storage", async () => {
+  const broken = new Proxy({}, { get: () => expect.unreachable("storage was touched") });
+  const response = await call("/health", {
+    bindings: { DB: broken as D1Database, API_KEYS: broken as KVNamespace, RATE_LIMITER: broken as RateLimit },
+  });
+  expect(await expectJson(response, 200)).toEqual({ status: "ok", version: "1.0.0" });
+  expect(response.headers.get("Cache-Control")).toBe("no-store");
+});
+
+describe("when D1 fails", () => {
+  const SECRET = "parameter-that-must-not-leak";
+  const failing = (message: string) =>
+    ({
+      withSession: () => ({
+        prepare: () => ({
+          bind: () => ({ all: () => Promise.reject(new Error(`D1_ERROR: ${message} ${SECRET}`)) }),
+        }),
+      }),
+    }) as unknown as D1Database;
+
+  test.each(OPERATIONS)("$name answers 503 and tells nothing", async ({ path, ...operation }) => {
+    for (const message of ["Network connection lost.", "no such table: pets: SQLITE_ERROR", "D1 DB is overloaded."]) {
+      const response = await call(path, { ...operation, key, bindings: { DB: failing(message) } });
+      const text = await expectError(response, "service_unavailable");
+      expect(text).not.toMatch(/D1|SQL|pets|parameter/i);
+      expect(response.headers.get("Retry-After")).toBe("5");
+    }
+  });
+
+  test("the log line of the cause carries the request id", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const response = await call("/v1/pets", { key, bindings: { DB: failing("Network connection lost.") } });
+    const line = JSON.parse(error.mock.calls[0]?.[0]);
+    error.mockRestore();
+    expect(line).toMatchObject({
+      level: "error",
+      requestId: response.headers.get("X-Request-Id"),
+      message: expect.stringContaining("Network connection lost."),
+    });
+  });
+});
+
+test("an exception is a 500 that tells nothing", async () => {
+  const response = await call("/v1/pets", { key, bindings: { RATE_LIMITER: undefined as unknown as RateLimit } });
+  expect(await expectError(response, "internal_error")).toBe("Something went wrong on our side.");
+});
+
+test("the local service says how its storage is prepared", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  await call("/v1/pets", { bindings: {} });
+  await call("/v1/pets", { bindings: { ENVIRONMENT: "production" } });
+  expect(warn.mock.calls).toEqual([[expect.stringContaining("npm run dev")]]);
+  warn.mockRestore();
+});

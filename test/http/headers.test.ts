@@ -1,0 +1,140 @@
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { call } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+async function everyKindOfAnswer(headers: Record<string, string> = {}) {
+  return [
+    await call("/health", { headers }),
+    await call("/nothing", { headers }),
+    await call("/v1/pets", { headers }),
+    await call("/v1/pets", { key, headers }),
+    await call("/v1/pets/12345", { key, headers }),
+    await call("/v1/pets", { key, method: "POST", body: { name: "Rex", categoryId: 1 }, headers }),
+    await call("/v1/pets", { key, method: "POST", body: "{", headers }),
+    await call("/v1/pets", { key, method: "PUT", headers }),
+  ];
+}
+
+test("secure headers are on every answer", async () => {
+  for (const { headers } of await everyKindOfAnswer()) {
+    expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+    expect(headers.get("Strict-Transport-Security")).toMatch(/^max-age=\d{8}/);
+    expect(headers.get("Content-Security-Policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(headers.get("X-Frame-Options")).toBe("DENY");
+    expect(headers.get("Referrer-Policy")).toBe("no-referrer");
+    expect(headers.get("X-Powered-By")).toBeNull();
+    expect(headers.get("Server")).toBeNull();
+  }
+});
+
+describe("X-Request-Id", () => {
+  test("is new for each request", async () => {
+    const ids = (await everyKindOfAnswer()).map(({ headers }) => headers.get("X-Request-Id"));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("is the caller's, when it is a plain token", async () => {
+    for (const { headers } of await everyKindOfAnswer({ "X-Request-Id": "abc-123_=" })) {
+      expect(headers.get("X-Request-Id")).toBe("abc-123_=");
+    }
+  });
+
+  test.each(["a b", "a\tb", "<script>", "x".repeat(256), "{}"])("is ours, when the caller's is %j", async (id) => {
+    const response = await call("/health", { headers: { "X-Request-Id": id } });
+    expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe("cross-origin requests", () => {
+  test("a preflight is answered without a key", async () => {
+    for (const path of ["/v1/pets", "/v1/pets/1", "/v1/nothing"]) {
+      const response = await call(path, {
+        method: "OPTIONS",
+        headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "POST" },
+      });
+      expect(response.status).toBe(204);
+      expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+      expect(response.headers.get("Access-Control-Allow-Methods")).toBe("GET,HEAD,POST");
+      expect(response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(",").toSorted()).toEqual([
+        "authorization",
+        "content-type",
+        "idempotency-key",
+        "x-d1-bookmark",
+      ]);
+      expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();
+    }
+  });
+
+  test("every answer is readable from any origin, with the headers that clients need", async () => {
+    for (const { headers } of await everyKindOfAnswer({ Origin: "https://shop.example" })) {
+      expect(headers.get("Access-Control-Allow-Origin")).toBe("*");
+      expect(headers.get("Access-Control-Allow-Credentials")).toBeNull();
+      const exposed = headers.get("Access-Control-Expose-Headers")?.toLowerCase().split(",");
+      for (const name of [
+        "x-request-id",
+        "link",
+        "location",
+        "x-d1-bookmark",
+        "idempotency-replayed",
+        "retry-after",
+        "www-authenticate",
+        "deprecation",
+        "sunset",
+        "allow",
+      ]) {
+        expect(exposed).toContain(name);
+      }
+    }
+  });
+});
+
+describe("the request log", () => {
+  async function logged(run: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    await run();
+    const lines = log.mock.calls.map(([line]) => JSON.parse(line));
+    log.mockRestore();
+    return lines;
+  }
+
+  test("is one line with the id, the route and what it cost", async () => {
+    const lines = await logged(() =>
+      call("/v1/pets?limit=5", { key, bindings: {}, headers: { "X-Request-Id": "r1" } }),
+    );
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: "info",
+        requestId: "r1",
+        method: "GET",
+        route: "/v1/pets",
+        status: 200,
+        duration: expect.any(Number),
+        keyId: expect.any(String),
+        d1Duration: expect.any(Number),
+        d1RowsRead: expect.any(Number),
+      }),
+    ]);
+  });
+
+  test("names the route, not the path, and the error code", async () => {
+    const lines = await logged(() => call("/v1/pets/secret-path", { key, bindings: {} }));
+    expect(lines).toEqual([expect.objectContaining({ route: "/v1/pets/:petId", status: 404, errorCode: "not_found" })]);
+    expect(JSON.stringify(lines)).not.toContain("secret-path");
+  });
+
+  test("holds neither keys nor bodies", async () => {
+    const lines = await logged(async () => {
+      await call("/v1/pets", { key, method: "POST", body: { name: "Body-Secret", categoryId: 1 }, bindings: {} });
+      await call("/v1/pets", { key, method: "POST", body: { name: 5, x: "Body-Secret" }, bindings: {} });
+      await call("/v1/pets?status=Body-Secret", { key: `${key}x`, bindings: {} });
+    });
+    expect(lines).toHaveLength(3);
+    expect(JSON.stringify(lines)).not.toContain("Body-Secret");
+    expect(JSON.stringify(lines)).not.toContain(key);
+  });
+});

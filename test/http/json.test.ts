@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { jsonInteger, parseExact, toInt64 } from "../../src/http/json.ts";
+import { type Int64, isInt64 } from "../../src/int64.ts";
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+const int64 = fc.bigInt({ min: MIN, max: MAX });
+
+test("every int64 survives parsing and writing to the last digit", () => {
+  fc.assert(
+    fc.property(int64, (integer) => {
+      const { n } = parseExact(`{"n":${integer}}`) as { n: unknown };
+      const text = toInt64(n);
+      expect(text).toBe(String(integer));
+      expect(JSON.stringify({ n: jsonInteger(text as Int64) })).toBe(`{"n":${integer}}`);
+    }),
+  );
+});
+
+test("an integer is the same in every way to spell it", () => {
+  fc.assert(
+    fc.property(int64, fc.nat({ max: 25 }), fc.nat({ max: 25 }), (integer, zeros, shift) => {
+      const negative = integer < 0n;
+      const digits = String(negative ? -integer : integer).padStart(shift + 1, "0");
+      const split = digits.length - shift;
+      const spelled = `${negative ? "-" : ""}${BigInt(digits.slice(0, split))}.${digits.slice(split)}${"0".repeat(zeros + 1)}e${shift}`;
+      expect(toInt64(parseExact(spelled)), spelled).toBe(String(integer));
+      expect(toInt64(parseExact(`${integer}${"0".repeat(zeros)}e-${zeros}`))).toBe(String(integer));
+    }),
+  );
+});
+
+test("a fraction is no integer, however small it is", () => {
+  fc.assert(
+    fc.property(int64, fc.nat({ max: 40 }), fc.integer({ min: 1, max: 9 }), (integer, zeros, digit) => {
+      expect(toInt64(parseExact(`${integer}.${"0".repeat(zeros)}${digit}`))).toBeUndefined();
+    }),
+  );
+});
+
+test("an integer outside int64 is none", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.bigInt({ min: MAX + 1n }), fc.bigInt({ max: MIN - 1n })), (integer) => {
+      expect(toInt64(parseExact(String(integer)))).toBeUndefined();
+      expect(isInt64(String(integer))).toBe(false);
+    }),
+  );
+});
+
+test("apart from its integers, JSON parses as it always does", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify(value);
+      const parsed = JSON.parse(text, (_, v) => (typeof v === "number" && !Number.isSafeInteger(v) ? "n" : v));
+      // The number makes sure that the careful way is taken.
+      const exact = (parseExact(`[1.0,${text}]`) as unknown[])[1];
+      const comparable = JSON.parse(
+        JSON.stringify(exact, (_, v) =>
+          typeof v === "bigint" || (typeof v === "number" && !Number.isSafeInteger(v)) ? "n" : v,
+        ) ?? "null",
+      );
+      expect(comparable).toEqual(parsed);
+    }),
+  );
+});
+
+test("isInt64 takes the canonical decimal form and no other", () => {
+  fc.assert(
+    fc.property(int64, (integer) => {
+      expect(isInt64(String(integer))).toBe(true);
+    }),
+  );
+  for (const text of ["", "-", "-0", "00", "01", "+1", "1.0", "1e3", " 1", "1\n", "0x1", "١"]) {
+    expect(isInt64(text), text).toBe(false);
+  }
+});

@@ -1,0 +1,270 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+const create = (body: object | BodyInit, headers: Record<string, string> = {}) =>
+  call("/v1/pets", { method: "POST", key, body, headers });
+
+async function countPets(): Promise<number> {
+  return (await env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n")) ?? Number.NaN;
+}
+
+test("answers 201 with the whole animal and where it is", async () => {
+  const response = await create({ name: "Rex", categoryId: 7, status: "pending" });
+  const animal = (await expectJson(response, 201)) as { id: number };
+  expect(animal).toEqual({ id: expect.any(Number), name: "Rex", categoryId: 7, status: "pending" });
+  expect(response.headers.get("Location")).toBe(`/v1/pets/${animal.id}`);
+  const found = await call(`/v1/pets/${animal.id}`, { key });
+  expect(await found.json()).toEqual(animal);
+});
+
+test("an omitted status means available", async () => {
+  expect(await (await create({ name: "Rex", categoryId: 7 })).json()).toMatchObject({ status: "available" });
+});
+
+test.each(["available", "pending", "sold"])("takes the status %s", async (status) => {
+  expect(await (await create({ name: "Rex", categoryId: 7, status })).json()).toMatchObject({ status });
+});
+
+test("ignores unknown fields, an id among them", async () => {
+  const before = await countPets();
+  const response = await create(
+    '{"id": 999999, "name": "Rex", "categoryId": 7, "tags": ["x"], "__proto__": {"status": "sold"}}',
+  );
+  const animal = (await expectJson(response, 201)) as { id: number };
+  expect(animal).toEqual({ id: expect.any(Number), name: "Rex", categoryId: 7, status: "available" });
+  expect(animal.id).not.toBe(999999);
+  expect(await countPets()).toBe(before + 1);
+});
+
+describe("the name", () => {
+  const NAMES = {
+    "one character": "x",
+    "255 characters": "x".repeat(255),
+    "255 characters of two UTF-16 units": "🐕".repeat(255),
+    "white space around": "  Rex\t\n",
+    "not normalised": "e\u0301 \u00e9 \ufb01",
+    "a NUL first": "\u0000Rex",
+    "controls, quotes and markup": "\u0001\u001f\"\\/<b>&'; DROP TABLE pets;--",
+    "a byte order mark inside": "Rex\ufeff",
+    "right to left": "\u202eRex",
+  };
+  test.each(Object.entries(NAMES))("comes back unchanged: %s", async (_, name) => {
+    const animal = (await expectJson(await create({ name, categoryId: 7 }), 201)) as { id: number; name: string };
+    expect(animal.name).toBe(name);
+    expect(await (await call(`/v1/pets/${animal.id}`, { key })).json()).toEqual(animal);
+  });
+
+  test.each([
+    ["missing", {}],
+    ["null", { name: null }],
+    ["a number", { name: 5 }],
+    ["an object", { name: {} }],
+    ["empty", { name: "" }],
+    ["256 characters", { name: "x".repeat(256) }],
+    ["256 characters of two UTF-16 units", { name: "🐕".repeat(256) }],
+    ["only spaces", { name: "   " }],
+    ["only other white space", { name: "\t\n\u00a0\u2003\u3000\u0085\u2028\ufeff" }],
+  ])("cannot be %s", async (_, fields) => {
+    const before = await countPets();
+    const message = await expectError(await create({ categoryId: 7, ...fields }), "invalid_request");
+    expect(message).toBe(
+      "name is required: a string of 1 to 255 characters (well-formed Unicode), not only white space.",
+    );
+    expect(await countPets()).toBe(before);
+  });
+
+  test.each(['"\\ud800"', '"Rex \\udc00"', '"\\ude00\\ud83d"'])("cannot hold a lone surrogate: %s", async (name) => {
+    const message = await expectError(await create(`{"name": ${name}, "categoryId": 7}`), "invalid_request");
+    expect(message).toMatch(/^name /);
+  });
+});
+
+describe("the categoryId", () => {
+  test.each([
+    ["0", "0"],
+    ["-0", "0"],
+    ["1.0", "1"],
+    ["1e3", "1000"],
+    ["1E+3", "1000"],
+    ["1200e-2", "12"],
+    ["9007199254740991", "9007199254740991"],
+    ["9007199254740993", "9007199254740993"],
+    ["-9007199254740993", "-9007199254740993"],
+    ["9.007199254740993e15", "9007199254740993"],
+    ["9223372036854775807", "9223372036854775807"],
+    ["9223372036854775807.0", "9223372036854775807"],
+    ["-9223372036854775808", "-9223372036854775808"],
+    [`1${"0".repeat(400)}e-400`, "1"],
+  ])("%s is the integer %s, to the last digit", async (sent, stored) => {
+    const response = await create(`{"name": "Rex", "categoryId": ${sent}}`);
+    expect(response.status).toBe(201);
+    const text = await response.text();
+    expect(text).toMatch(new RegExp(`"categoryId":${stored},`));
+    const path = response.headers.get("Location") ?? "";
+    expect(await (await call(path, { key })).text()).toBe(text);
+  });
+
+  test.each([
+    "null",
+    "true",
+    '"5"',
+    "[5]",
+    "{}",
+    "1.5",
+    "1e-1",
+    "1.00000000000000000001",
+    "9223372036854775807.5",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "1e19",
+    "1e400",
+    "1e99999999999999999999",
+    "1e-99999999999999999999",
+    "123456789012345678901234567890",
+  ])("cannot be %s", async (categoryId) => {
+    const before = await countPets();
+    const message = await expectError(await create(`{"name": "Rex", "categoryId": ${categoryId}}`), "invalid_request");
+    expect(message).toBe("categoryId is required: an integer from -2^63 to 2^63 - 1.");
+    expect(await countPets()).toBe(before);
+  });
+
+  test("cannot be missing", async () => {
+    const message = await expectError(await create({ name: "Rex" }), "invalid_request");
+    expect(message).toBe("categoryId is required: an integer from -2^63 to 2^63 - 1.");
+  });
+});
+
+test.each(['"Sold"', '"gone"', '""', "null", "1", '["sold"]'])("the status cannot be %s", async (status) => {
+  const message = await expectError(
+    await create(`{"name": "Rex", "categoryId": 7, "status": ${status}}`),
+    "invalid_request",
+  );
+  expect(message).toBe("status has to be one of available, pending, sold.");
+});
+
+test("a failure names every offending field with its rule", async () => {
+  const message = await expectError(await create({ status: "gone" }), "invalid_request");
+  for (const field of ["name", "categoryId", "status"]) expect(message).toMatch(new RegExp(`(^|; )${field} `));
+});
+
+describe("the body", () => {
+  test.each([
+    "",
+    " ",
+    "{",
+    '{"name": "Rex", "categoryId": 7,}',
+    "{'name': 'Rex'}",
+    "NaN",
+    '{"name": "\u0001", "categoryId": 7}',
+  ])("cannot be malformed JSON: %j", async (body) => {
+    const message = await expectError(await create(body), "invalid_request");
+    expect(message).toMatch(/JSON/);
+  });
+
+  test.each(["[]", "null", '"Rex"', "5", "true", '[{"name": "Rex", "categoryId": 7}]'])(
+    "cannot be JSON but an object: %s",
+    async (body) => {
+      expect(await expectError(await create(body), "invalid_request")).toBe(
+        "The request body has to be a JSON object.",
+      );
+    },
+  );
+
+  test("cannot be invalid UTF-8", async () => {
+    const bytes = new TextEncoder().encode('{"name": "R?x", "categoryId": 7}');
+    bytes[bytes.indexOf("?".charCodeAt(0))] = 0xff;
+    expect(await expectError(await create(bytes), "invalid_request")).toMatch(/UTF-8/);
+  });
+
+  test.each(["[".repeat(60_000), `${'{"a":'.repeat(10_000)}1.5`])("cannot nest without end", async (body) => {
+    await expectError(await create(body), "invalid_request");
+  });
+
+  test("may nest deep in a field that is ignored, beside a number that needs care", async () => {
+    const deep = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
+    const response = await create(`{"x": ${deep}, "name": "Rex", "categoryId": 1.0}`);
+    expect([201, 400]).toContain(response.status);
+  });
+
+  test("is read in time, whatever its numbers look like", async () => {
+    const zeros = `0.${"0".repeat(65_000)}1`;
+    await expectError(await create(`{"name": "Rex", "categoryId": ${zeros}}`), "invalid_request");
+  });
+
+  test.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    "Application/JSON;charset=UTF-8",
+    "application/json ; x=y",
+  ])("may be declared as %s", async (type) => {
+    expect((await create({ name: "Rex", categoryId: 7 }, { "Content-Type": type })).status).toBe(201);
+  });
+
+  test.each([
+    "text/plain",
+    "application/jsonp",
+    "application/merge-patch+json",
+    "application/json, text/plain",
+    "application/x-www-form-urlencoded",
+    "json",
+  ])("cannot be declared as %s", async (type) => {
+    await expectError(await create({ name: "Rex", categoryId: 7 }, { "Content-Type": type }), "unsupported_media_type");
+  });
+
+  test("has to declare its media type", async () => {
+    const body = new TextEncoder().encode('{"name": "Rex", "categoryId": 7}');
+    const request = { method: "POST", key, body, bindings: {} };
+    await expectError(
+      await call("/v1/pets", { ...request, headers: { "Content-Type": "" } }),
+      "unsupported_media_type",
+    );
+  });
+
+  test("cannot be missing", async () => {
+    await expectError(await call("/v1/pets", { method: "POST", key }), "invalid_request");
+  });
+
+  const padded = (bytes: number) => '{"name": "Rex", "categoryId": 7}'.padEnd(bytes);
+
+  test("may have 64 KiB, and not a byte more", async () => {
+    expect((await create(padded(65_536))).status).toBe(201);
+    await expectError(await create(padded(65_537)), "payload_too_large");
+  });
+
+  test("is measured when Content-Length is absent", async () => {
+    const send = (bytes: number) => {
+      const body = new Blob([padded(bytes)]).stream().pipeThrough(new IdentityTransformStream());
+      return call("/v1/pets", { method: "POST", key, body, bindings: {} });
+    };
+    expect((await send(65_536)).status).toBe(201);
+    await expectError(await send(65_537), "payload_too_large");
+  });
+
+  test("is measured when Content-Length lies", async () => {
+    const request = { method: "POST", key, body: padded(65_537), bindings: {} };
+    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "10" } }), "payload_too_large");
+    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "x" } }), "payload_too_large");
+  });
+});
+
+test("checks the scope before the media type, and the media type before the body", async () => {
+  const reader = await grantKey({ scopes: ["pets:read"] });
+  const bad = { method: "POST", body: "{", headers: { "Content-Type": "text/plain" } };
+  await expectError(await call("/v1/pets", { ...bad, key: reader }), "insufficient_scope");
+  await expectError(await call("/v1/pets", { ...bad, key }), "unsupported_media_type");
+});
+
+test("a write that D1 refuses stores nothing and is 503", async () => {
+  const before = await countPets();
+  await env.DB.exec("CREATE TRIGGER full BEFORE INSERT ON pets BEGIN SELECT RAISE(ABORT, 'disk full'); END");
+  await expectError(await create({ name: "Rex", categoryId: 7 }), "service_unavailable");
+  await env.DB.exec("DROP TRIGGER full");
+  expect(await countPets()).toBe(before);
+});

@@ -1,0 +1,126 @@
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+  await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 7, 'sold')");
+  await env.DB.exec(
+    "INSERT INTO pets (id, name, category_id, status) VALUES (9223372036854775807, 'Max', -9223372036854775808, 'sold')",
+  );
+  await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Odd', 1, 'sold')");
+});
+
+/** Counts what reaches D1, and passes it on. */
+function countingDatabase() {
+  const counter = { sessions: 0 };
+  const DB = new Proxy(env.DB, {
+    get(target, property) {
+      if (property === "withSession") counter.sessions++;
+      const value = Reflect.get(target, property);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { counter, DB };
+}
+
+test("answers the animal", async () => {
+  const { counter, DB } = countingDatabase();
+  const response = await call("/v1/pets/1", { key, bindings: { DB } });
+  expect(await expectJson(response, 200)).toEqual({ id: 1, name: "Rex", categoryId: 7, status: "sold" });
+  expect(counter.sessions).toBe(1);
+});
+
+test("finds ids beyond 2^53 to the last digit", async () => {
+  const max = await call("/v1/pets/9223372036854775807", { key });
+  expect(await max.text()).toBe(
+    '{"id":9223372036854775807,"name":"Max","categoryId":-9223372036854775808,"status":"sold"}',
+  );
+  await expectError(await call("/v1/pets/9223372036854775806", { key }), "not_found");
+  await expectError(await call("/v1/pets/9007199254740992", { key }), "not_found");
+  expect((await call("/v1/pets/9007199254740993", { key })).status).toBe(200);
+});
+
+test("an id that nobody has is not found", async () => {
+  expect(await expectError(await call("/v1/pets/12345", { key }), "not_found")).toBe(
+    "There is no animal with this id.",
+  );
+});
+
+test.each([
+  "0x1",
+  "1.0",
+  "1e0",
+  "+1",
+  "01",
+  "-0",
+  "00",
+  "%201",
+  "1%20",
+  "abc",
+  "1;",
+  "9223372036854775808",
+  "-9223372036854775809",
+  "18446744073709551617",
+  "null",
+  "%00",
+  "1%00",
+  "%D9%A1",
+  "%E0%A4%A",
+  "1,2",
+])("%s names no animal, and D1 is not asked", async (petId) => {
+  const { counter, DB } = countingDatabase();
+  await expectError(await call(`/v1/pets/${petId}`, { key, bindings: { DB } }), "not_found");
+  expect(counter.sessions).toBe(0);
+});
+
+test("any text but the canonical decimal form is not found without D1", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }), async (text) => {
+      fc.pre(!/^(0|-?[1-9]\d*)$/.test(text) && text !== "." && text !== "..");
+      const { counter, DB } = countingDatabase();
+      await expectError(await call(`/v1/pets/${encodeURIComponent(text)}`, { key, bindings: { DB } }), "not_found");
+      expect(counter.sessions).toBe(0);
+    }),
+  );
+});
+
+describe("every answer announces the end of the operation", () => {
+  function expectDeprecation(response: Response) {
+    expect(response.headers.get("Deprecation")).toBe("@1764892800");
+    expect(response.headers.get("Sunset")).toBe("Thu, 05 Dec 2030 00:00:00 GMT");
+    expect(response.headers.get("Link")).toBe('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"');
+  }
+
+  test("200, 401, 403, 404, 429 and 503", async () => {
+    const answers = {
+      200: await call("/v1/pets/1", { key }),
+      401: await call("/v1/pets/1"),
+      403: await call("/v1/pets/1", { key: await grantKey({ scopes: [] }) }),
+      404: await call("/v1/pets/2", { key }),
+      429: await call("/v1/pets/1", {
+        key,
+        bindings: { RATE_LIMITER: { limit: async () => ({ success: false }) } },
+      }),
+      503: await call("/v1/pets/1", { key, bindings: { DB: { withSession: () => ({}) } as unknown as D1Database } }),
+    };
+    for (const [status, response] of Object.entries(answers)) {
+      expect(response.status).toBe(Number(status));
+      expectDeprecation(response);
+    }
+  });
+
+  test("and no other operation does", async () => {
+    for (const response of [
+      await call("/v1/pets", { key }),
+      await call("/v1/pets", { method: "POST", key, body: {} }),
+      await call("/v1/pets/1", { method: "DELETE", key }),
+    ]) {
+      expect(response.headers.get("Deprecation")).toBeNull();
+      expect(response.headers.get("Sunset")).toBeNull();
+    }
+  });
+});

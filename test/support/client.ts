@@ -1,0 +1,65 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { expect } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { ErrorBody, ErrorCode } from "../../src/errors.ts";
+import { ERROR_STATUS } from "../../src/errors.ts";
+
+export const ORIGIN = "https://pets.example";
+
+const app = createApp();
+
+export interface Call {
+  method?: string;
+  /** Sent as a bearer token. */
+  key?: string;
+  headers?: Record<string, string>;
+  /** An object is sent as JSON; a text, bytes or a stream as they are, with the media type of JSON. */
+  body?: object | BodyInit;
+  /** Bindings to put in the place of the real ones. */
+  bindings?: Partial<Env>;
+}
+
+export function call(
+  path: string,
+  { method = "GET", key, headers = {}, body, bindings }: Call = {},
+): Promise<Response> {
+  const request = new Request(ORIGIN + path, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isRaw(body) ? body : JSON.stringify(body) }),
+  });
+  return bindings === undefined ? exports.default.fetch(request) : callWith(request, bindings);
+}
+
+function isRaw(body: object | BodyInit): body is BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+}
+
+async function callWith(request: Request, bindings: Partial<Env>): Promise<Response> {
+  const context = createExecutionContext();
+  const response = await app.fetch(request, { ...env, ...bindings }, context);
+  await waitOnExecutionContext(context);
+  return response;
+}
+
+/** Asserts the whole failure: status, media type, request id, and exactly the three fields. Returns the message. */
+export async function expectError(response: Response, code: ErrorCode): Promise<string> {
+  const body = await response.json<ErrorBody>();
+  expect(body).toEqual({ code, message: expect.stringMatching(/\S/), status: ERROR_STATUS[code] });
+  expect(response.status).toBe(ERROR_STATUS[code]);
+  expect(response.headers.get("Content-Type")).toBe("application/json");
+  expect(response.headers.get("X-Request-Id")).toMatch(/^[\w\-=]{1,255}$/);
+  return body.message;
+}
+
+export async function expectJson(response: Response, status: number): Promise<unknown> {
+  expect(response.status).toBe(status);
+  expect(response.headers.get("Content-Type")).toBe("application/json");
+  expect(response.headers.get("X-Request-Id")).toMatch(/^[\w\-=]{1,255}$/);
+  return response.json();
+}

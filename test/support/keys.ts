@@ -1,0 +1,20 @@
+import { env } from "cloudflare:workers";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+
+/** Stores a new key, good for everything unless told otherwise. */
+export async function grantKey(record: Partial<KeyRecord> = {}): Promise<string> {
+  const key = generateKey("local");
+  await storeKey(key, {
+    id: crypto.randomUUID(),
+    name: "test",
+    scopes: ["pets:read", "pets:write"],
+    createdAt: "2026-01-01T00:00:00.000Z",
+    ...record,
+  });
+  return key;
+}
+
+export async function storeKey(key: string, record: unknown): Promise<void> {
+  await env.API_KEYS.put(await keyRecordName(key), typeof record === "string" ? record : JSON.stringify(record));
+}

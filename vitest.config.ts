@@ -1,0 +1,33 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    // The service logs every request. Shown only for the tests that fail.
+    silent: "passed-only",
+    projects: [
+      {
+        // Inside workerd, beside the source, with real D1, KV and rate limiter. Each file has storage of its own.
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: { TEST_MIGRATIONS: await readD1Migrations("drizzle") },
+              ratelimits: { TIGHT_RATE_LIMITER: { namespace_id: "tight", simple: { limit: 2, period: 60 } } },
+            },
+          })),
+        ],
+        test: {
+          name: "workerd",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/built/**"],
+          setupFiles: ["test/support/migrate.ts"],
+        },
+      },
+      {
+        // From outside, over real HTTP, against the bundle that would be deployed to production.
+        test: { name: "built", include: ["test/built/**/*.test.ts"], globalSetup: "test/built/build.ts" },
+      },
+    ],
+  },
+});
