@@ -34,7 +34,7 @@ const wrangler = startWrangler(
     "--show-interactive-dev-session=false",
     ...args,
   ],
-  ["ignore", "pipe", "inherit"],
+  { stdio: ["ignore", "pipe", "inherit"] },
 );
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => wrangler.kill(signal));
 

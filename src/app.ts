@@ -7,6 +7,7 @@ import { version } from "../package.json";
 import { authenticate } from "./auth/bearer.ts";
 import type { AppEnv } from "./env.ts";
 import { onError, onMethodNotAllowed, onNotFound } from "./http/errors.ts";
+import { lingeringClose } from "./http/lingering-close.ts";
 import { requestLog } from "./http/request-log.ts";
 import { getPetDeprecation, pets } from "./pets/routes.ts";
 
@@ -16,6 +17,7 @@ export function createApp() {
   app.onError(onError);
   app.notFound(onNotFound);
 
+  app.use(lingeringClose);
   app.use(requestLog);
   app.use(requestId());
   app.use(

@@ -19,14 +19,19 @@ export async function startBuiltService(): Promise<BuiltService> {
   const { url } = await harness.listen();
   const worker = harness.getWorker<Env>();
   await worker.applyD1Migrations("DB");
+  return { url, key: await grantProductionKey(worker), harness, worker };
+}
+
+/** Stores a new production key for everything. */
+export async function grantProductionKey(worker: WorkerHandle<Env>): Promise<string> {
   const { API_KEYS } = await worker.getEnv();
   const key = generateKey("production");
   const record: KeyRecord = {
-    id: "test",
+    id: crypto.randomUUID(),
     name: "test",
     scopes: ["pets:read", "pets:write"],
     createdAt: "2026-01-01T00:00:00.000Z",
   };
   await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));
-  return { url, key, harness, worker };
+  return key;
 }

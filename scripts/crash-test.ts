@@ -1,0 +1,118 @@
+// npm run test:crash: kills the service with SIGKILL in the middle of 1,000 creates, restarts it on the same storage, and asks
+// for every animal that was answered 201. Five rounds, each with storage and a kill time of its own.
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { LOCAL_API_KEY, prepareLocalState } from "./local-state.ts";
+import { startWrangler } from "./wrangler.ts";
+
+const ROUNDS = 5;
+const CREATES = 1_000;
+const CONNECTIONS = 8;
+const HEADERS = { Authorization: `Bearer ${LOCAL_API_KEY}`, "Content-Type": "application/json" };
+
+interface Animal {
+  id: number;
+  name: string;
+}
+
+let failed = false;
+for (let round = 1; round <= ROUNDS; round++) {
+  const state = mkdtempSync(join(tmpdir(), "petstore-crash-"));
+  try {
+    await prepareLocalState(state);
+    // A different moment each time: after 15, 30, 45, 60 and 75 percent of the creates.
+    const { acknowledged, unanswered } = await createUntilKilled(state, Math.floor((CREATES * 0.75 * round) / ROUNDS));
+    const missing = await findMissing(state, acknowledged);
+    console.log(
+      `Round ${round}: ${acknowledged.length} animals answered 201, ${unanswered} creates without an answer, ` +
+        `${missing.length} animals missing after the restart.`,
+    );
+    failed ||= missing.length > 0 || unanswered === 0;
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+}
+console.log(failed ? "FAILED" : "Every animal that was answered 201 is there, in every round.");
+process.exitCode = failed ? 1 : 0;
+
+async function createUntilKilled(state: string, killAfter: number) {
+  const service = await startService(state);
+  const acknowledged: Animal[] = [];
+  let next = 0;
+  let unanswered = 0;
+  async function worker(): Promise<void> {
+    while (next < CREATES) {
+      const name = `Animal ${next++}`;
+      try {
+        const body = JSON.stringify({ name, categoryId: 1 });
+        const response = await fetch(`${service.url}/v1/pets`, { method: "POST", headers: HEADERS, body });
+        if (response.status !== 201) throw new Error(`status ${response.status}`);
+        acknowledged.push((await response.json()) as Animal);
+        if (acknowledged.length === killAfter) service.kill();
+      } catch {
+        unanswered++;
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  service.kill();
+  await service.ended;
+  return { acknowledged, unanswered };
+}
+
+async function findMissing(state: string, expected: Animal[]): Promise<Animal[]> {
+  const service = await startService(state);
+  const found = new Map<number, string>();
+  let url: string | undefined = `${service.url}/v1/pets?limit=100`;
+  while (url !== undefined) {
+    const response: Response = await fetch(url, { headers: HEADERS });
+    const animals: Animal[] = await response.json();
+    for (const { id, name } of animals) found.set(id, name);
+    url = /<(.+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+  }
+  service.kill();
+  await service.ended;
+  return expected.filter(({ id, name }) => found.get(id) !== name);
+}
+
+/** `wrangler dev` in a process group of its own, so that one signal reaches workerd too. */
+async function startService(state: string) {
+  const port = await freePort();
+  const child = startWrangler(["dev", "--port", `${port}`, "--persist-to", state, "--inspector-port", "0"], {
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  if (child.stdout === null || child.pid === undefined) throw new Error("wrangler dev did not start");
+  const group = -child.pid;
+  const ended = once(child, "close");
+  const lines = createInterface({ input: child.stdout });
+  await new Promise<void>((resolve, reject) => {
+    lines.on("line", (line) => line.includes("Ready on") && resolve());
+    lines.on("close", () => reject(new Error("wrangler dev ended before it was ready")));
+  });
+  return {
+    url: `http://localhost:${port}`,
+    ended,
+    kill() {
+      try {
+        process.kill(group, "SIGKILL");
+      } catch {
+        // Dead already.
+      }
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

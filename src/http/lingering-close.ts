@@ -1,0 +1,18 @@
+import type { MiddlewareHandler } from "hono";
+
+/** Milliseconds for which the rest of a body is read before the answer goes out all the same. */
+const LINGER_MILLISECONDS = 200;
+
+/**
+ * Reads the body of a request that was answered without it, for a moment. A connection that is closed while its client
+ * still sends is reset, and the reset can reach the client before the answer does (RFC 9112, section 9.6).
+ */
+export const lingeringClose: MiddlewareHandler = async (c, next) => {
+  const request = c.req.raw;
+  await next();
+  if (request.body === null || request.bodyUsed) return;
+  const rest = request.body.pipeTo(new WritableStream()).catch(() => {
+    // The client hung up: there is nobody left to answer.
+  });
+  await Promise.race([rest, scheduler.wait(LINGER_MILLISECONDS)]);
+};
