@@ -26,7 +26,13 @@ export default defineConfig({
       },
       {
         // From outside, over real HTTP, against the bundle that would be deployed to production.
-        test: { name: "built", include: ["test/built/**/*.test.ts"], globalSetup: "test/built/build.ts" },
+        test: {
+          name: "built",
+          include: ["test/built/**/*.test.ts"],
+          globalSetup: "test/built/build.ts",
+          // Milliseconds. Some of these send thousands of requests; on a slow machine that takes its time.
+          testTimeout: 60_000,
+        },
       },
     ],
   },

@@ -82,7 +82,7 @@ async function findMissing(state: string, expected: Animal[]): Promise<Animal[]>
 /** `wrangler dev` in a process group of its own, so that one signal reaches workerd too. */
 async function startService(state: string) {
   const port = await freePort();
-  const child = startWrangler(["dev", "--port", `${port}`, "--persist-to", state, "--inspector-port", "0"], {
+  const child = startWrangler(["dev", "--env=", "--port", `${port}`, "--persist-to", state, "--inspector-port", "0"], {
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,
   });

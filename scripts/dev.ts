@@ -13,9 +13,10 @@ const LAST_PORT = DEFAULT_PORT + 20;
 const args = process.argv.slice(2);
 const { values } = parseArgs({
   args,
-  options: { port: { type: "string" }, "persist-to": { type: "string" } },
+  options: { env: { type: "string", short: "e" }, port: { type: "string" }, "persist-to": { type: "string" } },
   strict: false,
 });
+if (values.env !== undefined) fail("npm run dev is local development; it takes no --env.");
 
 const port = await choosePort();
 console.log("Preparing local storage: migrations, API key, first animals ...");
@@ -23,13 +24,15 @@ try {
   await prepareLocalState(typeof values["persist-to"] === "string" ? values["persist-to"] : undefined);
 } catch (error) {
   fail(
-    `${String(error)}\nLocal storage could not be prepared. Is another command writing to it? If it is damaged, delete .wrangler/state and try again.`,
+    `${String(error)}\nLocal storage (.wrangler/state, or what --persist-to names) could not be prepared. Is another command writing to it?`,
   );
 }
 
 const wrangler = startWrangler(
   [
     "dev",
+    // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
+    "--env=",
     ...(values.port === undefined ? ["--port", String(port)] : []),
     "--show-interactive-dev-session=false",
     ...args,
@@ -60,7 +63,8 @@ function welcome(address: string): void {
 async function choosePort(): Promise<number> {
   if (values.port !== undefined) {
     const port = Number(values.port);
-    if (Number.isInteger(port) && port > 0 && !(await isFree(port))) {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) fail("A port is a number from 1 to 65535.");
+    if (!(await isFree(port))) {
       fail(`Port ${port} is in use. Choose another one: npm run dev -- --port <number>`);
     }
     return port;

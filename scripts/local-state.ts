@@ -31,10 +31,10 @@ const SEED_ANIMALS = `
  * @param persistTo wrangler's --persist-to: the folder of the local state.
  */
 export async function prepareLocalState(persistTo = ".wrangler/state"): Promise<void> {
-  const migration = await runWrangler(["d1", "migrations", "apply", "DB", "--local", "--persist-to", persistTo]);
-  if (migration.code !== 0) throw new Error(`The migrations failed.\n${migration.stdout}${migration.stderr}`);
+  await runWrangler(["d1", "migrations", "apply", "DB", "--env=", "--local", "--persist-to", persistTo]);
 
-  const local = await getPlatformProxy<Env>({ persist: { path: join(persistTo, "v3") }, remoteBindings: false });
+  const persist = { path: join(persistTo, "v3") };
+  const local = await getPlatformProxy<Env>({ environment: "", persist, remoteBindings: false });
   try {
     await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
     await local.env.DB.prepare(SEED_ANIMALS).run();

@@ -12,8 +12,12 @@ export function startWrangler(args: string[], options: SpawnOptions): ChildProce
   });
 }
 
-/** Runs wrangler to its end, and returns what it printed on each stream. */
-export async function runWrangler(args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+/**
+ * Runs wrangler to its end, and returns what it printed on standard output.
+ *
+ * @throws Error with all that it printed, when it fails.
+ */
+export async function runWrangler(args: string[]): Promise<string> {
   const child = startWrangler(args, { stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -22,6 +26,14 @@ export async function runWrangler(args: string[]): Promise<{ code: number | null
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     output.stderr += text;
   });
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, ...output };
+  const [code]: unknown[] = await once(child, "close");
+  if (code !== 0) throw new Error(`wrangler ${args.slice(0, 3).join(" ")} failed.\n${output.stdout}${output.stderr}`);
+  return output.stdout;
+}
+
+/** Builds what `wrangler deploy` would upload to an environment. Returns the folder that holds its index.js. */
+export async function buildBundle(environment: "staging" | "production"): Promise<string> {
+  const outdir = `.dist/${environment}`;
+  await runWrangler(["deploy", "--dry-run", "--env", environment, "--outdir", outdir]);
+  return outdir;
 }

@@ -1,7 +1,6 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { version } from "../package.json";
 import { authenticate } from "./auth/bearer.ts";
@@ -19,7 +18,6 @@ export function createApp() {
 
   app.use(lingeringClose);
   app.use(requestLog);
-  app.use(requestId());
   app.use(
     secureHeaders({
       contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },

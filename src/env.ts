@@ -9,13 +9,13 @@ import type { RequestLog } from "./http/request-log.ts";
 export interface AppEnv {
   Bindings: Env;
   Variables: {
-    /** Set by Hono's request-id middleware; also the `X-Request-Id` header. */
+    /** Also the `X-Request-Id` header. */
     requestId: string;
     /** The line that will be logged for this request; whoever learns something adds it. */
     log: RequestLog;
     /** Whose key it is. Behind the bearer middleware only. */
     apiKey: KeyRecord;
-    /** The D1 session of this request. Behind the bearer middleware only. */
+    /** The D1 session of this request, where an operation asked for one (`d1Session`). */
     session: Session;
   };
 }

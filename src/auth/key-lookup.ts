@@ -8,7 +8,6 @@ const KV_CACHE_TTL_SECONDS = 30;
 /**
  * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
  *
- * @param now milliseconds since the epoch.
  * @param onCorrupt called with the name of a KV entry that is not a key record; it lets nobody in.
  * @throws ApiError `service_unavailable` when KV cannot answer.
  */
@@ -16,7 +15,6 @@ export async function lookUpKey(
   store: KVNamespace,
   environment: Environment,
   key: string,
-  now: number,
   onCorrupt: (name: string) => void,
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
@@ -29,7 +27,7 @@ export async function lookUpKey(
     onCorrupt(name);
     return undefined;
   }
-  const expired = record.expiresAt !== undefined && Date.parse(record.expiresAt) <= now;
+  const expired = record.expiresAt !== undefined && Date.parse(record.expiresAt) <= Date.now();
   return expired || record.revokedAt !== undefined ? undefined : record;
 }
 

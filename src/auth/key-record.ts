@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
+import { sha256 } from "../sha256.ts";
 
 /** What a key may do. A route names the one it needs. */
 export type Scope = "pets:read" | "pets:write";
 
 const timestamp = z.iso.datetime();
 
-const keyRecord = z.object({
+// Strict: a field that is misspelt, `revoked_at` say, must not let its key in.
+const keyRecord = z.strictObject({
   /** Names the key in logs and for operators; no secret. */
   id: z.string().check(z.minLength(1)),
   name: z.string(),
@@ -28,13 +30,7 @@ export function parseKeyRecord(value: string): KeyRecord | undefined {
   }
 }
 
-// A table, because operators' scripts need the name as well, and Node 24 has no Uint8Array.prototype.toHex.
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
 /** The name under which KV holds a key's record: `key:` and the SHA-256 of the whole key in hexadecimal. */
 export async function keyRecordName(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  let name = "key:";
-  for (const byte of new Uint8Array(digest)) name += HEX[byte];
-  return name;
+  return `key:${await sha256(key)}`;
 }

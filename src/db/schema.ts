@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { check, customType, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { check, customType, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../int64.ts";
 
 /**
@@ -8,7 +8,9 @@ import type { Int64 } from "../int64.ts";
  */
 const int64 = customType<{ data: Int64; driverData: string }>({ dataType: () => "integer" });
 
+export const MAX_NAME_CHARACTERS = 255;
 export const PET_STATUSES = ["available", "pending", "sold"] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
 
 export const pets = sqliteTable(
   "pets",
@@ -24,12 +26,36 @@ export const pets = sqliteTable(
     // An index entry ends with the row's id, so one status is already in id order: a filtered page reads only its rows.
     index("pets_status_idx").on(pet.status),
     // The rules of the API once more, for writers that do not come through it. Bytes, because SQLite's length() of a text
-    // stops at the first NUL: 255 characters are at most 1020 bytes of UTF-8.
+    // stops at the first NUL: a character is at most four bytes of UTF-8.
     check(
       "pets_name_check",
-      sql`typeof(${pet.name}) = 'text' AND length(CAST(${pet.name} AS BLOB)) BETWEEN 1 AND 1020`,
+      sql`typeof(${pet.name}) = 'text' AND length(CAST(${pet.name} AS BLOB)) BETWEEN 1 AND ${sql.raw(`${4 * MAX_NAME_CHARACTERS}`)}`,
     ),
     check("pets_category_id_check", sql`typeof(${pet.categoryId}) = 'integer'`),
-    check("pets_status_check", sql`${pet.status} IN ('available', 'pending', 'sold')`),
+    check(
+      "pets_status_check",
+      sql`${pet.status} IN (${sql.raw(PET_STATUSES.map((status) => `'${status}'`).join(", "))})`,
+    ),
   ],
+);
+
+/**
+ * Which creation an `Idempotency-Key` stands for. Written in the transaction of the creation itself, so that one never exists
+ * without the other; the scheduled job removes entries after their life.
+ */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    // Ascends with time: the oldest entries are found without an index on `created_at`, which every creation would pay for.
+    id: integer().primaryKey(),
+    apiKeyId: text("api_key_id").notNull(),
+    key: text("idempotency_key").notNull(),
+    // SHA-256 of what was asked for, in hexadecimal.
+    fingerprint: text().notNull(),
+    // The id of what was created. No foreign key: the first answer is repeated even when its subject is gone.
+    resourceId: int64("resource_id").notNull(),
+    // Seconds since the epoch, by the clock of the database.
+    createdAt: integer("created_at").notNull(),
+  },
+  (entry) => [uniqueIndex("idempotency_keys_key_idx").on(entry.apiKeyId, entry.key)],
 );

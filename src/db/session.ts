@@ -1,10 +1,11 @@
 import { serviceUnavailable } from "../errors.ts";
+import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
 /** What D1 tells about the work of one answer. */
 export interface D1Usage {
   /** Where the session stands now: a later session that starts from it sees everything this one saw or wrote. */
-  bookmark: string | null;
+  bookmark: string | undefined;
   /** Milliseconds that the SQL took inside the database. */
   duration: number;
   rowsRead: number;
@@ -12,16 +13,16 @@ export interface D1Usage {
 }
 
 /**
- * The D1 session of one request. Opening it costs nothing; `read` and `write` cost one round trip each.
- * What D1 throws comes out as `service_unavailable`.
+ * The D1 session of one request. Opening it costs nothing; each method costs one round trip. What D1 throws comes out as
+ * `service_unavailable`.
  */
 export class Session {
   readonly #database: D1Database;
-  readonly #bookmark: string | undefined;
+  #bookmark: string | undefined;
   readonly #onAnswer: (usage: D1Usage) => void;
 
   /**
-   * @param bookmark where to start. Without one, a read may use the nearest replica, whatever it has seen so far.
+   * @param bookmark where reads start. Without one the first may use the nearest replica, whatever that has seen so far.
    * @param onAnswer called after each answer of D1, before its rows are returned.
    */
   constructor(database: D1Database, bookmark: string | undefined, onAnswer: (usage: D1Usage) => void) {
@@ -30,32 +31,52 @@ export class Session {
     this.#onAnswer = onAnswer;
   }
 
-  /** Runs a statement that only reads. */
-  async read<P extends Record<string, unknown>, Row>(statement: Statement<P, Row>, parameters: P): Promise<Row[]> {
-    return this.#run(this.#bookmark ?? "first-unconstrained", statement, parameters);
+  /** Runs a statement that only reads. D1 itself repeats reads that fail for a passing reason. */
+  async read<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const [rows] = await this.#run(this.#bookmark ?? "first-unconstrained", [statement]);
+    return rows;
   }
 
-  /** Runs a statement that writes, on the primary. */
-  async write<P extends Record<string, unknown>, Row>(statement: Statement<P, Row>, parameters: P): Promise<Row[]> {
-    return this.#run("first-primary", statement, parameters);
+  /** Runs a statement that writes, on the primary, once: after a failure nobody knows whether it took effect. */
+  async write<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const [rows] = await this.#run("first-primary", [statement]);
+    return rows;
   }
 
-  async #run<P extends Record<string, unknown>, Row>(start: string, statement: Statement<P, Row>, parameters: P) {
-    try {
+  /**
+   * Runs statements in one transaction on the primary, and again after a passing failure. Only for statements whose
+   * second run changes nothing and returns what the first did.
+   */
+  async writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+    return this.#run("first-primary", statements, retryTransient);
+  }
+
+  async #run<Rows extends unknown[]>(
+    start: string,
+    statements: Statements<Rows>,
+    attempt: typeof retryTransient = (run) => run(),
+  ): Promise<Results<Rows>> {
+    const results = await attempt(async () => {
       const session = this.#database.withSession(start);
-      const { results, meta } = await session
-        .prepare(statement.sql)
-        .bind(...statement.bind(parameters))
-        .all<Row>();
-      this.#onAnswer({
-        bookmark: session.getBookmark(),
-        duration: meta.duration,
-        rowsRead: meta.rows_read,
-        rowsWritten: meta.rows_written,
-      });
-      return results;
-    } catch (cause) {
-      throw serviceUnavailable(cause);
-    }
+      const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
+      const [single] = prepared;
+      const answers = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
+      this.#bookmark = session.getBookmark() ?? this.#bookmark;
+      return answers;
+    }).catch((cause: unknown) => {
+      // A row that breaks a constraint is a bug of ours, and no retry will mend it.
+      throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
+    });
+    const total = (count: (meta: D1Meta) => number) => results.reduce((sum, { meta }) => sum + count(meta), 0);
+    this.#onAnswer({
+      bookmark: this.#bookmark,
+      duration: total((meta) => meta.duration),
+      rowsRead: total((meta) => meta.rows_read),
+      rowsWritten: total((meta) => meta.rows_written),
+    });
+    return results.map(({ results: rows }) => rows) as Results<Rows>;
   }
 }
+
+type Statements<Rows extends unknown[]> = readonly [...{ [Index in keyof Rows]: Statement<Rows[Index]> }];
+type Results<Rows extends unknown[]> = { [Index in keyof Rows]: Rows[Index][] };

@@ -8,12 +8,11 @@ import type { Int64 } from "../int64.ts";
  */
 export const queryBuilder = drizzle({} as D1Database);
 
-/** A query as SQL with its parameters by name, ready to be bound to the D1 session of a request. `Row` is what it returns. */
-export interface Statement<Parameters extends Record<string, unknown>, Row> {
+/** SQL with the values for its `?`. */
+export interface Statement<Row> {
   readonly sql: string;
-  /** The values in the order of the `?` in `sql`. */
-  bind(parameters: Parameters): unknown[];
-  /** Never set; it carries the type of a row. */
+  readonly values: unknown[];
+  /** Never set; it carries the type of a row, with the columns by name, as D1 returns them. */
   readonly row?: Row;
 }
 
@@ -21,13 +20,13 @@ export interface Statement<Parameters extends Record<string, unknown>, Row> {
  * Compiles a drizzle query whose inputs are `sql.placeholder()`s.
  *
  * @typeParam Parameters the placeholders by name, with the type of value each takes.
- * @typeParam Row the columns of the result by name, as D1 returns them.
+ * @typeParam Row what the query returns.
  */
 export function compile<Parameters extends Record<string, unknown>, Row>(query: {
   toSQL(): Query;
-}): Statement<Parameters, Row> {
+}): (parameters: Parameters) => Statement<Row> {
   const { sql: text, params } = query.toSQL();
-  return { sql: text, bind: (parameters) => fillPlaceholders(params, parameters) };
+  return (parameters) => ({ sql: text, values: fillPlaceholders(params, parameters) });
 }
 
 /** Reads an INTEGER to the last digit. D1 returns integers as JavaScript numbers, exact only up to 2^53. */

@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "./json.ts";
@@ -12,15 +11,6 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-const tooLarge = () => new ApiError("payload_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`);
-
-const limitBody = bodyLimit({
-  maxSize: MAX_BODY_BYTES,
-  onError: () => {
-    throw tooLarge();
-  },
-});
-
 /**
  * Reads a JSON body with exact integers. Hono's validators read a body through `c.req.json()`, which rounds them and lets
  * malformed UTF-8 pass; for this request it then answers what was read here.
@@ -28,26 +18,51 @@ const limitBody = bodyLimit({
 export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   const mediaType = c.req.header("Content-Type");
   if (mediaType !== undefined && !JSON_MEDIA_TYPE.test(mediaType)) throw unsupportedMediaType();
-  return limitBody(c, async () => {
-    const bytes = await c.req.arrayBuffer();
-    // Content-Length may lie where HTTP itself does not bound the body by it.
-    if (bytes.byteLength > MAX_BODY_BYTES) throw tooLarge();
-    if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
-    if (mediaType === undefined) throw unsupportedMediaType();
-    const body = parse(bytes);
-    c.req.json = async () => body as never;
-    await next();
-  });
+  const bytes = await readBody(c.req.raw);
+  if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
+  if (mediaType === undefined) throw unsupportedMediaType();
+  const body = parse(bytes);
+  c.req.json = async () => body as never;
+  await next();
 };
+
+/**
+ * The bytes of a body, up to the limit. Hono's body-limit would do, but it leaves the stream of a larger body locked, so that
+ * nobody can read the rest (`lingeringClose`), and it cannot tell a client that hung up from a bug.
+ */
+async function readBody({ headers, body }: Request): Promise<Uint8Array> {
+  // Announced: the answer need not wait for the bytes.
+  if (Number(headers.get("Content-Length")) > MAX_BODY_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
+      size += chunk.byteLength;
+      if (size > MAX_BODY_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw new ApiError("invalid_request", "The request body ended too early.");
+  }
+  if (size > MAX_BODY_BYTES) throw tooLarge();
+  const [first] = chunks;
+  return chunks.length === 1 && first ? first : new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+function tooLarge(): ApiError {
+  return new ApiError("payload_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`);
+}
 
 function unsupportedMediaType(): ApiError {
   return new ApiError("unsupported_media_type", "The request body has to be application/json.");
 }
 
-function parse(bytes: ArrayBuffer): unknown {
+function parse(bytes: Uint8Array): unknown {
   try {
     return parseExact(utf8.decode(bytes));
-  } catch {
-    throw new ApiError("invalid_request", "The request body is not well-formed JSON in UTF-8.");
+  } catch (error) {
+    // A RangeError is the stack running out, in the recursion that a reviver brings.
+    const fault = error instanceof RangeError ? "is nested too deep" : "is not well-formed JSON in UTF-8";
+    throw new ApiError("invalid_request", `The request body ${fault}.`);
   }
 }

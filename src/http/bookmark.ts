@@ -23,7 +23,7 @@ export const d1Session: MiddlewareHandler<AppEnv> = async (c, next) => {
     log.d1Duration = usage.duration;
     log.d1RowsRead = usage.rowsRead;
     log.d1RowsWritten = usage.rowsWritten;
-    if (usage.bookmark !== null) c.header(BOOKMARK_HEADER, usage.bookmark);
+    if (usage.bookmark !== undefined) c.header(BOOKMARK_HEADER, usage.bookmark);
   });
   c.set("session", session);
   await next();

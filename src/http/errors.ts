@@ -8,7 +8,7 @@ const LOCAL_HINT =
   "Is local storage prepared? `npm run dev` applies the migrations and seeds the API key of the README.";
 
 /** The one place where failures become responses. */
-export function respondWithError(c: Context<AppEnv>, error: ApiError): Response {
+function respondWithError(c: Context<AppEnv>, error: ApiError): Response {
   c.get("log").errorCode = error.code;
   return c.json(error.body, error.status, error.headers);
 }

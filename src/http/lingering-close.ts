@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { ERROR_STATUS } from "../errors.ts";
 
 /** Milliseconds for which the rest of a body is read before the answer goes out all the same. */
 const LINGER_MILLISECONDS = 200;
@@ -10,7 +11,8 @@ const LINGER_MILLISECONDS = 200;
 export const lingeringClose: MiddlewareHandler = async (c, next) => {
   const request = c.req.raw;
   await next();
-  if (request.body === null || request.bodyUsed) return;
+  const readToItsEnd = request.bodyUsed && c.res.status !== ERROR_STATUS.payload_too_large;
+  if (request.body === null || readToItsEnd) return;
   const rest = request.body.pipeTo(new WritableStream()).catch(() => {
     // The client hung up: there is nobody left to answer.
   });

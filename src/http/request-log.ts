@@ -19,9 +19,13 @@ export interface RequestLog {
   d1RowsWritten?: number;
 }
 
-/** Logs one structured line per request, which Workers Logs indexes by field. */
+/** Gives each request its id, and logs one structured line for it, which Workers Logs indexes by field. */
 export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   const start = Date.now();
+  // Always our own: what a client sends as an id could be anything, its key for one, and would stand in the log.
+  const requestId = crypto.randomUUID();
+  c.set("requestId", requestId);
+  c.header("X-Request-Id", requestId);
   const log: RequestLog = {};
   c.set("log", log);
   await next();
@@ -29,7 +33,7 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   console.log(
     JSON.stringify({
       level: "info",
-      requestId: c.get("requestId"),
+      requestId,
       method: c.req.method,
       // The pattern of the last handler that matched: raw paths would carry what callers put into them.
       route: routePath(c, -1),

@@ -1,10 +1,11 @@
 import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
-import { type PET_STATUSES, pets } from "../db/schema.ts";
+import { type Attempt, isFirstAttempt, recall, remember } from "../db/idempotency.ts";
+import { type PetStatus, pets } from "../db/schema.ts";
 import type { Session } from "../db/session.ts";
 import { compile, exact, queryBuilder } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
 import type { Int64 } from "../int64.ts";
-
-export type PetStatus = (typeof PET_STATUSES)[number];
+import { sha256 } from "../sha256.ts";
 
 /** An animal as the database holds it. */
 export interface Pet {
@@ -43,8 +44,8 @@ export async function listPets(
   { after = START, limit, status }: { after?: Int64 | undefined; limit: number; status?: PetStatus | undefined },
 ): Promise<Pet[]> {
   return status === undefined
-    ? session.read(selectPage, { after, limit })
-    : session.read(selectPageByStatus, { after, limit, status });
+    ? session.read(selectPage({ after, limit }))
+    : session.read(selectPageByStatus({ after, limit, status }));
 }
 
 const selectPet = compile<{ id: Int64 }, Pet>(
@@ -55,19 +56,64 @@ const selectPet = compile<{ id: Int64 }, Pet>(
 );
 
 export async function findPet(session: Session, id: Int64): Promise<Pet | undefined> {
-  const [pet] = await session.read(selectPet, { id });
+  const [pet] = await session.read(selectPet({ id }));
   return pet;
 }
 
-const insertPet = compile<Omit<Pet, "id">, Pick<Pet, "id">>(
+export type NewPet = Omit<Pet, "id">;
+
+const insertPet = compile<NewPet & Record<string, unknown>, Pick<Pet, "id">>(
   queryBuilder
     .insert(pets)
     .values({ name: parameter("name"), categoryId: parameter("categoryId"), status: parameter("status") })
     .returning({ id: columns.id }),
 );
 
-export async function createPet(session: Session, pet: Omit<Pet, "id">): Promise<Pet> {
-  const [row] = await session.write(insertPet, pet);
+/** Adds an animal, whatever was added before. */
+export async function createPet(session: Session, pet: NewPet): Promise<Pet> {
+  const [row] = await session.write(insertPet(pet));
   if (row === undefined) throw new Error("INSERT ... RETURNING returned no row");
   return { id: row.id, ...pet };
+}
+
+const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>(
+  queryBuilder
+    .insert(pets)
+    .select(
+      queryBuilder
+        .select({
+          id: sql`NULL`.as("id"),
+          name: sql`${parameter("name")}`.as("name"),
+          categoryId: sql`${parameter("categoryId")}`.as("categoryId"),
+          status: sql`${parameter("status")}`.as("status"),
+        })
+        .from(sql`(SELECT 1)`)
+        .where(isFirstAttempt),
+    )
+    .returning({ id: columns.id }),
+);
+
+/**
+ * Adds an animal once: when an earlier request with this `Idempotency-Key` did, it is that animal, as it was added.
+ *
+ * @throws ApiError `idempotency_key_reused` when the key came with another request.
+ */
+export async function createPetOnce(
+  session: Session,
+  pet: NewPet,
+  key: Pick<Attempt, "apiKeyId" | "idempotencyKey">,
+): Promise<{ pet: Pet; replayed: boolean }> {
+  const fingerprint = await sha256(JSON.stringify(["createPet", pet.name, pet.categoryId, pet.status]));
+  const attempt = { ...key, fingerprint };
+  const [[inserted], , [known]] = await session.writeRepeatably([
+    insertPetOnce({ ...pet, ...attempt }),
+    remember(attempt),
+    recall(attempt),
+  ]);
+  if (known === undefined) throw new Error("The idempotency key was not remembered");
+  if (known.fingerprint !== fingerprint) {
+    throw new ApiError("idempotency_key_reused", "This Idempotency-Key came before, with another request.");
+  }
+  // The same fingerprint is the same request, so the first answer is this request with the id of then.
+  return { pet: { id: known.resourceId, ...pet }, replayed: inserted === undefined };
 }

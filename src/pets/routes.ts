@@ -5,10 +5,12 @@ import { ApiError } from "../errors.ts";
 import { jsonBody } from "../http/body.ts";
 import { d1Session } from "../http/bookmark.ts";
 import { deprecated } from "../http/deprecation.ts";
+import { idempotencyKey } from "../http/idempotency-key.ts";
+import { rateLimit } from "../http/rate-limit.ts";
 import { validate } from "../http/validation.ts";
 import { isInt64 } from "../int64.ts";
 import { encodeCursor } from "./cursor.ts";
-import { createPet, findPet, listPets } from "./queries.ts";
+import { createPet, createPetOnce, findPet, listPets } from "./queries.ts";
 import { listPetsQuery, newPet, toAnimal } from "./schemas.ts";
 
 /** `getPet` goes on 5 December 2030, by a release; five years' notice. Its successor is the list, filtered by status. */
@@ -21,18 +23,15 @@ export const getPetDeprecation = deprecated({
 
 export const pets = new Hono<AppEnv>()
   // listPets
-  .get("/", authorize("pets:read"), d1Session, validate("query", listPetsQuery), async (c) => {
+  .get("/", authorize("pets:read"), rateLimit, validate("query", listPetsQuery), d1Session, async (c) => {
     const { limit, status, cursor } = c.req.valid("query");
     // One more than asked for tells whether there is a next page.
     const page = await listPets(c.get("session"), { after: cursor, limit: limit + 1, status });
     const last = page.length > limit ? page[limit - 1] : undefined;
     if (last !== undefined) {
-      const next = new URL(c.req.url);
-      next.search = "";
-      for (const name of ["limit", "status"]) {
-        const value = c.req.query(name);
-        if (value !== undefined) next.searchParams.set(name, value);
-      }
+      const next = new URL("/v1/pets", c.req.url);
+      if (c.req.query("limit") !== undefined) next.searchParams.set("limit", String(limit));
+      if (status !== undefined) next.searchParams.set("status", status);
       next.searchParams.set("cursor", encodeCursor(last.id));
       c.header("Link", `<${next.href}>; rel="next"`);
       page.length = limit;
@@ -40,12 +39,19 @@ export const pets = new Hono<AppEnv>()
     return c.json(page.map(toAnimal));
   })
   // createPet
-  .post("/", authorize("pets:write"), d1Session, jsonBody, validate("json", newPet), async (c) => {
-    const pet = await createPet(c.get("session"), c.req.valid("json"));
+  .post("/", authorize("pets:write"), rateLimit, jsonBody, validate("json", newPet), d1Session, async (c) => {
+    const session = c.get("session");
+    const newPet = c.req.valid("json");
+    const key = idempotencyKey(c);
+    const { pet, replayed } =
+      key === undefined
+        ? { pet: await createPet(session, newPet), replayed: false }
+        : await createPetOnce(session, newPet, { apiKeyId: c.get("apiKey").id, idempotencyKey: key });
+    if (replayed) c.header("Idempotency-Replayed", "true");
     return c.json(toAnimal(pet), 201, { Location: `/v1/pets/${pet.id}` });
   })
   // getPet
-  .get("/:petId", authorize("pets:read"), d1Session, async (c) => {
+  .get("/:petId", authorize("pets:read"), rateLimit, d1Session, async (c) => {
     const petId = c.req.param("petId");
     const pet = isInt64(petId) ? await findPet(c.get("session"), petId) : undefined;
     if (pet === undefined) throw new ApiError("not_found", "There is no animal with this id.");

@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
-import { PET_STATUSES } from "../db/schema.ts";
+import { MAX_NAME_CHARACTERS, PET_STATUSES, type PetStatus } from "../db/schema.ts";
 import { jsonInteger, toInt64 } from "../http/json.ts";
-import type { Int64 } from "../int64.ts";
 import { decodeCursor } from "./cursor.ts";
-import type { Pet, PetStatus } from "./queries.ts";
+import type { Pet } from "./queries.ts";
 
-const MAX_NAME_CHARACTERS = 255;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
@@ -21,26 +19,31 @@ function isName(name: string): boolean {
   return name.length <= MAX_NAME_CHARACTERS || [...name].length <= MAX_NAME_CHARACTERS;
 }
 
-const NAME_RULE = {
-  error: `is required: a string of 1 to ${MAX_NAME_CHARACTERS} characters (well-formed Unicode), not only white space`,
-};
-const STATUS_RULE = { error: `has to be one of ${PET_STATUSES.join(", ")}` };
-const LIMIT_RULE = { error: `has to be an integer from 1 to ${MAX_LIMIT}, in decimal digits` };
+/** The error of a field: its rule, which is all that a client needs to mend the request. */
+function rule(text: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => `${input === undefined ? "is required:" : "has to be"} ${text}`,
+  };
+}
 
-/** An integer of the request body, as the exact parser left it. */
-const int64 = z.pipe(
-  z.unknown(),
-  z.transform((value, context): Int64 => {
-    const integer = toInt64(value);
-    if (integer !== undefined) return integer;
-    context.issues.push({
-      code: "custom",
-      message: "is required: an integer from -2^63 to 2^63 - 1",
-      input: value,
-    });
-    return z.NEVER;
-  }),
-);
+const NAME_RULE = rule(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
+const CATEGORY_ID_RULE = rule("an integer from -2^63 to 2^63 - 1");
+const STATUS_RULE = rule(`one of ${PET_STATUSES.join(", ")}`);
+const LIMIT_RULE = rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`);
+const CURSOR_RULE = rule("one that this service handed out in a Link header");
+
+/** What `parse` makes of a value; undefined breaks the rule. */
+function parsed<Output>(parse: (value: unknown) => Output | undefined, { error }: ReturnType<typeof rule>) {
+  return z.pipe(
+    z.unknown(),
+    z.transform((input, context): Output => {
+      const output = parse(input);
+      if (output !== undefined) return output;
+      context.issues.push({ code: "custom", message: error({ input }), input });
+      return z.NEVER;
+    }),
+  );
+}
 
 const status = z.enum(PET_STATUSES, STATUS_RULE);
 
@@ -48,7 +51,7 @@ const status = z.enum(PET_STATUSES, STATUS_RULE);
 export const newPet = z.object(
   {
     name: z.string(NAME_RULE).check(z.refine(isName, NAME_RULE)),
-    categoryId: int64,
+    categoryId: parsed(toInt64, CATEGORY_ID_RULE),
     status: z._default(status, "available"),
   },
   { error: "The request body has to be a JSON object" },
@@ -56,32 +59,16 @@ export const newPet = z.object(
 
 /** The query of `listPets`. Other parameters are ignored; one that is given twice arrives as an array, and is refused. */
 export const listPetsQuery = z.object({
-  limit: z._default(
-    z.pipe(
-      z
-        .string(LIMIT_RULE)
-        .check(z.refine((digits) => /^\d+$/.test(digits) && +digits >= 1 && +digits <= MAX_LIMIT, LIMIT_RULE)),
-      z.transform(Number),
-    ),
-    DEFAULT_LIMIT,
-  ),
+  limit: z._default(parsed(toLimit, LIMIT_RULE), DEFAULT_LIMIT),
   status: z.optional(status),
-  cursor: z.optional(
-    z.pipe(
-      z.unknown(),
-      z.transform((value, context): Int64 => {
-        const after = typeof value === "string" ? decodeCursor(value) : undefined;
-        if (after !== undefined) return after;
-        context.issues.push({
-          code: "custom",
-          message: "has to be one that this service handed out in a Link header",
-          input: value,
-        });
-        return z.NEVER;
-      }),
-    ),
-  ),
+  cursor: z.optional(parsed((value) => (typeof value === "string" ? decodeCursor(value) : undefined), CURSOR_RULE)),
 });
+
+function toLimit(value: unknown): number | undefined {
+  if (typeof value !== "string" || !/^\d+$/.test(value)) return undefined;
+  const limit = Number(value);
+  return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
+}
 
 /** An animal as clients see it. */
 export interface Animal {

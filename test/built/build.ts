@@ -1,17 +1,14 @@
-import { runWrangler } from "../../scripts/wrangler.ts";
+import type { TestProject } from "vitest/node";
+import { buildBundle } from "../../scripts/wrangler.ts";
 
-/** Where the bundle is: the one that `npm run deploy:production` would upload. */
-export const BUNDLE = ".dist/production";
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder of the production bundle. */
+    bundle: string;
+  }
+}
 
-/** Builds it once for all files of this project. */
-export default async function build(): Promise<void> {
-  const { code, stdout, stderr } = await runWrangler([
-    "deploy",
-    "--dry-run",
-    "--env",
-    "production",
-    "--outdir",
-    BUNDLE,
-  ]);
-  if (code !== 0) throw new Error(`The bundle does not build.\n${stdout}${stderr}`);
+/** Builds the bundle once for all files of this project. */
+export default async function build(project: TestProject): Promise<void> {
+  project.provide("bundle", await buildBundle("production"));
 }

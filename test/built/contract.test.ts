@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { spawn, spawnSync } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../scripts/local-state.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
 import { exchange, parseResponse } from "./socket.ts";
 
 let service: BuiltService;
@@ -17,6 +19,24 @@ function request(path: string, init: RequestInit = {}, key = service.key): Promi
 
 const post = (body: BodyInit) =>
   request("/v1/pets", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+
+/** What the service logged: one object a line. */
+function logLines(): Record<string, unknown>[] {
+  return service.harness
+    .getLogs()
+    .map(({ message }) => message)
+    .filter((message) => message.startsWith("{"))
+    .map((message) => JSON.parse(message));
+}
+
+async function run(command: string, args: string[]) {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const status = new Promise<number | null>((resolve) => {
+    child.on("close", resolve);
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { status: await status, stdout, stderr };
+}
 
 /** Sends a request line by line, and returns the answer with its body parsed. */
 async function send(lines: string[], body = "", until?: RegExp) {
@@ -51,27 +71,112 @@ test("the next page is at the address that the client called", async () => {
 });
 
 test("the key of local development opens nothing in production", async () => {
-  const { API_KEYS } = await service.worker.getEnv();
-  const { keyRecordName } = await import("../../src/auth/key-record.ts");
-  await API_KEYS.put(
-    await keyRecordName(LOCAL_API_KEY),
-    JSON.stringify({ id: "x", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" }),
-  );
+  await grantProductionKey(service.worker, LOCAL_API_KEY);
   const response = await request("/v1/pets", {}, LOCAL_API_KEY);
   expect(response.status).toBe(401);
   expect(response.headers.get("WWW-Authenticate")).toContain('error="invalid_token"');
 });
 
-test("the limit of a thousand requests a minute holds for one key alone", async () => {
-  const env = await service.worker.getEnv();
-  const { success } = await env.RATE_LIMITER.limit({ key: "probe" });
-  expect(success).toBe(true);
+test("a key has a thousand requests a minute, and takes none from another key", async () => {
+  const key = await grantProductionKey(service.worker);
+  const statuses: Record<number, number> = {};
+  for (let sent = 0; sent < 1_010; sent += 101) {
+    // An id that needs no storage.
+    const answers = await Promise.all(Array.from({ length: 101 }, () => request("/v1/pets/none", {}, key)));
+    for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  expect(statuses).toEqual({ 404: 1_000, 429: 10 });
+  expect((await request("/v1/pets/none")).status).toBe(404);
+});
+
+test("of a thousand concurrent creations, a hundred of them under ten idempotency keys, 910 animals come", async () => {
+  const keys = [service.key, await grantProductionKey(service.worker)] as const;
+  const before = await countPets();
+  const plain = Array.from({ length: 900 }, (_, index) => ({ name: `Plain ${index}`, idempotencyKey: undefined }));
+  const keyed = Array.from({ length: 100 }, (_, index) => ({
+    name: `Keyed ${index % 10}`,
+    idempotencyKey: `key-${index % 10}`,
+  }));
   const answers = await Promise.all(
-    Array.from({ length: 1_000 }, () => env.RATE_LIMITER.limit({ key: "flood" }).then((answer) => answer.success)),
+    [...plain, ...keyed].map(async ({ name, idempotencyKey }) => {
+      const response = await request(
+        "/v1/pets",
+        {
+          method: "POST",
+          body: JSON.stringify({ name, categoryId: 1 }),
+          headers: {
+            "Content-Type": "application/json",
+            ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
+          },
+        },
+        keys[idempotencyKey === undefined ? 1 : 0],
+      );
+      const replayed = response.headers.get("Idempotency-Replayed") === "true";
+      return {
+        status: response.status,
+        replayed,
+        name,
+        animal: (await response.json()) as { id: number; name: string },
+      };
+    }),
   );
-  expect(answers.filter(Boolean)).toHaveLength(1_000);
-  expect((await env.RATE_LIMITER.limit({ key: "flood" })).success).toBe(false);
-  expect((await env.RATE_LIMITER.limit({ key: "probe" })).success).toBe(true);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  expect(answers.every(({ name, animal }) => animal.name === name)).toBe(true);
+  expect(new Set(answers.map(({ animal }) => animal.id)).size).toBe(910);
+  expect(answers.filter(({ replayed }) => replayed)).toHaveLength(90);
+  expect(await countPets()).toBe(before + 910);
+});
+
+async function countPets(): Promise<number> {
+  const { DB } = await service.worker.getEnv();
+  return Number(await DB.prepare("SELECT count(*) AS n FROM pets").first("n"));
+}
+
+describe("a client with 64-bit integers", () => {
+  const MAX = 2n ** 63n - 1n;
+  const MIN = -(2n ** 63n);
+
+  /** JSON with its integers as bigints: what a client needs that has no smaller type. */
+  function parseBig(text: string): unknown {
+    const reviver = (_key: string, value: unknown, { source }: { source?: string } = {}) =>
+      typeof value === "number" && source !== undefined ? BigInt(source) : value;
+    return JSON.parse(text, reviver);
+  }
+
+  test.each([MAX, MIN, 2n ** 53n + 1n, -(2n ** 53n) - 1n])(
+    "gets %s back, from the body and from the list",
+    async (n) => {
+      const created = parseBig(await (await post(`{"name": "Rex", "categoryId": ${n}}`)).text()) as { id: bigint };
+      expect(created).toMatchObject({ categoryId: n });
+      expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
+    },
+  );
+
+  test("finds the largest id, in the path and in the list, and pages past it", async () => {
+    const { DB } = await service.worker.getEnv();
+    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX - 1n}, 'Last but one', 1, 'sold')`);
+    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX}, 'Last', 1, 'sold')`);
+    const first = await request("/v1/pets?status=sold&limit=1");
+    expect(parseBig(await first.text())).toEqual([expect.objectContaining({ id: MAX - 1n })]);
+    const next = await request(/^<(.+)>; rel="next"$/.exec(first.headers.get("Link") ?? "")?.[1] ?? "");
+    expect(parseBig(await next.text())).toEqual([expect.objectContaining({ id: MAX })]);
+    expect(next.headers.get("Link")).toBeNull();
+    expect(parseBig(await (await request(`/v1/pets/${MAX}`)).text())).toMatchObject({ id: MAX, name: "Last" });
+    // Back to where ids go on from.
+    await DB.exec(`DELETE FROM pets WHERE id > ${MAX - 2n}`);
+    await DB.exec("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM pets) WHERE name = 'pets'");
+  });
+
+  test.runIf(spawnSync("python3", ["--version"]).status === 0)("written in Python does, too", async () => {
+    const { status, stdout, stderr } = await run("python3", [
+      "docs/examples/int64.py",
+      `${service.url.origin}/v1`,
+      service.key,
+    ]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("9223372036854775807");
+    expect(stdout).toContain("-9223372036854775808");
+  });
 });
 
 describe("over a raw socket", () => {
@@ -111,6 +216,19 @@ describe("over a raw socket", () => {
       Array.from({ length: 32 }, () => send(["PUT /nothing HTTP/1.1", `Content-Length: ${size}`], " ".repeat(size))),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+  });
+
+  test("a client that hangs up in the middle of a body is no failure of ours", async () => {
+    service.harness.clearLogs();
+    await exchange(
+      service.url,
+      Buffer.from(
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${authorization()}\r\n${jsonType}\r\nContent-Length: 100\r\n\r\n{`,
+      ),
+      { end: true },
+    );
+    await vi.waitFor(() => expect(logLines().filter(({ route }) => route === "/v1/pets")).toHaveLength(1));
+    expect(logLines()).toEqual([expect.objectContaining({ level: "info", status: 400 })]);
   });
 
   test("a body without a media type is 415", async () => {

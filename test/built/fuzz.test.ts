@@ -127,7 +127,9 @@ function serialise({ method, path, headers, body }: FuzzRequest, index: number):
   ]);
 }
 
-const ANIMAL = /^\{"id":\d+,"name":".*","categoryId":-?\d+,"status":"(available|pending|sold)"\}$/s;
+const animal = String.raw`\{"id":\d+,"name":"(?:[^"\\]|\\.)+","categoryId":-?\d+,"status":"(?:available|pending|sold)"\}`;
+const ANIMAL = new RegExp(`^${animal}$`);
+const LIST = new RegExp(String.raw`^\[(?:${animal}(?:,(?=\{)|(?=\])))*\]$`);
 
 /** What is wrong with an answer, or undefined. */
 function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest): string | undefined {
@@ -136,7 +138,7 @@ function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest):
   if (headers.get("Content-Type") !== "application/json") return "not JSON";
   if (method === "HEAD") return body === "" ? undefined : "a body for HEAD";
   const value: unknown = JSON.parse(body);
-  if (status === 200 && Array.isArray(value)) return undefined;
+  if (status === 200 && Array.isArray(value)) return LIST.test(body) ? undefined : "not a list of animals";
   if (status === 200 || status === 201) return ANIMAL.test(body) ? undefined : "not an animal";
   const { code, message, ...rest } = value as { code: keyof typeof ERROR_STATUS; message: unknown };
   const whole = typeof message === "string" && JSON.stringify(rest) === `{"status":${status}}`;

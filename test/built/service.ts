@@ -1,7 +1,7 @@
+import { inject } from "vitest";
 import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
-import { BUNDLE } from "./build.ts";
 
 export interface BuiltService {
   url: URL;
@@ -14,7 +14,7 @@ export interface BuiltService {
 /** The production bundle in workerd behind a real socket, with empty storage, migrated. */
 export async function startBuiltService(): Promise<BuiltService> {
   const harness = createTestHarness({
-    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: BUNDLE }],
+    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: inject("bundle") }],
   });
   const { url } = await harness.listen();
   const worker = harness.getWorker<Env>();
@@ -22,10 +22,12 @@ export async function startBuiltService(): Promise<BuiltService> {
   return { url, key: await grantProductionKey(worker), harness, worker };
 }
 
-/** Stores a new production key for everything. */
-export async function grantProductionKey(worker: WorkerHandle<Env>): Promise<string> {
+/** Stores a key for everything, a new production key unless another is given. */
+export async function grantProductionKey(
+  worker: WorkerHandle<Env>,
+  key: string = generateKey("production"),
+): Promise<string> {
   const { API_KEYS } = await worker.getEnv();
-  const key = generateKey("production");
   const record: KeyRecord = {
     id: crypto.randomUUID(),
     name: "test",

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { version } from "../../package.json";
 import { call, expectError, expectJson } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
@@ -45,20 +47,13 @@ test("the health check answers anybody, and touches no storage", async () => {
   const response = await call("/health", {
     bindings: { DB: broken as D1Database, API_KEYS: broken as KVNamespace, RATE_LIMITER: broken as RateLimit },
   });
-  expect(await expectJson(response, 200)).toEqual({ status: "ok", version: "1.0.0" });
+  expect(await expectJson(response, 200)).toEqual({ status: "ok", version });
   expect(response.headers.get("Cache-Control")).toBe("no-store");
 });
 
 describe("when D1 fails", () => {
   const SECRET = "parameter-that-must-not-leak";
-  const failing = (message: string) =>
-    ({
-      withSession: () => ({
-        prepare: () => ({
-          bind: () => ({ all: () => Promise.reject(new Error(`D1_ERROR: ${message} ${SECRET}`)) }),
-        }),
-      }),
-    }) as unknown as D1Database;
+  const failing = (message: string) => faultyDatabase({ when: "before", message: `D1_ERROR: ${message} ${SECRET}` }).DB;
 
   test.each(OPERATIONS)("$name answers 503 and tells nothing", async ({ path, ...operation }) => {
     for (const message of ["Network connection lost.", "no such table: pets: SQLITE_ERROR", "D1 DB is overloaded."]) {
@@ -83,7 +78,10 @@ describe("when D1 fails", () => {
 });
 
 test("an exception is a 500 that tells nothing", async () => {
-  const response = await call("/v1/pets", { key, bindings: { RATE_LIMITER: undefined as unknown as RateLimit } });
+  const response = await call("/v1/pets", {
+    key,
+    bindings: { RATE_LIMITER: { limit: async () => undefined as never } },
+  });
   expect(await expectError(response, "internal_error")).toBe("Something went wrong on our side.");
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { call } from "../support/client.ts";
+import { call, REQUEST_ID } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 
 let key: string;
@@ -38,15 +38,10 @@ describe("X-Request-Id", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("is the caller's, when it is a plain token", async () => {
-    for (const { headers } of await everyKindOfAnswer({ "X-Request-Id": "abc-123_=" })) {
-      expect(headers.get("X-Request-Id")).toBe("abc-123_=");
+  test("is always ours: a client could send anything, and it would stand in the log", async () => {
+    for (const { headers } of await everyKindOfAnswer({ "X-Request-Id": key })) {
+      expect(headers.get("X-Request-Id")).toMatch(REQUEST_ID);
     }
-  });
-
-  test.each(["a b", "a\tb", "<script>", "x".repeat(256), "{}"])("is ours, when the caller's is %j", async (id) => {
-    const response = await call("/health", { headers: { "X-Request-Id": id } });
-    expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
@@ -103,13 +98,14 @@ describe("the request log", () => {
   }
 
   test("is one line with the id, the route and what it cost", async () => {
-    const lines = await logged(() =>
-      call("/v1/pets?limit=5", { key, bindings: {}, headers: { "X-Request-Id": "r1" } }),
-    );
+    let id: string | null = null;
+    const lines = await logged(async () => {
+      id = (await call("/v1/pets?limit=5", { key })).headers.get("X-Request-Id");
+    });
     expect(lines).toEqual([
       expect.objectContaining({
         level: "info",
-        requestId: "r1",
+        requestId: id,
         method: "GET",
         route: "/v1/pets",
         status: 200,
@@ -122,16 +118,16 @@ describe("the request log", () => {
   });
 
   test("names the route, not the path, and the error code", async () => {
-    const lines = await logged(() => call("/v1/pets/secret-path", { key, bindings: {} }));
+    const lines = await logged(() => call("/v1/pets/secret-path", { key }));
     expect(lines).toEqual([expect.objectContaining({ route: "/v1/pets/:petId", status: 404, errorCode: "not_found" })]);
     expect(JSON.stringify(lines)).not.toContain("secret-path");
   });
 
   test("holds neither keys nor bodies", async () => {
     const lines = await logged(async () => {
-      await call("/v1/pets", { key, method: "POST", body: { name: "Body-Secret", categoryId: 1 }, bindings: {} });
-      await call("/v1/pets", { key, method: "POST", body: { name: 5, x: "Body-Secret" }, bindings: {} });
-      await call("/v1/pets?status=Body-Secret", { key: `${key}x`, bindings: {} });
+      await call("/v1/pets", { key, method: "POST", body: { name: "Body-Secret", categoryId: 1 } });
+      await call("/v1/pets", { key, method: "POST", body: { name: 5, x: "Body-Secret" } });
+      await call("/v1/pets?status=Body-Secret", { key: `${key}x` });
     });
     expect(lines).toHaveLength(3);
     expect(JSON.stringify(lines)).not.toContain("Body-Secret");

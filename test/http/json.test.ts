@@ -26,7 +26,8 @@ test("an integer is the same in every way to spell it", () => {
       const split = digits.length - shift;
       const spelled = `${negative ? "-" : ""}${BigInt(digits.slice(0, split))}.${digits.slice(split)}${"0".repeat(zeros + 1)}e${shift}`;
       expect(toInt64(parseExact(spelled)), spelled).toBe(String(integer));
-      expect(toInt64(parseExact(`${integer}${"0".repeat(zeros)}e-${zeros}`))).toBe(String(integer));
+      const shifted = integer === 0n ? "0" : `${integer}${"0".repeat(zeros)}`;
+      expect(toInt64(parseExact(`${shifted}e-${zeros}`))).toBe(String(integer));
     }),
   );
 });

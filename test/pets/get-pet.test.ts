@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 let key: string;
@@ -105,7 +106,10 @@ describe("every answer announces the end of the operation", () => {
         key,
         bindings: { RATE_LIMITER: { limit: async () => ({ success: false }) } },
       }),
-      503: await call("/v1/pets/1", { key, bindings: { DB: { withSession: () => ({}) } as unknown as D1Database } }),
+      503: await call("/v1/pets/1", {
+        key,
+        bindings: { DB: faultyDatabase({ when: "before", message: "D1_ERROR: overloaded" }).DB },
+      }),
     };
     for (const [status, response] of Object.entries(answers)) {
       expect(response.status).toBe(Number(status));

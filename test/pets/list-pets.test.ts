@@ -92,7 +92,8 @@ describe("with animals in the store", () => {
 
   test("a failure names every offending parameter", async () => {
     const message = await expectError(await list("?limit=0&status=gone&cursor=x"), "invalid_request");
-    expect(message.split("; ").map((part) => part.split(" ")[0])).toEqual(["limit", "status", "cursor"]);
+    const fields = message.split("; ").map((part) => part.split(" ")[0]);
+    expect(new Set(fields)).toEqual(new Set(["cursor", "limit", "status"]));
   });
 
   test("unknown parameters are ignored", async () => {

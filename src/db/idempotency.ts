@@ -1,0 +1,90 @@
+import { and, asc, eq, inArray, lt, notExists, sql } from "drizzle-orm";
+import type { Int64 } from "../int64.ts";
+import { idempotencyKeys } from "./schema.ts";
+import { compile, exact, queryBuilder } from "./statement.ts";
+
+/**
+ * One attempt at a creation under an `Idempotency-Key`. A creation that happens exactly once is three statements in one
+ * transaction: the INSERT of the resource, on the condition `isFirstAttempt`; then `remember`; then `recall`, which tells
+ * what the key stands for now, whichever attempt made it. They can be repeated any number of times.
+ */
+export interface Attempt extends Record<string, unknown> {
+  apiKeyId: string;
+  idempotencyKey: string;
+  /** SHA-256 of the operation and the parsed body: the same request in other bytes is the same request. */
+  fingerprint: string;
+}
+
+const parameter = sql.placeholder;
+
+const isThisKey = and(
+  eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")),
+  eq(idempotencyKeys.key, parameter("idempotencyKey")),
+);
+
+/** The condition of the INSERT: nothing was created under this key yet. */
+export const isFirstAttempt = notExists(
+  queryBuilder
+    .select({ one: sql`1` })
+    .from(idempotencyKeys)
+    .where(isThisKey),
+);
+
+/** Ties the key to the row that the statement before inserted; when that inserted none, the key is tied already. */
+export const remember = compile<Attempt, never>(
+  queryBuilder
+    .insert(idempotencyKeys)
+    .values({
+      apiKeyId: parameter("apiKeyId"),
+      key: parameter("idempotencyKey"),
+      fingerprint: parameter("fingerprint"),
+      resourceId: sql`last_insert_rowid()`,
+      createdAt: sql`unixepoch()`,
+    })
+    .onConflictDoNothing(),
+);
+
+/** What was created under the key, and what was asked for then. */
+export const recall = compile<Attempt, { fingerprint: string; resourceId: Int64 }>(
+  queryBuilder
+    .select({
+      fingerprint: idempotencyKeys.fingerprint,
+      resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
+    })
+    .from(idempotencyKeys)
+    .where(isThisKey),
+);
+
+/** Seconds for which a key is remembered at least. The job that removes older ones runs every hour. */
+const LIFETIME_SECONDS = 24 * 60 * 60;
+/** Rows that one run of `forgetOldest` looks at. */
+const BATCH_SIZE = 1_000;
+
+/** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
+const forgetOldest = compile<Record<string, never>, never>(
+  queryBuilder
+    .delete(idempotencyKeys)
+    .where(
+      and(
+        inArray(
+          idempotencyKeys.id,
+          queryBuilder
+            .select({ id: idempotencyKeys.id })
+            .from(idempotencyKeys)
+            .orderBy(asc(idempotencyKeys.id))
+            .limit(BATCH_SIZE),
+        ),
+        lt(idempotencyKeys.createdAt, sql`unixepoch() - ${LIFETIME_SECONDS}`),
+      ),
+    ),
+);
+
+/** Removes every key that is past its life. Returns how many. */
+export async function forgetExpiredKeys(database: D1Database): Promise<number> {
+  const { sql: text, values } = forgetOldest({});
+  const { meta } = await database
+    .prepare(text)
+    .bind(...values)
+    .run();
+  return meta.changes === BATCH_SIZE ? BATCH_SIZE + (await forgetExpiredKeys(database)) : meta.changes;
+}

@@ -1,0 +1,21 @@
+/**
+ * The failures that D1 documents as passing, and after which the same statement may be sent again. None of them tells
+ * whether a write took effect.
+ */
+const TRANSIENT = /Network connection lost|storage caused object to be reset|reset because its code was updated/;
+
+const MAX_RETRIES = 2;
+/** Milliseconds before the first retry; doubled for the next, and half of it left to chance, so that callers spread out. */
+const BACKOFF_MILLISECONDS = 50;
+
+/** Runs `attempt`, and again after a passing failure of D1, at most twice. It has to be safe to run more than once. */
+export async function retryTransient<T>(attempt: () => Promise<T>, retries = MAX_RETRIES): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (retries === 0 || !(error instanceof Error) || !TRANSIENT.test(error.message)) throw error;
+    const backoff = BACKOFF_MILLISECONDS * 2 ** (MAX_RETRIES - retries);
+    await scheduler.wait(backoff * (0.5 + Math.random() / 2));
+    return retryTransient(attempt, retries - 1);
+  }
+}

@@ -1,0 +1,71 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, expectError } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
+
+const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+/** The real database, which notes how its sessions were opened. */
+function observedDatabase() {
+  const starts: unknown[] = [];
+  const DB = {
+    withSession(start: string) {
+      starts.push(start);
+      return env.DB.withSession(start);
+    },
+  };
+  return { starts, DB: DB as unknown as D1Database };
+}
+
+describe.each(OPERATIONS)("$name", ({ path, status, ...operation }) => {
+  test("returns where the database stood, when it was asked", async () => {
+    const response = await call(path, { ...operation, key });
+    expect(response.headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
+    expect((await call(path, operation)).headers.get("x-d1-bookmark")).toBeNull();
+  });
+
+  test("takes the bookmark of an earlier answer", async () => {
+    const bookmark = (await call("/v1/pets", { key })).headers.get("x-d1-bookmark") ?? "";
+    const { starts, DB } = observedDatabase();
+    const response = await call(path, { ...operation, key, headers: { "x-d1-bookmark": bookmark }, bindings: { DB } });
+    expect(response.status).toBe(status);
+    // A write goes to the primary, which is never behind.
+    expect(starts).toEqual([operation.method === "POST" ? "first-primary" : bookmark]);
+  });
+
+  test("reads from the nearest replica and writes on the primary, without one", async () => {
+    const { starts, DB } = observedDatabase();
+    await call(path, { ...operation, key, bindings: { DB } });
+    expect(starts).toEqual([operation.method === "POST" ? "first-primary" : "first-unconstrained"]);
+  });
+
+  test.each([
+    "",
+    "x",
+    "first-primary",
+    "first-unconstrained",
+    "00000000-00000000-00000000",
+    "00000000-00000000-00000000-0000000000000000000000000000000g",
+    "00000000-00000000-00000000-00000000000000000000000000000000, 00000000-00000000-00000000-00000000000000000000000000000000",
+    "00000085-0000024C-00004C6D-8E61117BF38D7ADB71B934EBBF891683",
+  ])("refuses the bookmark %j, and D1 is not asked", async (bookmark) => {
+    const { starts, DB } = observedDatabase();
+    const response = await call(path, { ...operation, key, headers: { "x-d1-bookmark": bookmark }, bindings: { DB } });
+    expect(await expectError(response, "invalid_request")).toMatch(/^x-d1-bookmark /);
+    expect(starts).toEqual([]);
+  });
+});
+
+test("a bookmark that moves on shows what was written since", async () => {
+  const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+  const bookmark = created.headers.get("x-d1-bookmark") ?? "";
+  const found = await call(created.headers.get("Location") ?? "", { key, headers: { "x-d1-bookmark": bookmark } });
+  expect(await found.json()).toEqual(await created.json());
+  expect((found.headers.get("x-d1-bookmark") ?? "") >= bookmark).toBe(true);
+});

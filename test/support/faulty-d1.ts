@@ -1,0 +1,55 @@
+import { env } from "cloudflare:workers";
+
+/** What happens to one round trip: nothing, or an error before or after the statements took effect. */
+export type Fault = undefined | { when: "before" | "after"; message: string };
+
+/** The documented errors of D1 after which the same statement may be sent again. */
+export const TRANSIENT_ERRORS = [
+  "D1_ERROR: Network connection lost.",
+  "D1_ERROR: Internal error in D1 DB storage caused object to be reset.",
+  "D1_ERROR: D1 DB reset because its code was updated.",
+];
+
+/** The documented errors of D1 after which it may not, or not yet. */
+export const LASTING_ERRORS = [
+  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
+  "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
+  "D1_ERROR: D1 DB exceeded its CPU time limit and was reset.",
+  "D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1_ERROR: Exceeded maximum DB size.",
+];
+
+interface Bound {
+  statement: D1PreparedStatement;
+  all(): Promise<D1Result>;
+}
+
+/**
+ * The real database, with these faults on its round trips, in order; after them it works. `roundTrips` counts all.
+ */
+export function faultyDatabase(...faults: Fault[]): { DB: D1Database; roundTrips: () => number } {
+  let count = 0;
+  async function roundTrip<T>(run: () => Promise<T>): Promise<T> {
+    const fault = faults[count++];
+    if (fault?.when === "before") throw new Error(fault.message);
+    const result = await run();
+    if (fault?.when === "after") throw new Error(fault.message);
+    return result;
+  }
+  const DB = {
+    withSession(start: string) {
+      const session = env.DB.withSession(start);
+      return {
+        getBookmark: () => session.getBookmark(),
+        prepare: (sql: string) => ({
+          bind(...values: unknown[]): Bound {
+            const statement = session.prepare(sql).bind(...values);
+            return { statement, all: () => roundTrip(() => statement.all()) };
+          },
+        }),
+        batch: (list: Bound[]) => roundTrip(() => session.batch(list.map(({ statement }) => statement))),
+      };
+    },
+  };
+  return { DB: DB as unknown as D1Database, roundTrips: () => count };
+}
