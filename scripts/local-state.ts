@@ -36,7 +36,9 @@ export async function prepareLocalState(persistTo = ".wrangler/state"): Promise<
   const persist = { path: join(persistTo, "v3") };
   const local = await getPlatformProxy<Env>({ environment: "", persist, remoteBindings: false });
   try {
-    await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
+    await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
+      metadata: LOCAL_KEY_RECORD,
+    });
     await local.env.DB.prepare(SEED_ANIMALS).run();
   } finally {
     await local.dispose();

@@ -20,17 +20,22 @@ export function isWellFormedKey(key: string, environment: Environment): boolean 
   return SECRET.test(secret) && key.endsWith(checksum(key.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/** A new key from the platform's secure random source. */
+/** A new key. */
 export function generateKey(environment: Environment): string {
+  const key = `petstore_${environment}_${randomBase62(RANDOM_LENGTH)}`;
+  return key + checksum(key);
+}
+
+/** Characters from the platform's secure random source, each of the 62 as likely as the others. */
+export function randomBase62(length: number): string {
   let random = "";
-  while (random.length < RANDOM_LENGTH) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH))) {
+  while (random.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
       // 248 is the largest multiple of 62 in a byte; taking the rest modulo 62 would favour the first eight characters.
-      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % ALPHABET.length];
+      if (byte < 248 && random.length < length) random += ALPHABET[byte % ALPHABET.length];
     }
   }
-  const key = `petstore_${environment}_${random}`;
-  return key + checksum(key);
+  return random;
 }
 
 function checksum(text: string): string {

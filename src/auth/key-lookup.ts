@@ -2,8 +2,19 @@ import { serviceUnavailable } from "../errors.ts";
 import { type Environment, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
-/** Seconds that a location may answer from its own copy of a KV value, the least that KV allows. */
+/** Seconds that a location may answer from its own copy of a KV value, the least that KV allows. Misses are kept as well. */
 const KV_CACHE_TTL_SECONDS = 30;
+
+/** Seconds that this isolate goes by a record it read, so that a busy key costs no KV read a request. */
+const ISOLATE_CACHE_SECONDS = 30;
+/** Records that an isolate keeps, of about half a kilobyte each. */
+const ISOLATE_CACHE_SIZE = 1_000;
+
+/**
+ * The records that were good when KV was read, by their names there, the oldest first. Only good ones: however many bad keys
+ * are tried, they neither fill it nor push a good one out.
+ */
+const recentlyGood = new Map<string, { record: KeyRecord; readAt: number }>();
 
 /**
  * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
@@ -19,16 +30,23 @@ export async function lookUpKey(
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
   const name = await keyRecordName(key);
-  const value = await readValue(store, name);
-  if (value === null) return undefined;
+  const now = Date.now();
+  const recent = recentlyGood.get(name);
+  if (recent !== undefined && now - recent.readAt < ISOLATE_CACHE_SECONDS * 1_000) {
+    return isGood(recent.record, now) ? recent.record : undefined;
+  }
 
+  const value = await readValue(store, name);
+  recentlyGood.delete(name);
+  if (value === null) return undefined;
   const record = parseKeyRecord(value);
   if (record === undefined) {
     onCorrupt(name);
     return undefined;
   }
-  const expired = record.expiresAt !== undefined && Date.parse(record.expiresAt) <= Date.now();
-  return expired || record.revokedAt !== undefined ? undefined : record;
+  if (!isGood(record, now)) return undefined;
+  keep(name, { record, readAt: now });
+  return record;
 }
 
 async function readValue(store: KVNamespace, name: string): Promise<string | null> {
@@ -38,4 +56,17 @@ async function readValue(store: KVNamespace, name: string): Promise<string | nul
   } catch (cause) {
     throw serviceUnavailable(cause);
   }
+}
+
+/** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
+function isGood({ expiresAt, revokedAt }: KeyRecord, now: number): boolean {
+  return revokedAt === undefined && (expiresAt === undefined || now < Date.parse(expiresAt));
+}
+
+function keep(name: string, entry: { record: KeyRecord; readAt: number }): void {
+  if (recentlyGood.size >= ISOLATE_CACHE_SIZE) {
+    const [oldest] = recentlyGood.keys();
+    if (oldest !== undefined) recentlyGood.delete(oldest);
+  }
+  recentlyGood.set(name, entry);
 }

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { sha256 } from "../sha256.ts";
 
 /** What a key may do. A route names the one it needs. */
-export type Scope = "pets:read" | "pets:write";
+export const SCOPES = ["pets:read", "pets:write"] as const;
+export type Scope = (typeof SCOPES)[number];
 
 const timestamp = z.iso.datetime();
 

@@ -1,0 +1,77 @@
+// npm run docs:transcript: lives through the life of an API key against `npm run dev`, on storage of its own, and writes what it saw
+// into docs/keys.md.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const PAGE = "docs/keys.md";
+const BEGIN = "<!-- transcript -->";
+const END = "<!-- end of transcript -->";
+
+/** Seconds that both keys work in this transcript, and that an isolate may go by what it read of a key (key-lookup.ts). */
+const OVERLAP = 40;
+const ISOLATE_CACHE = 30;
+
+const state = mkdtempSync(join(tmpdir(), "petstore-transcript-"));
+const lines: string[] = [];
+const service = spawn(process.execPath, ["scripts/dev.ts", "--persist-to", state], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
+try {
+  const base = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: service.stdout })
+      .on("line", (line) => {
+        const address = /Base address +(\S+)/.exec(line)?.[1];
+        if (address !== undefined) resolve(address);
+      })
+      .on("close", () => reject(new Error("npm run dev ended")));
+  });
+
+  const first = JSON.parse(keys("create", "--name", "shop", "--scopes", "pets:read", "--expires", "90d", "--json"));
+  keys("list");
+  await use(base, "first", first.key);
+  const second = JSON.parse(keys("rotate", first.id, "--overlap", `${OVERLAP}s`, "--json"));
+  await use(base, "first", first.key);
+  await use(base, "second", second.key);
+  const wait = Math.max(OVERLAP, ISOLATE_CACHE) + 1;
+  say(`$ sleep ${wait}   # the overlap, and the ${ISOLATE_CACHE} seconds of the isolate's cache`, "");
+  await sleep(wait * 1_000);
+  await use(base, "first", first.key);
+  await use(base, "second", second.key);
+  keys("revoke", second.id);
+  say(`$ sleep ${ISOLATE_CACHE + 1}`, "");
+  await sleep((ISOLATE_CACHE + 1) * 1_000);
+  await use(base, "second", second.key);
+  keys("list");
+
+  const page = readFileSync(PAGE, "utf8");
+  const [before] = page.split(BEGIN);
+  const [, after] = page.split(END);
+  writeFileSync(PAGE, `${before}${BEGIN}\n\n\`\`\`console\n${lines.join("\n").trim()}\n\`\`\`\n\n${END}${after}`);
+} finally {
+  service.kill("SIGINT");
+  await once(service, "exit");
+  rmSync(state, { recursive: true });
+}
+
+function say(...text: string[]): void {
+  lines.push(...text);
+}
+
+function keys(command: string, ...args: string[]): string {
+  const all = [command, "--env", "local", ...args];
+  const output = execFileSync(process.execPath, ["scripts/keys.ts", ...all, "--persist-to", state], {
+    encoding: "utf8",
+  });
+  say(`$ npm run --silent keys -- ${all.join(" ")}`, output);
+  return output;
+}
+
+async function use(base: string, name: string, key: string): Promise<void> {
+  const response = await fetch(`${base}/pets?limit=1`, { headers: { Authorization: `Bearer ${key}` } });
+  say(`$ curl -s -H "Authorization: Bearer $${name.toUpperCase()}" "$BASE/pets?limit=1"`, await response.text(), "");
+}

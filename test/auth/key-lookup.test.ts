@@ -1,0 +1,145 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { call, expectError } from "../support/client.ts";
+import { grantKey, storeKey } from "../support/keys.ts";
+
+const SECOND = 1_000;
+
+/** The real namespace, which counts its reads and notes their options. */
+function countingStore() {
+  const reads: unknown[] = [];
+  const store = {
+    get(name: string, options: KVNamespaceGetOptions<"text">) {
+      reads.push(options);
+      return env.API_KEYS.get(name, options);
+    },
+  };
+  return { reads, bindings: { API_KEYS: store as unknown as KVNamespace } };
+}
+
+/** An operation that asks for nothing but the key. */
+const ask = (key: string, bindings: Partial<Env>) => call("/v1/pets/none", { key, bindings });
+
+let start: number;
+beforeEach(() => {
+  start = Date.now();
+  vi.useFakeTimers({ now: start, toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("KV is read", () => {
+  test("never for garbage, typos and keys of another environment", async () => {
+    const { reads, bindings } = countingStore();
+    const good = await grantKey();
+    const typo = good.slice(0, -1) + (good.endsWith("0") ? "1" : "0");
+    for (const key of ["garbage", typo, good.slice(1), `${good}0`, generateKey("staging"), generateKey("production")]) {
+      await expectError(await ask(key, bindings), "unauthorized");
+    }
+    expect(reads).toEqual([]);
+  });
+
+  test("once for the first request of a good key, and not for the next thousand within 30 seconds", async () => {
+    const { reads, bindings } = countingStore();
+    const key = await grantKey();
+    for (let i = 0; i <= 1_000; i++) {
+      vi.setSystemTime(start + i * 29);
+      await expectError(await ask(key, bindings), "not_found");
+    }
+    expect(reads).toEqual([{ type: "text", cacheTtl: 30 }]);
+  });
+
+  test("again after 30 seconds", async () => {
+    const { reads, bindings } = countingStore();
+    const key = await grantKey();
+    for (const [seconds, count] of [
+      [0, 1],
+      [29.999, 1],
+      [30, 2],
+      [59.999, 2],
+      [60, 3],
+    ] as const) {
+      vi.setSystemTime(start + seconds * SECOND);
+      await ask(key, bindings);
+      expect(reads, `after ${seconds} seconds`).toHaveLength(count);
+    }
+  });
+
+  test("each time for a key that nobody has", async () => {
+    const { reads, bindings } = countingStore();
+    const key = generateKey("local");
+    for (let i = 0; i < 3; i++) await expectError(await ask(key, bindings), "unauthorized");
+    expect(reads).toHaveLength(3);
+  });
+});
+
+describe("what an isolate remembers of a key", () => {
+  test("ends in the millisecond that the key expires", async () => {
+    const { reads, bindings } = countingStore();
+    const key = await grantKey({ expiresAt: new Date(start + 10 * SECOND).toISOString() });
+    await expectError(await ask(key, bindings), "not_found");
+    vi.setSystemTime(start + 10 * SECOND - 1);
+    await expectError(await ask(key, bindings), "not_found");
+    vi.setSystemTime(start + 10 * SECOND);
+    await expectError(await ask(key, bindings), "unauthorized");
+    expect(reads).toHaveLength(1);
+  });
+
+  test("ends 30 seconds after it was read, when the key is revoked meanwhile", async () => {
+    const key = generateKey("local");
+    const record = { id: "x", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
+    await storeKey(key, record);
+    await expectError(await ask(key, {}), "not_found");
+    await storeKey(key, { ...record, revokedAt: new Date(start).toISOString() });
+    vi.setSystemTime(start + 29 * SECOND);
+    await expectError(await ask(key, {}), "not_found");
+    vi.setSystemTime(start + 30 * SECOND);
+    await expectError(await ask(key, {}), "unauthorized");
+  });
+
+  test("ends likewise when the record goes, or turns corrupt", async () => {
+    for (const value of [undefined, "{"]) {
+      vi.setSystemTime(start);
+      const key = await grantKey();
+      await expectError(await ask(key, {}), "not_found");
+      if (value === undefined) await env.API_KEYS.delete((await env.API_KEYS.list()).keys.at(-1)?.name ?? "");
+      await storeKey(key, value ?? "null");
+      vi.setSystemTime(start + 30 * SECOND);
+      await expectError(await ask(key, {}), "unauthorized");
+    }
+  });
+
+  test("outlasts a flood of bad keys", async () => {
+    const { reads, bindings } = countingStore();
+    const key = await grantKey();
+    await ask(key, bindings);
+    for (let i = 0; i < 2_000; i++) await ask(generateKey("local"), bindings);
+    const flood = reads.length;
+    await expectError(await ask(key, bindings), "not_found");
+    expect(flood).toBe(2_001);
+    expect(reads).toHaveLength(flood);
+  });
+
+  test("is no more than a thousand keys: then the oldest is read again", async () => {
+    const { reads, bindings } = countingStore();
+    const keys = await Promise.all(Array.from({ length: 1_001 }, () => grantKey()));
+    for (const key of keys) await ask(key, bindings);
+    expect(reads).toHaveLength(1_001);
+    await ask(keys.at(-1) ?? "", bindings);
+    expect(reads).toHaveLength(1_001);
+    await ask(keys[0] ?? "", bindings);
+    expect(reads).toHaveLength(1_002);
+  });
+
+  test("carries the service through an outage of KV, for its 30 seconds", async () => {
+    const key = await grantKey();
+    await ask(key, {});
+    const down = { get: () => Promise.reject(new Error("KV GET failed: 503")) };
+    const bindings = { API_KEYS: down as unknown as KVNamespace };
+    await expectError(await ask(key, bindings), "not_found");
+    vi.setSystemTime(start + 30 * SECOND);
+    await expectError(await ask(key, bindings), "service_unavailable");
+  });
+});

@@ -1,0 +1,72 @@
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { keyRecordName } from "../../src/auth/key-record.ts";
+import { call } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey, storeKey } from "../support/keys.ts";
+
+const BODY = "body-that-nobody-may-see";
+const QUERY = "query-that-nobody-may-see";
+const SQL = "INSERT INTO secrets-of-the-schema";
+
+test("no log line, answer or stored record holds a key, a body or SQL, whatever goes wrong", async () => {
+  const methods = ["log", "info", "warn", "error", "debug", "trace"] as const;
+  const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
+  const good = await grantKey();
+  const revoked = await grantKey({ revokedAt: "2026-01-02T00:00:00.000Z" });
+  const corrupt = generateKey("local");
+  await storeKey(corrupt, `{"${BODY}`);
+  const keys = [good, revoked, corrupt, generateKey("local"), generateKey("staging"), "not-even-a-key-of-ours"];
+
+  const rejecting = (message: string) => () => Promise.reject(new Error(message));
+  const throwing = (message: string) => () => {
+    throw new Error(message);
+  };
+  const faults: Partial<Env>[] = [
+    {},
+    { DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB },
+    { DB: faultyDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB },
+    { DB: { withSession: throwing("broken") } as unknown as D1Database },
+    { API_KEYS: { get: rejecting("KV GET failed: 500") } as unknown as KVNamespace },
+    { RATE_LIMITER: { limit: rejecting("limiter failed") } },
+    { RATE_LIMITER: { limit: async () => undefined as never } },
+  ];
+  const answers: string[] = [];
+  for (const bindings of faults) {
+    for (const key of keys) {
+      for (const request of [
+        { path: `/v1/pets?status=${QUERY}&cursor=${key}` },
+        { path: "/v1/pets" },
+        { path: `/v1/pets/${key}` },
+        { path: `/v1/${key}` },
+        { path: "/v1/pets", method: "POST", body: { name: 5, categoryId: 1, [BODY]: BODY } },
+        { path: "/v1/pets", method: "POST", body: `{"name": "${BODY}", ${key}` },
+        { path: "/v1/pets", method: "POST", body: { name: "x", categoryId: 1 }, headers: { "Idempotency-Key": key } },
+        { path: "/v1/pets", method: "POST", body: { name: "x", categoryId: 1 }, headers: { "Content-Type": key } },
+        { path: "/v1/pets", headers: { "X-Request-Id": key, "x-d1-bookmark": key } },
+        { path: "/v1/pets", headers: { Authorization: `Basic ${key}` } },
+      ]) {
+        const { path, ...rest } = request;
+        const response = await call(path, { ...rest, key, bindings });
+        answers.push(JSON.stringify([...response.headers]), await response.text());
+      }
+    }
+  }
+  const logged = spies.flatMap(({ mock }) => mock.calls.map((args) => JSON.stringify(args)));
+  vi.restoreAllMocks();
+
+  expect(logged.length).toBeGreaterThan(faults.length * keys.length * 10);
+  const output = [...logged, ...answers].join("\n");
+  for (const secret of [...keys, BODY, QUERY]) expect(output).not.toContain(secret);
+  expect(answers.join("\n")).not.toContain(SQL);
+  expect(answers.join("\n")).not.toMatch(/\.[jt]s:\d|SQLITE|D1_ERROR|KV GET/);
+
+  const { results } = await env.DB.prepare("SELECT api_key_id, fingerprint, resource_id FROM idempotency_keys").all();
+  // An idempotency key is the client's own, and is stored; nothing else that it sent is.
+  expect(JSON.stringify(results)).not.toContain("petstore_");
+  const { keys: names } = await env.API_KEYS.list();
+  const stored = await Promise.all(names.map(async ({ name }) => [name, await env.API_KEYS.get(name)]));
+  for (const key of keys) expect(JSON.stringify(stored)).not.toContain(key);
+  expect(names.map(({ name }) => name)).toContain(await keyRecordName(good));
+});
