@@ -1,5 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+
+// What the Worker serves has to be there before it starts.
+execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
 
 export default defineConfig({
   test: {

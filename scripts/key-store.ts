@@ -36,19 +36,21 @@ export class KeyStore {
     await runWrangler(["kv", "key", "put", name, json, `--metadata=${json}`, ...this.#target]);
   }
 
-  async delete(name: string): Promise<void> {
-    await runWrangler(["kv", "key", "delete", name, ...this.#target]);
+  /** The record behind a name as the service sees it, or undefined when there is none, or none that lets anybody in. */
+  async get(name: string): Promise<KeyRecord | undefined> {
+    return parseKeyRecord(await runWrangler(["kv", "key", "get", name, "--text", ...this.#target]));
   }
 
-  /** Every key that was ever created, the oldest first. */
-  async list(): Promise<StoredKey[]> {
+  /** Every key that was ever created, the oldest first; `record` is undefined where the service could make nothing of it. */
+  async list(): Promise<{ name: string; record: KeyRecord | undefined }[]> {
     const output = await runWrangler(["kv", "key", "list", "--prefix=key:", ...this.#target]);
     const entries: { name: string; metadata?: unknown }[] = JSON.parse(output);
-    return entries
-      .flatMap(({ name, metadata }) => {
-        const record = parseKeyRecord(JSON.stringify(metadata));
-        return record === undefined ? [] : [{ name, record }];
-      })
-      .toSorted((a, b) => a.record.createdAt.localeCompare(b.record.createdAt));
+    const keys: { name: string; record: KeyRecord | undefined }[] = [];
+    for (const { name, metadata } of entries) {
+      // An entry that something else wrote has no metadata of ours; the value is what counts.
+      const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));
+      keys.push({ name, record: record ?? (await this.get(name)) });
+    }
+    return keys.toSorted((a, b) => (a.record?.createdAt ?? "").localeCompare(b.record?.createdAt ?? ""));
   }
 }

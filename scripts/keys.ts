@@ -16,7 +16,7 @@ Commands
   revoke <id>                Ends a key. It stays in the list.
   rotate <id>                Creates a key with the same name and scopes, and lets the old one end after an overlap.
       --overlap <duration>   How long both work: 24h unless given.
-      --expires <when>       When the new key ends; as for create.
+      --expires <when>       When the new key ends, as for create. As far from now as the old one's from its creation, unless given.
 
 Options
   --env <environment>        Required. Staging and production go through wrangler's login (npx wrangler login).
@@ -29,6 +29,15 @@ With npm run --silent, standard output can be piped: the key alone, or the JSON.
 
 const MAX_NAME_CHARACTERS = 100;
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Which options each command takes beside the common ones. */
+const OPTIONS: { [command: string]: string[] } = {
+  create: ["name", "scopes", "expires"],
+  list: [],
+  revoke: [],
+  rotate: ["overlap", "expires"],
+};
+const COMMON_OPTIONS = ["env", "json", "yes", "help", "persist-to"];
 
 /** A mistake of the operator: its message is all there is to say. */
 class Mistake extends Error {}
@@ -66,6 +75,14 @@ async function main(args: string[]): Promise<void> {
   if (takesId && id === undefined)
     throw new Mistake(`Which key? npm run keys -- ${command} <id> (keys list shows the ids).`);
 
+  const inapplicable = Object.keys(values).filter(
+    (option) => !OPTIONS[command]?.includes(option) && !COMMON_OPTIONS.includes(option),
+  );
+  // Flags that were not given stand here as false.
+  const given = inapplicable.filter((option) => values[option as keyof typeof values] !== false);
+  if (OPTIONS[command] !== undefined && given.length > 0)
+    throw new Mistake(`${command} takes no --${given.join(", --")}.`);
+
   // Everything that can be wrong is looked at before anything is asked, read or written.
   const expires = values.expires === undefined ? undefined : toDate(values.expires);
   const overlap = toDuration(values.overlap ?? "24h", "--overlap takes");
@@ -76,7 +93,7 @@ async function main(args: string[]): Promise<void> {
     const scopes = toScopes(values.scopes);
     await confirm();
     const { key, stored } = await newKey(environment, { name, scopes, expires });
-    await store.put(stored);
+    await put(stored);
     show(values.json, key, stored.record);
   } else if (command === "list") {
     list(values.json, await store.list());
@@ -84,7 +101,11 @@ async function main(args: string[]): Promise<void> {
     await confirm();
     const { name, record } = await find(store, environment, id);
     const revoked = { ...record, revokedAt: record.revokedAt ?? new Date().toISOString() };
-    if (record.revokedAt === undefined) await store.put({ name, record: revoked });
+    await store.put({ name, record: revoked });
+    // A rotation that read the record before and wrote it after would have taken the revocation back.
+    const stored = await store.get(name);
+    if (stored?.revokedAt === undefined)
+      throw new Mistake(`${record.id} is being changed by somebody else. Revoke it again.`);
     if (values.json) return console.log(JSON.stringify(revoked));
     console.log(`${record.id} is revoked since ${revoked.revokedAt}. ${propagation(environment)}`);
   } else if (command === "rotate") {
@@ -95,23 +116,39 @@ async function main(args: string[]): Promise<void> {
   }
 
   async function rotate(oldId: string | undefined): Promise<void> {
-    const old = await find(store, environment, oldId);
-    if (statusOf(old.record) !== "active")
-      throw new Mistake(`${old.record.id} is ${statusOf(old.record)}; create a new key instead.`);
-    const { key, stored } = await newKey(environment, { ...old.record, expires });
+    const { name, record } = await find(store, environment, oldId);
+    if (statusOf(record) !== "active")
+      throw new Mistake(`${record.id} is ${statusOf(record)}; create a new key instead.`);
+    const { key, stored } = await newKey(environment, { ...record, expires: expires ?? sameLifetime(record) });
     const end = new Date(Date.now() + overlap).toISOString();
-    const { expiresAt = end } = old.record;
-    const ending = { ...old.record, expiresAt: expiresAt < end ? expiresAt : end };
-    await store.put(stored);
-    try {
-      await store.put({ name: old.name, record: ending });
-    } catch (error) {
-      // Nobody has seen the new key. Without its record the rotation never happened.
-      await store.delete(stored.name);
-      throw error;
-    }
+    const { expiresAt = end } = record;
+    const ending = { ...record, expiresAt: expiresAt < end ? expiresAt : end };
+    await put(stored);
+    // From here on the new key works, so it is shown, whatever becomes of the old one.
     show(values.json, key, stored.record, { replaces: { id: ending.id, expiresAt: ending.expiresAt } });
+    try {
+      if ((await store.get(name))?.revokedAt !== undefined) return;
+      await store.put({ name, record: ending });
+    } catch (error) {
+      throw new Mistake(
+        `The new key works, but whether ${ending.id} ends is unknown; look at keys list. ${oneLine(error)}`,
+      );
+    }
   }
+
+  /** Stores a new key. An answer that got lost may leave a record behind. */
+  async function put(stored: StoredKey): Promise<void> {
+    try {
+      await store.put(stored);
+    } catch (error) {
+      throw new Mistake(`${oneLine(error)} Nobody has seen ${stored.record.id}; if keys list shows it, revoke it.`);
+    }
+  }
+}
+
+/** An end as far from now as the old key's was from its beginning, if it had one. */
+function sameLifetime({ createdAt, expiresAt }: KeyRecord): Date | undefined {
+  return expiresAt === undefined ? undefined : new Date(Date.now() + Date.parse(expiresAt) - Date.parse(createdAt));
 }
 
 async function newKey(
@@ -130,10 +167,13 @@ async function newKey(
 }
 
 async function find(store: KeyStore, environment: Environment, id: string | undefined): Promise<StoredKey> {
-  const found = (await store.list()).find(({ record }) => record.id === id);
-  if (found === undefined)
+  const found = (await store.list()).find(({ record }) => record?.id === id);
+  // The listing may lag behind, and its copy of the record is not what the service reads.
+  const record = found && (await store.get(found.name));
+  if (found === undefined || record === undefined) {
     throw new Mistake(`There is no key ${id} in ${environment}. keys list shows those there are.`);
-  return found;
+  }
+  return { name: found.name, record };
 }
 
 /** The secret goes to standard output, alone or in the JSON; what is said about it goes beside it. */
@@ -146,20 +186,26 @@ function show(json: boolean, key: string, record: KeyRecord, more: { replaces?: 
   console.log(key);
 }
 
-function list(json: boolean, keys: StoredKey[]): void {
-  const rows = keys.map(({ record }) => ({ ...record, status: statusOf(record) }));
+function list(json: boolean, keys: Awaited<ReturnType<KeyStore["list"]>>): void {
+  const rows = keys.map(({ name, record }) =>
+    record === undefined ? { id: name, status: "corrupt" } : { ...record, status: statusOf(record) },
+  );
   if (json) return console.log(JSON.stringify(rows));
   if (rows.length === 0) return console.log("There are no keys.");
   const table = [
     ["ID", "STATUS", "SCOPES", "CREATED", "EXPIRES", "NAME"],
-    ...rows.map(({ id, status, scopes, createdAt, expiresAt, name }) => [
-      id,
-      status,
-      scopes.join(" "),
-      createdAt.slice(0, 19),
-      expiresAt?.slice(0, 19) ?? "never",
-      name,
-    ]),
+    ...rows.map((row) =>
+      "name" in row
+        ? [
+            row.id,
+            row.status,
+            row.scopes.join(" "),
+            row.createdAt.slice(0, 19),
+            row.expiresAt?.slice(0, 19) ?? "never",
+            row.name,
+          ]
+        : [row.id, row.status],
+    ),
   ];
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
   for (const row of table)
@@ -188,7 +234,7 @@ function toEnvironment(value: string | undefined): Environment {
 }
 
 function toName(value: string | undefined): string {
-  if (value === undefined || !/\S/.test(value) || value.length > MAX_NAME_CHARACTERS || /\p{Cc}/u.test(value)) {
+  if (value === undefined || !/\S/.test(value) || value.length > MAX_NAME_CHARACTERS || /\p{C}/u.test(value)) {
     throw new Mistake(`Whose key is it? --name takes 1 to ${MAX_NAME_CHARACTERS} printable characters.`);
   }
   return value;
@@ -211,14 +257,15 @@ function toDuration(value: string, rule: string): number {
 }
 
 function toDate(value: string): Date {
-  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(value);
-  const date = isDate
-    ? new Date(value)
-    : new Date(Date.now() + toDuration(value, "--expires takes a date (2027-01-31) or"));
+  const [, day] =
+    /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(value) ?? [];
+  const date = new Date(
+    day === undefined ? Date.now() + toDuration(value, "--expires takes a date (2027-01-31) or") : value,
+  );
   // Date takes the 31st of any month for a day of the next.
-  const exists =
-    !isDate || value.length > 10 || (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(value));
-  if (Number.isNaN(date.getTime()) || !exists) throw new Mistake(`There is no date ${value}.`);
+  const exists = day === undefined || new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
+  if (Number.isNaN(date.getTime()) || !exists || date.getUTCFullYear() > 9999)
+    throw new Mistake(`There is no date ${value}.`);
   if (date.getTime() <= Date.now()) throw new Mistake(`${value} is in the past.`);
   return date;
 }

@@ -8,7 +8,7 @@ const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangle
 export function startWrangler(args: string[], options: SpawnOptions): ChildProcess {
   return spawn(process.execPath, [WRANGLER, ...args], {
     ...options,
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" },
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_LOG: "log" },
   });
 }
 

@@ -30,12 +30,10 @@ export async function lookUpKey(
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
   const name = await keyRecordName(key);
-  const now = Date.now();
   const recent = recentlyGood.get(name);
-  if (recent !== undefined && now - recent.readAt < ISOLATE_CACHE_SECONDS * 1_000) {
-    return isGood(recent.record, now) ? recent.record : undefined;
-  }
+  if (recent !== undefined && isFresh(recent.readAt)) return isGood(recent.record) ? recent.record : undefined;
 
+  const readAt = Date.now();
   const value = await readValue(store, name);
   recentlyGood.delete(name);
   if (value === null) return undefined;
@@ -44,8 +42,8 @@ export async function lookUpKey(
     onCorrupt(name);
     return undefined;
   }
-  if (!isGood(record, now)) return undefined;
-  keep(name, { record, readAt: now });
+  if (!isGood(record)) return undefined;
+  keep(name, { record, readAt });
   return record;
 }
 
@@ -59,8 +57,14 @@ async function readValue(store: KVNamespace, name: string): Promise<string | nul
 }
 
 /** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
-function isGood({ expiresAt, revokedAt }: KeyRecord, now: number): boolean {
-  return revokedAt === undefined && (expiresAt === undefined || now < Date.parse(expiresAt));
+function isGood({ expiresAt, revokedAt }: KeyRecord): boolean {
+  return revokedAt === undefined && (expiresAt === undefined || Date.now() < Date.parse(expiresAt));
+}
+
+/** A clock that was set back must not make a record last. */
+function isFresh(readAt: number): boolean {
+  const age = Date.now() - readAt;
+  return age >= 0 && age < ISOLATE_CACHE_SECONDS * 1_000;
 }
 
 function keep(name: string, entry: { record: KeyRecord; readAt: number }): void {

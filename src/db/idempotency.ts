@@ -86,5 +86,5 @@ export async function forgetExpiredKeys(database: D1Database): Promise<number> {
     .prepare(text)
     .bind(...values)
     .run();
-  return meta.changes === BATCH_SIZE ? BATCH_SIZE + (await forgetExpiredKeys(database)) : meta.changes;
+  return meta.changes === 0 ? 0 : meta.changes + (await forgetExpiredKeys(database));
 }

@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import { parseExact } from "./json.ts";
 
 /** Bytes of a request body. */
-const MAX_BODY_BYTES = 64 * 1024;
+export const MAX_BODY_BYTES = 64 * 1024;
 
 /** `application/json`, with or without parameters (RFC 9110, section 8.3.1). */
 const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;|$)/i;

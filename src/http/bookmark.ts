@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 const BOOKMARK_HEADER = "x-d1-bookmark";
 
 /** The form of a D1 bookmark: four groups of hexadecimal digits. D1's local simulation would take any text. */
-const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
+export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**
  * Opens the request's D1 session. A caller that echoes the `x-d1-bookmark` of an earlier answer sees at least what that

@@ -1,17 +1,18 @@
 import * as z from "zod/mini";
 import { MAX_NAME_CHARACTERS, PET_STATUSES, type PetStatus } from "../db/schema.ts";
 import { jsonInteger, toInt64 } from "../http/json.ts";
+import type { Int64 } from "../int64.ts";
 import { decodeCursor } from "./cursor.ts";
 import type { Pet } from "./queries.ts";
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
+export const DEFAULT_LIMIT = 20;
+export const MAX_LIMIT = 100;
 
 /**
  * Any character that is not white space. The classes of regular expression engines differ in what they call white space,
  * so this one is spelled out: Unicode's White_Space property and U+FEFF.
  */
-const NOT_WHITE_SPACE = /[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]/;
+export const NOT_WHITE_SPACE = /[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]/;
 
 /** Characters are code points, as in JSON Schema: "🐕" is one of them, and two UTF-16 units. */
 function isName(name: string): boolean {
@@ -32,10 +33,10 @@ const STATUS_RULE = rule(`one of ${PET_STATUSES.join(", ")}`);
 const LIMIT_RULE = rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`);
 const CURSOR_RULE = rule("one that this service handed out in a Link header");
 
-/** What `parse` makes of a value; undefined breaks the rule. */
-function parsed<Output>(parse: (value: unknown) => Output | undefined, { error }: ReturnType<typeof rule>) {
+/** What `parse` makes of a value; undefined breaks the rule. `Input` is what a client has to send. */
+function parsed<Input, Output>(parse: (value: unknown) => Output | undefined, { error }: ReturnType<typeof rule>) {
   return z.pipe(
-    z.unknown(),
+    z.unknown() as z.ZodMiniType<Input, Input>,
     z.transform((input, context): Output => {
       const output = parse(input);
       if (output !== undefined) return output;
@@ -51,7 +52,7 @@ const status = z.enum(PET_STATUSES, STATUS_RULE);
 export const newPet = z.object(
   {
     name: z.string(NAME_RULE).check(z.refine(isName, NAME_RULE)),
-    categoryId: parsed(toInt64, CATEGORY_ID_RULE),
+    categoryId: parsed<number, Int64>(toInt64, CATEGORY_ID_RULE),
     status: z._default(status, "available"),
   },
   { error: "The request body has to be a JSON object" },
@@ -59,9 +60,11 @@ export const newPet = z.object(
 
 /** The query of `listPets`. Other parameters are ignored; one that is given twice arrives as an array, and is refused. */
 export const listPetsQuery = z.object({
-  limit: z._default(parsed(toLimit, LIMIT_RULE), DEFAULT_LIMIT),
+  limit: z._default(parsed<string, number>(toLimit, LIMIT_RULE), DEFAULT_LIMIT),
   status: z.optional(status),
-  cursor: z.optional(parsed((value) => (typeof value === "string" ? decodeCursor(value) : undefined), CURSOR_RULE)),
+  cursor: z.optional(
+    parsed<string, Int64>((value) => (typeof value === "string" ? decodeCursor(value) : undefined), CURSOR_RULE),
+  ),
 });
 
 function toLimit(value: unknown): number | undefined {

@@ -58,6 +58,8 @@ test("a key is created, listed, rotated and revoked", async () => {
 
   const revoked = await keys("revoke", rotated.id, "--env", "local", "--json");
   expect(JSON.parse(revoked.stdout)).toMatchObject({ id: rotated.id, revokedAt: expect.any(String) });
+  // Nothing takes a revocation back, and the rotated key has the lifetime of the old one.
+  expect(Date.parse(rotated.expiresAt) - Date.parse(rotated.createdAt)).toBeCloseTo(90 * 86_400_000, -4);
   const all = await list();
   expect(all.map(({ id, status }) => [id, status])).toEqual([
     [record.id, "active"],
@@ -109,6 +111,10 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     [["rotate", "key_0", "--env", "local", "--overlap", "long"], /^--overlap takes a duration/],
     [["rotate", "key_0", "--env", "local"], /^There is no key key_0 in local\./],
     [["revoke", "key_0", "--env", "local"], /^There is no key key_0 in local\./],
+    [["create", "--env", "local", "--name", "x", "--expires", "2027-02-30T00:00:00Z"], /^There is no date/],
+    [["create", "--env", "local", "--name", "x", "--expires", "9999-12-31T23:59:59-01:00"], /^There is no date/],
+    [["create", "--env", "local", "--name", "a\u202eb"], /^Whose key is it\?/],
+    [["revoke", "key_0", "--env", "local", "--overlap", "24h"], /^revoke takes no --overlap\./],
     [["destroy", "--env", "local"], /^There is no command destroy\./],
     [["create", "--env", "production", "--name", "x"], /^This changes keys of production\. Say --yes\./],
     [["revoke", "key_0", "--env", "production"], /^This changes keys of production\. Say --yes\./],

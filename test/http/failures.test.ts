@@ -10,12 +10,19 @@ beforeAll(async () => {
   key = await grantKey();
 });
 
-test.each(["/", "/nothing", "/V1/pets", "/v1pets", "//v1/pets", "/health/", "/favicon.ico"])(
-  "%s is not found, for everybody",
-  async (path) => {
-    await expectError(await call(path), "not_found");
-  },
-);
+test.each([
+  "/nothing",
+  "/docs/nothing",
+  "/openapi",
+  "/docs.html.map",
+  "/V1/pets",
+  "/v1pets",
+  "//v1/pets",
+  "/health/",
+  "/favicon.ico",
+])("%s is not found, for everybody", async (path) => {
+  await expectError(await call(path), "not_found");
+});
 
 test.each(["/v1/nothing", "/v1/pets/", "/v1/pets/1/toys", "/v1"])("%s is not found, with a good key", async (path) => {
   await expectError(await call(path, { key }), "not_found");

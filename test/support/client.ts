@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { expectDocumented } from "./contract.ts";
 import type { ErrorBody, ErrorCode } from "../../src/errors.ts";
 import { ERROR_STATUS } from "../../src/errors.ts";
 
@@ -40,6 +41,7 @@ export async function call(
   const context = createExecutionContext();
   const response = await app.fetch(request, { ...env, ...bindings }, context);
   await waitOnExecutionContext(context);
+  await expectDocumented(method, request.url, response);
   return response;
 }
 

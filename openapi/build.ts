@@ -1,0 +1,69 @@
+// npm run build:docs: writes public/, which the Worker serves: the OpenAPI document, the page to try it on, and the guides.
+// wrangler runs it before every build.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Marked } from "marked";
+import { gfmHeadingId } from "marked-gfm-heading-id";
+import { document } from "./document.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const PUBLIC = join(ROOT, "public");
+const SWAGGER_UI = join(ROOT, "node_modules/swagger-ui-dist");
+
+/** Pages of docs/ that are for users of the API. */
+const GUIDES = { errors: "Errors", guarantees: "Guarantees", keys: "API keys", versioning: "Versioning" };
+
+rmSync(PUBLIC, { recursive: true, force: true });
+mkdirSync(join(PUBLIC, "docs"), { recursive: true });
+writeFileSync(join(PUBLIC, "openapi.json"), `${JSON.stringify(document, null, 2)}\n`);
+for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
+  cpSync(join(SWAGGER_UI, file), join(PUBLIC, "docs", file));
+for (const file of ["page.css", "page.js"]) cpSync(join(import.meta.dirname, file), join(PUBLIC, "docs", file));
+
+const navigation = [["/docs", "Reference"], ...Object.entries(GUIDES).map(([name, title]) => [`/docs/${name}`, title])]
+  .map(([href, title]) => `<a href="${href}">${title}</a>`)
+  .join("\n      ");
+
+writePage(
+  "docs.html",
+  "Reference",
+  '<link rel="stylesheet" href="/docs/swagger-ui.css">',
+  `<div id="reference"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/page.js"></script>`,
+);
+const marked = new Marked(gfmHeadingId());
+for (const [name, title] of Object.entries(GUIDES)) {
+  const html = await marked.parse(readFileSync(join(ROOT, `docs/${name}.md`), "utf8"));
+  // Between the pages of the repository links end in .md. What is not a page here is left to the repository.
+  const linked = html.replace(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
+    page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
+  );
+  writePage(`docs/${name}.html`, title, "", `<article>${linked}</article>`);
+}
+
+function writePage(file: string, title: string, head: string, body: string): void {
+  writeFileSync(
+    join(PUBLIC, file),
+    `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title} · Pet Store Service</title>
+    <link rel="icon" href="data:,">
+    ${head}
+    <link rel="stylesheet" href="/docs/page.css">
+  </head>
+  <body>
+    <nav aria-label="Documentation">
+      ${navigation}
+    </nav>
+    <main>
+    ${body}
+    </main>
+  </body>
+</html>
+`,
+  );
+}

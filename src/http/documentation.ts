@@ -1,0 +1,15 @@
+import type { Handler } from "hono";
+import type { AppEnv } from "../env.ts";
+
+/** Everything from this origin; the renderer sets styles of elements from its script. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
+export const documentation: Handler<AppEnv> = async (c) => {
+  const asset = await c.env.ASSETS.fetch(c.req.raw);
+  if (asset.status === 404) return c.notFound();
+  const response = new Response(asset.body, asset);
+  response.headers.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+  return response;
+};

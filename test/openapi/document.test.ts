@@ -1,0 +1,130 @@
+import { Validator } from "@cfworker/json-schema";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import document from "../../public/openapi.json" with { type: "json" };
+import { createApp } from "../../src/app.ts";
+import { ERROR_STATUS } from "../../src/errors.ts";
+import { listPetsQuery, newPet } from "../../src/pets/schemas.ts";
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+const { schemas } = document.components;
+
+function isValid(value: unknown, schema: object): boolean {
+  return new Validator({ ...schema, components: { schemas } }, "2020-12").validate(value).valid;
+}
+
+test("every route below /v1 has its description, and every description its route", () => {
+  const routes = createApp()
+    .routes.filter(({ path }) => path.startsWith("/v1/") && path !== "/v1/*")
+    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
+  const described = operations.map(({ path, method }) => `${method.toUpperCase()} /v1${path}`);
+  expect(new Set(routes)).toEqual(new Set(described));
+});
+
+test("every operation has an id, a tag, a scope, a stability and the bearer scheme", () => {
+  expect(new Set(operations.map(({ operation }) => operation.operationId))).toEqual(
+    new Set(["createPet", "getPet", "listPets"]),
+  );
+  for (const { operation } of operations) {
+    expect(operation).toMatchObject({
+      tags: ["Pets"],
+      security: [{ apiKey: [] }],
+      "x-stability": "stable",
+      "x-required-scope": expect.stringMatching(/^pets:(read|write)$/),
+    });
+  }
+  expect(document.paths["/pets/{petId}"].get).toMatchObject({ deprecated: true, "x-sunset": "2030-12-05" });
+});
+
+test("every example is valid by its own schema", () => {
+  let examples = 0;
+  function check(value: unknown, schema: object, where: string) {
+    examples++;
+    expect(isValid(value, schema), `${where}: ${JSON.stringify(value)}`).toBe(true);
+  }
+  for (const [name, schema] of Object.entries(schemas)) {
+    for (const example of schema.examples) check(example, schema, name);
+    const properties: [string, { examples?: unknown[] }][] =
+      "properties" in schema ? Object.entries(schema.properties) : [];
+    for (const [property, propertySchema] of properties) {
+      for (const example of propertySchema.examples ?? []) check(example, propertySchema, `${name}.${property}`);
+    }
+  }
+  interface Content {
+    content?: { "application/json": { schema: object; examples: Record<string, { value: unknown }> } };
+  }
+  for (const { operation } of operations) {
+    const bodies: [string, Content][] = Object.entries(operation.responses);
+    if ("requestBody" in operation) bodies.push(["request", operation.requestBody]);
+    for (const [status, { content }] of bodies) {
+      const { schema, examples: all } = content?.["application/json"] ?? { schema: {}, examples: {} };
+      for (const { value } of Object.values(all)) check(value, schema, `${operation.operationId} ${status}`);
+    }
+    for (const parameter of operation.parameters) {
+      if ("example" in parameter) check(parameter.example, parameter.schema, parameter.name);
+    }
+  }
+  expect(examples).toBeGreaterThan(30);
+});
+
+test("the error codes are those of the service, each with its status", () => {
+  expect(schemas.Error.properties.code.enum).toEqual(Object.keys(ERROR_STATUS));
+  for (const { operation } of operations) {
+    const responses: [string, { content: { "application/json": { examples: object } } }][] = Object.entries(
+      operation.responses,
+    );
+    for (const [status, response] of responses) {
+      if (Number(status) < 400) continue;
+      const [code] = Object.keys(response.content["application/json"].examples);
+      expect(ERROR_STATUS[code as keyof typeof ERROR_STATUS]).toBe(Number(status));
+    }
+  }
+});
+
+describe("the schemas of requests say what the service checks", () => {
+  const name = fc.oneof(
+    fc.string({ unit: "grapheme", maxLength: 300 }),
+    fc.stringMatching(/^[\s\u0085\ufeff]{0,4}$/),
+    fc.integer({ min: 250, max: 260 }).map((length) => "🐕".repeat(length)),
+    fc.jsonValue(),
+  );
+  const categoryId = fc.oneof(
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, max: 1e15, min: -1e15 }),
+    fc.jsonValue(),
+  );
+  const status = fc.oneof(fc.constantFrom("available", "pending", "sold", "gone", ""), fc.jsonValue());
+
+  test("of a new pet", () => {
+    let valid = 0;
+    fc.assert(
+      fc.property(fc.record({ name, categoryId, status, extra: fc.jsonValue() }, { requiredKeys: [] }), (body) => {
+        const accepted = newPet.safeParse(body).success;
+        expect(isValid(body, schemas.NewPet)).toBe(accepted);
+        if (accepted) valid++;
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(valid).toBeGreaterThan(50);
+  });
+
+  test("of the parameters of the list", () => {
+    const { parameters } = document.paths["/pets"].get;
+    for (const parameter of ["limit", "status"]) {
+      const described = parameters.find((candidate) => "name" in candidate && candidate.name === parameter);
+      const schema = described && "schema" in described ? described.schema : expect.unreachable();
+      fc.assert(
+        fc.property(
+          fc.oneof(fc.integer({ min: -5, max: 110 }), fc.constantFrom("sold", "pending", "available", "x")),
+          (value) => {
+            // A query holds text; a schema speaks of what it means.
+            expect(isValid(value, schema)).toBe(listPetsQuery.safeParse({ [parameter]: String(value) }).success);
+          },
+        ),
+      );
+    }
+  });
+});
