@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/built/**"],
+          exclude: ["test/built/**", "test/browser/**"],
           setupFiles: ["test/support/migrate.ts"],
         },
       },
@@ -37,6 +37,10 @@ export default defineConfig({
           // Milliseconds. Some of these send thousands of requests; on a slow machine that takes its time.
           testTimeout: 60_000,
         },
+      },
+      {
+        // The documentation page in Chromium, which a machine has to have: npm run test:browser.
+        test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 60_000 },
       },
     ],
   },

@@ -20,6 +20,8 @@ for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
   cpSync(join(SWAGGER_UI, file), join(PUBLIC, "docs", file));
 for (const file of ["page.css", "page.js"]) cpSync(join(import.meta.dirname, file), join(PUBLIC, "docs", file));
 
+cpSync(join(ROOT, "docs/examples"), join(PUBLIC, "docs/examples"), { recursive: true });
+
 const navigation = [["/docs", "Reference"], ...Object.entries(GUIDES).map(([name, title]) => [`/docs/${name}`, title])]
   .map(([href, title]) => `<a href="${href}">${title}</a>`)
   .join("\n      ");

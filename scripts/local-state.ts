@@ -6,7 +6,7 @@ import { runWrangler } from "./wrangler.ts";
 /** The one key that every local service accepts. Public on purpose: no other environment takes a key of this form. */
 export const LOCAL_API_KEY = "petstore_local_LocalDevelopmentOnlyNotASecret49Y71h";
 
-const LOCAL_KEY_RECORD: KeyRecord = {
+export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
   name: "Local development",
   scopes: ["pets:read", "pets:write"],

@@ -32,8 +32,8 @@ export async function runWrangler(args: string[]): Promise<string> {
 }
 
 /** Builds what `wrangler deploy` would upload to an environment. Returns the folder that holds its index.js. */
-export async function buildBundle(environment: "staging" | "production"): Promise<string> {
+export async function buildBundle(environment: "local" | "staging" | "production"): Promise<string> {
   const outdir = `.dist/${environment}`;
-  await runWrangler(["deploy", "--dry-run", "--env", environment, "--outdir", outdir]);
+  await runWrangler(["deploy", "--dry-run", `--env=${environment === "local" ? "" : environment}`, "--outdir", outdir]);
   return outdir;
 }

@@ -1,5 +1,3 @@
-import { spawn, spawnSync } from "node:child_process";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../scripts/local-state.ts";
 import { expectDocumented } from "../support/contract.ts";
@@ -31,15 +29,6 @@ function logLines(): Record<string, unknown>[] {
     .map(({ message }) => message)
     .filter((message) => message.startsWith("{"))
     .map((message) => JSON.parse(message));
-}
-
-async function run(command: string, args: string[]) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
-  const status = new Promise<number | null>((resolve) => {
-    child.on("close", resolve);
-  });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { status: await status, stdout, stderr };
 }
 
 /** Sends a request line by line, and returns the answer with its body parsed. */
@@ -172,17 +161,6 @@ describe("a client with 64-bit integers", () => {
     // Back to where ids go on from.
     await DB.exec(`DELETE FROM pets WHERE id > ${MAX - 2n}`);
     await DB.exec("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM pets) WHERE name = 'pets'");
-  });
-
-  test.runIf(spawnSync("python3", ["--version"]).status === 0)("written in Python does, too", async () => {
-    const { status, stdout, stderr } = await run("python3", [
-      "docs/examples/int64.py",
-      `${service.url.origin}/v1`,
-      service.key,
-    ]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toContain("9223372036854775807");
-    expect(stdout).toContain("-9223372036854775808");
   });
 });
 

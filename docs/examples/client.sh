@@ -1,0 +1,12 @@
+#!/bin/sh
+# Lists available animals, then adds one exactly once. Usage: sh client.sh http://localhost:8787/v1 <API key>
+set -eu
+base=$1 key=$2
+
+curl --fail-with-body --silent --show-error -H "Authorization: Bearer $key" "$base/pets?status=available&limit=5"
+echo
+# curl repeats the request by itself when the answer is lost or is a 429 or 503; the Idempotency-Key makes that safe.
+curl --fail-with-body --silent --show-error --retry 3 --retry-connrefused \
+  -H "Authorization: Bearer $key" -H 'Content-Type: application/json' -H "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
+  -d '{"name": "Kiki the Kiwi", "categoryId": 4}' "$base/pets"
+echo

@@ -1,0 +1,105 @@
+import { spawn, spawnSync } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { hc } from "hono/client";
+import createClient from "openapi-fetch";
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
+import type { AppType } from "../../src/app.ts";
+import type { components, paths } from "./petstore-api.d.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
+
+let service: BuiltService;
+beforeAll(async () => {
+  service = await startBuiltService();
+});
+afterAll(() => service.harness.close());
+
+const authorization = () => ({ Authorization: `Bearer ${service.key}` });
+
+test("a client generated from the document lists, creates and fetches, with types", async () => {
+  const client = createClient<paths>({ baseUrl: `${service.url.origin}/v1`, headers: authorization() });
+  const created = await client.POST("/pets", {
+    body: { name: "Rex", categoryId: 7, status: "pending" },
+    params: { header: { "Idempotency-Key": "generated-client" } },
+  });
+  expectTypeOf(created.data).toEqualTypeOf<components["schemas"]["Animal"] | undefined>();
+  expect(created.data).toEqual({ id: expect.any(Number), name: "Rex", categoryId: 7, status: "pending" });
+
+  const listed = await client.GET("/pets", { params: { query: { limit: 1, status: "pending" } } });
+  expect(listed.data).toEqual([created.data]);
+
+  const fetched = await client.GET("/pets/{petId}", { params: { path: { petId: created.data?.id ?? 0 } } });
+  expect(fetched.data).toEqual(created.data);
+
+  const failed = await client.GET("/pets", { params: { query: { limit: 101 } } });
+  expectTypeOf(failed.error).toEqualTypeOf<components["schemas"]["Error"] | undefined>();
+  expect(failed.error).toMatchObject({ code: "invalid_request", status: 400 });
+
+  // @ts-expect-error -- the document knows no such status
+  await client.GET("/pets", { params: { query: { status: "gone" } } });
+});
+
+test("Hono's RPC client knows the app's own types", async () => {
+  const client = hc<AppType>(service.url.origin, { headers: authorization() });
+  const created = await client.v1.pets.$post({ json: { name: "Max", categoryId: 8 } });
+  const animal = await created.json();
+  expectTypeOf(animal).toEqualTypeOf<{
+    id: number;
+    name: string;
+    categoryId: number;
+    status: "available" | "pending" | "sold";
+  }>();
+  expect(animal).toMatchObject({ name: "Max", categoryId: 8, status: "available" });
+
+  const listed = await client.v1.pets.$get({ query: { limit: "100", status: "available" } });
+  expect(await listed.json()).toEqual([animal]);
+
+  const fetched = await client.v1.pets[":petId"].$get({ param: { petId: String(animal.id) } });
+  expect(await fetched.json()).toEqual(animal);
+
+  // @ts-expect-error -- a name is required
+  const failed = await client.v1.pets.$post({ json: { categoryId: 8 } });
+  expect(failed.status).toBe(400);
+});
+
+describe("the examples in docs/examples run", () => {
+  const EXAMPLES = [
+    {
+      language: "curl",
+      version: ["curl", "--version"],
+      run: ["sh", "docs/examples/client.sh"],
+      prints: "Kiki the Kiwi",
+    },
+    {
+      language: "JavaScript",
+      version: ["node", "--version"],
+      run: ["node", "docs/examples/client.mjs"],
+      prints: "Juno the Jay",
+    },
+    {
+      language: "Python",
+      version: ["python3", "--version"],
+      run: ["python3", "docs/examples/int64.py"],
+      prints: "-9223372036854775808",
+    },
+    {
+      language: "Go",
+      version: ["go", "version"],
+      run: ["go", "run", "docs/examples/client.go"],
+      prints: "9223372036854775807",
+    },
+  ];
+  // Where the machine has the language.
+  const runnable = EXAMPLES.filter(({ version: [command = "", ...args] }) => spawnSync(command, args).status === 0);
+
+  test.each(runnable)("$language", async ({ run: [command = "", ...args], prints }) => {
+    const child = spawn(command, [...args, `${service.url.origin}/v1`, service.key], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const status = new Promise((resolve) => {
+      child.on("close", resolve);
+    });
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect({ status: await status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain(prints);
+  });
+});
