@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/built/**", "test/browser/**"],
+          exclude: ["test/built/**", "test/browser/**", "test/third-party/**"],
           setupFiles: ["test/support/migrate.ts"],
         },
       },
@@ -41,6 +41,15 @@ export default defineConfig({
       {
         // The documentation page in Chromium, which a machine has to have: npm run test:browser.
         test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 60_000 },
+      },
+      {
+        // Other people's tools against the bundle: npm run test:third-party, which needs tools/ installed, and Java.
+        test: {
+          name: "third-party",
+          include: ["test/third-party/**/*.test.ts"],
+          globalSetup: "test/built/build.ts",
+          testTimeout: 180_000,
+        },
       },
     ],
   },

@@ -1,6 +1,6 @@
 // npm run build:docs: writes public/, which the Worker serves: the OpenAPI document, the page to try it on, and the guides.
 // wrangler runs it before every build.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Marked } from "marked";
 import { gfmHeadingId } from "marked-gfm-heading-id";
@@ -13,14 +13,15 @@ const SWAGGER_UI = join(ROOT, "node_modules/swagger-ui-dist");
 /** Pages of docs/ that are for users of the API. */
 const GUIDES = { errors: "Errors", guarantees: "Guarantees", keys: "API keys", versioning: "Versioning" };
 
-rmSync(PUBLIC, { recursive: true, force: true });
-mkdirSync(join(PUBLIC, "docs"), { recursive: true });
-writeFileSync(join(PUBLIC, "openapi.json"), `${JSON.stringify(document, null, 2)}\n`);
+mkdirSync(join(PUBLIC, "docs/examples"), { recursive: true });
+write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
-  cpSync(join(SWAGGER_UI, file), join(PUBLIC, "docs", file));
-for (const file of ["page.css", "page.js"]) cpSync(join(import.meta.dirname, file), join(PUBLIC, "docs", file));
-
-cpSync(join(ROOT, "docs/examples"), join(PUBLIC, "docs/examples"), { recursive: true });
+  write(`docs/${file}`, readFileSync(join(SWAGGER_UI, file), "utf8"));
+for (const file of ["page.css", "page.js"])
+  write(`docs/${file}`, readFileSync(join(import.meta.dirname, file), "utf8"));
+for (const file of readdirSync(join(ROOT, "docs/examples"))) {
+  write(`docs/examples/${file}`, readFileSync(join(ROOT, "docs/examples", file), "utf8"));
+}
 
 const navigation = [["/docs", "Reference"], ...Object.entries(GUIDES).map(([name, title]) => [`/docs/${name}`, title])]
   .map(([href, title]) => `<a href="${href}">${title}</a>`)
@@ -45,8 +46,8 @@ for (const [name, title] of Object.entries(GUIDES)) {
 }
 
 function writePage(file: string, title: string, head: string, body: string): void {
-  writeFileSync(
-    join(PUBLIC, file),
+  write(
+    file,
     `<!doctype html>
 <html lang="en">
   <head>
@@ -68,4 +69,13 @@ function writePage(file: string, title: string, head: string, body: string): voi
 </html>
 `,
   );
+}
+
+/** Only what changed, and whole files at once: a running `wrangler dev` serves this folder, and other builds may run beside this one. */
+function write(file: string, content: string): void {
+  const path = join(PUBLIC, file);
+  if (existsSync(path) && readFileSync(path, "utf8") === content) return;
+  const unfinished = `${path}.${process.pid}`;
+  writeFileSync(unfinished, content);
+  renameSync(unfinished, path);
 }

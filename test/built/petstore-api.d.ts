@@ -4,621 +4,595 @@
  */
 
 export interface paths {
-  "/pets": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/pets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List animals
+         * @description Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`; follow it as it is.
+         */
+        get: operations["listPets"];
+        put?: never;
+        /**
+         * Add an animal
+         * @description With an `Idempotency-Key`, the animal is created exactly once, however often the request is repeated.
+         */
+        post: operations["createPet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * List animals
-     * @description Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`; follow it as it is.
-     */
-    get: operations["listPets"];
-    put?: never;
-    /**
-     * Add an animal
-     * @description With an `Idempotency-Key`, the animal is created exactly once, however often the request is repeated.
-     */
-    post: operations["createPet"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/pets/{petId}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/pets/{petId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fetch an animal
+         * @deprecated
+         * @description Deprecated, to be removed on 5 December 2030. Use `listPets` with the `status` filter instead.
+         */
+        get: operations["getPet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Fetch an animal
-     * @deprecated
-     * @description Deprecated, to be removed on 5 December 2030. Use `listPets` with the `status` filter instead.
-     */
-    get: operations["getPet"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
-  schemas: {
-    /**
-     * @description An animal to add. Other fields, `id` among them, are ignored.
-     * @example {
-     *       "name": "Ada the Alpaca",
-     *       "categoryId": 7,
-     *       "status": "available"
-     *     }
-     */
-    NewPet: {
-      /**
-       * @description The animal's name, kept byte for byte. Characters are Unicode code points.
-       * @example Ada the Alpaca
-       */
-      name: string;
-      /**
-       * Format: int64
-       * @description Identifier of the category that the animal belongs to.
-       * @example 7
-       */
-      categoryId: number;
-      /** @default available */
-      status: components["schemas"]["PetStatus"];
-    };
-    /**
-     * @description An animal: what was sent to create it, and its identifier.
-     * @example {
-     *       "id": 1,
-     *       "name": "Ada the Alpaca",
-     *       "categoryId": 7,
-     *       "status": "available"
-     *     }
-     */
-    Animal: {
-      /**
-       * Format: int64
-       * @description Unique identifier, assigned by the service.
-       * @example 1
-       */
-      id: number;
-      /**
-       * @description The animal's name, kept byte for byte. Characters are Unicode code points.
-       * @example Ada the Alpaca
-       */
-      name: string;
-      /**
-       * Format: int64
-       * @description Identifier of the category that the animal belongs to.
-       * @example 7
-       */
-      categoryId: number;
-      status: components["schemas"]["PetStatus"];
-    };
-    /**
-     * @description Animals in ascending order of id.
-     * @example [
-     *       {
-     *         "id": 1,
-     *         "name": "Ada the Alpaca",
-     *         "categoryId": 7,
-     *         "status": "available"
-     *       }
-     *     ]
-     */
-    Pets: components["schemas"]["Animal"][];
-    /**
-     * @description Availability status.
-     * @example available
-     * @enum {string}
-     */
-    PetStatus: "available" | "pending" | "sold";
-    /**
-     * @description Every failure, of every kind.
-     * @example {
-     *       "code": "not_found",
-     *       "message": "There is no animal with this id.",
-     *       "status": 404
-     *     }
-     */
-    Error: {
-      /**
-       * @description Machine-readable.
-       * @enum {string}
-       */
-      code:
-        | "invalid_request"
-        | "unauthorized"
-        | "insufficient_scope"
-        | "not_found"
-        | "method_not_allowed"
-        | "payload_too_large"
-        | "unsupported_media_type"
-        | "idempotency_key_reused"
-        | "rate_limited"
-        | "internal_error"
-        | "service_unavailable";
-      /** @description For people. Its words may change. */
-      message: string;
-      /**
-       * Format: int32
-       * @description The HTTP status code.
-       */
-      status: number;
-    };
-  };
-  responses: never;
-  parameters: {
-    /**
-     * @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote.
-     * @example 00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683
-     */
-    bookmark: string;
-  };
-  requestBodies: never;
-  headers: {
-    /** @description Names this request, also in the service's log. */
-    "X-Request-Id": string;
-    /** @description Where the database stood. Echo it in a later request to see at least what this answer saw or wrote. */
-    "x-d1-bookmark": string;
-    /** @description Any origin may call the service; there are no cookies. */
-    "Access-Control-Allow-Origin": "*";
-    /** @description Answers behind a key are not to be stored. */
-    "Cache-Control": "private, no-store";
-    /** @description What to authenticate with, and what was wrong (RFC 6750). */
-    "WWW-Authenticate": string;
-    /** @description Seconds to wait. */
-    "Retry-After": number;
-    /** @description The path of the new animal. */
-    Location: string;
-    /** @description The animal was created by an earlier request with this Idempotency-Key. */
-    "Idempotency-Replayed": "true";
-    /** @description Since when the operation is deprecated (RFC 9745). */
-    Deprecation: "@1764892800";
-    /** @description When the operation will be removed (RFC 8594). */
-    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-    /** @description What replaces the operation, and what explains it. */
-    DeprecationLink: string;
-    /** @description The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page. */
-    NextLink: string;
-  };
-  pathItems: never;
-}
-export type $defs = Record<string, never>;
-export interface operations {
-  listPets: {
-    parameters: {
-      query?: {
+    schemas: {
         /**
-         * @description Maximum number of animals returned.
-         * @example 20
+         * @description An animal to add. Other fields, `id` among them, are ignored.
+         * @example {
+         *       "name": "Ada the Alpaca",
+         *       "categoryId": 7,
+         *       "status": "available"
+         *     }
          */
-        limit?: number;
+        NewPet: {
+            /**
+             * @description The animal's name, kept byte for byte. Characters are Unicode code points.
+             * @example Ada the Alpaca
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Identifier of the category that the animal belongs to.
+             * @example 7
+             */
+            categoryId: number;
+            /** @default available */
+            status: components["schemas"]["PetStatus"];
+        };
+        /**
+         * @description An animal: what was sent to create it, and its identifier.
+         * @example {
+         *       "id": 1,
+         *       "name": "Ada the Alpaca",
+         *       "categoryId": 7,
+         *       "status": "available"
+         *     }
+         */
+        Animal: {
+            /**
+             * Format: int64
+             * @description Unique identifier, assigned by the service.
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description The animal's name, kept byte for byte. Characters are Unicode code points.
+             * @example Ada the Alpaca
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Identifier of the category that the animal belongs to.
+             * @example 7
+             */
+            categoryId: number;
+            status: components["schemas"]["PetStatus"];
+        };
+        /**
+         * @description Animals in ascending order of id.
+         * @example [
+         *       {
+         *         "id": 1,
+         *         "name": "Ada the Alpaca",
+         *         "categoryId": 7,
+         *         "status": "available"
+         *       }
+         *     ]
+         */
+        Pets: components["schemas"]["Animal"][];
         /**
          * @description Availability status.
          * @example available
+         * @enum {string}
          */
-        status?: components["schemas"]["PetStatus"];
-      };
-      header?: {
+        PetStatus: "available" | "pending" | "sold";
         /**
-         * @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote.
-         * @example 00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683
+         * @description Every failure, of every kind.
+         * @example {
+         *       "code": "not_found",
+         *       "message": "There is no animal with this id.",
+         *       "status": 404
+         *     }
          */
-        "x-d1-bookmark"?: components["parameters"]["bookmark"];
-      };
-      path?: never;
-      cookie?: never;
+        Error: {
+            /**
+             * @description Machine-readable.
+             * @enum {string}
+             */
+            code: "invalid_request" | "unauthorized" | "insufficient_scope" | "not_found" | "method_not_allowed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "service_unavailable";
+            /** @description For people. Its words may change. */
+            message: string;
+            /**
+             * Format: int32
+             * @description The HTTP status code.
+             */
+            status: number;
+        };
     };
-    requestBody?: never;
-    responses: {
-      /** @description Animals. */
-      200: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          Link: components["headers"]["NextLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Pets"];
-        };
-      };
-      /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
-      400: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `unauthorized`: No API key, or one that is not valid. */
-      401: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
-      403: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `rate_limited`: Too many requests with this API key. */
-      429: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `internal_error`: A bug of ours. */
-      500: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `service_unavailable`: Storage cannot answer. */
-      503: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-    };
-  };
-  createPet: {
+    responses: never;
     parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description 1 to 255 visible ASCII characters, new for each animal; a UUID for example. The quoted form of structured fields means the same as the raw one.
-         * @example 7f4a4f1e-1f0c-4a8e-9d3e-2f3f6f0f7a11
-         */
-        "Idempotency-Key"?: string;
-        /**
-         * @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote.
-         * @example 00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683
-         */
-        "x-d1-bookmark"?: components["parameters"]["bookmark"];
-      };
-      path?: never;
-      cookie?: never;
+        /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+        bookmark: string;
     };
-    /** @description An animal, in at most 65536 bytes. */
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewPet"];
-      };
+    requestBodies: never;
+    headers: {
+        /** @description Names this request, also in the service's log. */
+        "X-Request-Id": string;
+        /** @description Where the database stood. Echo it in a later request to see at least what this answer saw or wrote. */
+        "x-d1-bookmark": string;
+        /** @description Any origin may call the service; there are no cookies. */
+        "Access-Control-Allow-Origin": "*";
+        /** @description Answers behind a key are not to be stored. */
+        "Cache-Control": "private, no-store";
+        /** @description What to authenticate with, and what was wrong (RFC 6750). */
+        "WWW-Authenticate": string;
+        /** @description Seconds to wait. */
+        "Retry-After": number;
+        /** @description The path of the new animal. */
+        Location: string;
+        /** @description The animal was created by an earlier request with this Idempotency-Key. */
+        "Idempotency-Replayed": "true";
+        /** @description Since when the operation is deprecated (RFC 9745). */
+        Deprecation: "@1764892800";
+        /** @description When the operation will be removed (RFC 8594). */
+        Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+        /** @description What replaces the operation, and what explains it. */
+        DeprecationLink: string;
+        /** @description The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page. */
+        NextLink: string;
     };
-    responses: {
-      /** @description The animal was created. */
-      201: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          Location: components["headers"]["Location"];
-          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
-          [name: string]: unknown;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listPets: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Maximum number of animals returned.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Availability status.
+                 * @example available
+                 */
+                status?: components["schemas"]["PetStatus"];
+            };
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                "x-d1-bookmark"?: components["parameters"]["bookmark"];
+            };
+            path?: never;
+            cookie?: never;
         };
-        content: {
-          "application/json": components["schemas"]["Animal"];
+        requestBody?: never;
+        responses: {
+            /** @description Animals. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    Link: components["headers"]["NextLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pets"];
+                };
+            };
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: No API key, or one that is not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests with this API key. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: A bug of ours. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `service_unavailable`: Storage cannot answer. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
-      };
-      /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
-      400: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `unauthorized`: No API key, or one that is not valid. */
-      401: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
-      403: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `payload_too_large`: The body is larger than 65536 bytes. */
-      413: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `unsupported_media_type`: The body is not application/json. */
-      415: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `idempotency_key_reused`: The Idempotency-Key came before, with another request. */
-      422: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `rate_limited`: Too many requests with this API key. */
-      429: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `internal_error`: A bug of ours. */
-      500: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `service_unavailable`: Storage cannot answer. */
-      503: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
     };
-  };
-  getPet: {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote.
-         * @example 00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683
-         */
-        "x-d1-bookmark"?: components["parameters"]["bookmark"];
-      };
-      path: {
-        /**
-         * @description Identifier of the animal.
-         * @example 1
-         */
-        petId: number;
-      };
-      cookie?: never;
+    createPet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 visible ASCII characters, new for each animal; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without. */
+                "Idempotency-Key"?: string;
+                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                "x-d1-bookmark"?: components["parameters"]["bookmark"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An animal, in at most 65536 bytes. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPet"];
+            };
+        };
+        responses: {
+            /** @description The animal was created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Animal"];
+                };
+            };
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: No API key, or one that is not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large`: The body is larger than 65536 bytes. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not application/json. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: The Idempotency-Key came before, with another request. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests with this API key. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: A bug of ours. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `service_unavailable`: Storage cannot answer. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
     };
-    requestBody?: never;
-    responses: {
-      /** @description The animal. */
-      200: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
+    getPet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                "x-d1-bookmark"?: components["parameters"]["bookmark"];
+            };
+            path: {
+                /**
+                 * @description Identifier of the animal.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
         };
-        content: {
-          "application/json": components["schemas"]["Animal"];
+        requestBody?: never;
+        responses: {
+            /** @description The animal. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Animal"];
+                };
+            };
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: No API key, or one that is not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No animal has this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests with this API key. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: A bug of ours. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `service_unavailable`: Storage cannot answer. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["DeprecationLink"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
-      };
-      /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
-      400: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `unauthorized`: No API key, or one that is not valid. */
-      401: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `insufficient_scope`: The API key lacks the scope that the operation needs. */
-      403: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `not_found`: No animal has this id. */
-      404: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `rate_limited`: Too many requests with this API key. */
-      429: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `internal_error`: A bug of ours. */
-      500: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
-      /** @description `service_unavailable`: Storage cannot answer. */
-      503: {
-        headers: {
-          "X-Request-Id": components["headers"]["X-Request-Id"];
-          "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-          "Cache-Control": components["headers"]["Cache-Control"];
-          "Retry-After": components["headers"]["Retry-After"];
-          Deprecation: components["headers"]["Deprecation"];
-          Sunset: components["headers"]["Sunset"];
-          Link: components["headers"]["DeprecationLink"];
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Error"];
-        };
-      };
     };
-  };
 }

@@ -1,0 +1,165 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
+
+// Tools that know the service from its document alone. They are in tools/, with a lock file of their own.
+
+const DOCUMENT = "public/openapi.json";
+
+let service: BuiltService;
+let folder: string;
+beforeAll(async () => {
+  service = await startBuiltService();
+  folder = mkdtempSync(join(tmpdir(), "petstore-tools-"));
+});
+afterAll(async () => {
+  await service.harness.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Outcome {
+  code: number;
+  output: string;
+}
+
+function run(
+  tool: string,
+  args: string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const env = { ...process.env, ...options.env };
+  const bin = join(import.meta.dirname, "../../tools/node_modules/.bin", tool);
+  return new Promise((resolve) => {
+    execFile(bin, args, { maxBuffer: 1e9, cwd: options.cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
+    });
+  });
+}
+
+test("Redocly finds nothing to say, at its strictest", async () => {
+  const { code, output } = await run("redocly", ["lint", DOCUMENT, "--config=tools/redocly.yaml", "--max-problems=20"]);
+  expect(code, output).toBe(0);
+  expect(output).not.toMatch(/\bwarning/i);
+});
+
+test("Spectral finds nothing to say, with the rules of OpenAPI and of OWASP", async () => {
+  const args = ["lint", DOCUMENT, "--ruleset=tools/spectral.yaml", "--fail-severity=hint"];
+  const { code, output } = await run("spectral", args);
+  expect(code, output).toBe(0);
+});
+
+test("the generated types are those of the document", async () => {
+  const fresh = join(folder, "petstore-api.d.ts");
+  expect(await run("openapi-typescript", [DOCUMENT, "--output", fresh])).toMatchObject({ code: 0 });
+  expect(readFileSync("test/built/petstore-api.d.ts", "utf8")).toBe(readFileSync(fresh, "utf8"));
+});
+
+test("Specmatic's generated requests, good and bad, are answered as the document says", async () => {
+  const document = parseKeepingIntegers(readFileSync(DOCUMENT, "utf8"));
+  // It sends one and the same key with many bodies and expects a 201 each time; the document cannot say that a key is used once.
+  const { post } = document.paths["/pets"];
+  post.parameters = post.parameters.filter(({ name }: { name?: string }) => name !== "Idempotency-Key");
+  writeFileSync(join(folder, "openapi.json"), JSON.stringify(document));
+  writeFileSync(
+    join(folder, "specmatic.yaml"),
+    JSON.stringify({
+      version: 2,
+      contracts: [{ provides: ["openapi.json"] }],
+      security: { OpenAPI: { securitySchemes: { apiKey: { type: "bearer", token: service.key } } } },
+    }),
+  );
+  const { code, output } = await run(
+    "specmatic",
+    [
+      "test",
+      `--testBaseURL=${service.url.origin}/v1`,
+      // It asks for ids at random, and expects an animal behind each.
+      "--filter=!(PATH='/pets/{petId}' && STATUS='200')",
+    ],
+    { cwd: folder, env: { SPECMATIC_GENERATIVE_TESTS: "true" } },
+  );
+  const [, tests, failures] = /Tests run: (\d+), Successes: \d+, Failures: (\d+)/.exec(output) ?? [];
+  console.log(`Specmatic: ${tests} tests, ${failures} failures`);
+  expect({ code, failures }, output.slice(-5_000)).toEqual({ code: 0, failures: "0" });
+  expect(Number(tests)).toBeGreaterThan(100);
+});
+
+test("Prism, as a validating proxy, finds no answer that the document does not describe", async () => {
+  // A store of its own: Prism rounds integers, and then finds the largest of what Specmatic left out of range.
+  const { url, key, harness } = await startBuiltService();
+  const port = await freePort();
+  const prism: ChildProcess = spawn(
+    join(import.meta.dirname, "../../tools/node_modules/.bin/prism"),
+    ["proxy", DOCUMENT, `${url.origin}/v1`, `--port=${port}`, "--host=127.0.0.1"],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  try {
+    const { stdout } = prism;
+    if (stdout === null) throw new Error("no output");
+    await new Promise<void>((resolve, reject) => {
+      createInterface({ input: stdout })
+        .on("line", (line) => line.includes("Prism is listening") && resolve())
+        .on("close", () => reject(new Error("Prism ended before it was ready")));
+    });
+    const base = `http://127.0.0.1:${port}`;
+    const good = { Authorization: `Bearer ${key}` };
+    const json = { ...good, "Content-Type": "application/json" };
+    const create = { method: "POST", headers: { ...json, "Idempotency-Key": "prism" } };
+    const statuses = new Set<number>();
+    const requests: [string, RequestInit][] = [
+      ["/pets", { ...create, body: '{"name":"Rex","categoryId":7}' }],
+      ["/pets", { ...create, body: '{"name":"Rex","categoryId":7}' }],
+      ["/pets", { ...create, body: '{"name":"Max","categoryId":7}' }],
+      ["/pets", { method: "POST", headers: json, body: '{"name":"Max","categoryId":-5,"status":"sold"}' }],
+      ["/pets", { method: "POST", headers: json, body: '{"name":"","categoryId":"5"}' }],
+      ["/pets", { method: "POST", headers: json, body: JSON.stringify({ name: "x".repeat(70_000), categoryId: 1 }) }],
+      ["/pets", { method: "POST", headers: { ...good, "Content-Type": "text/plain" }, body: "x" }],
+      ["/pets?limit=1", { headers: good }],
+      ["/pets?status=sold&limit=100", { headers: good }],
+      ["/pets?limit=0&status=gone", { headers: good }],
+      ["/pets", {}],
+      ["/pets", { headers: { Authorization: "Bearer nonsense" } }],
+      ["/pets/1", { headers: good }],
+      ["/pets/12345", { headers: good }],
+      ["/pets/abc", { headers: good }],
+    ];
+    for (const [path, init] of requests) {
+      const response = await fetch(base + path, init);
+      statuses.add(response.status);
+      const violations: { location: string[] }[] = JSON.parse(response.headers.get("sl-violations") ?? "[]");
+      // What it says of the request is right: many of them are bad on purpose.
+      expect(
+        violations.filter(({ location }) => location[0] !== "request"),
+        `${init.method ?? "GET"} ${path}`,
+      ).toEqual([]);
+      await response.body?.cancel();
+    }
+    expect(statuses).toEqual(new Set([200, 201, 400, 401, 404, 413, 415, 422]));
+  } finally {
+    prism.kill();
+    await harness.close();
+  }
+});
+
+/** The bounds of int64 are in the document to the last digit, and have to be in a copy of it, too. */
+function parseKeepingIntegers(text: string) {
+  const exactJson = JSON as unknown as { rawJSON(text: string): unknown };
+  const reviver = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) =>
+    typeof value === "number" && !Number.isSafeInteger(value) ? exactJson.rawJSON(source) : value;
+  return JSON.parse(text, reviver);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
