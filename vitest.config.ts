@@ -26,6 +26,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/built/**", "test/browser/**", "test/third-party/**"],
           setupFiles: ["test/support/migrate.ts"],
+          // Milliseconds: none of these takes long, but the machine may have other things to do.
+          testTimeout: 30_000,
         },
       },
       {

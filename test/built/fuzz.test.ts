@@ -134,6 +134,8 @@ const LIST = new RegExp(String.raw`^\[(?:${animal}(?:,(?=\{)|(?=\])))*\]$`);
 /** What is wrong with an answer, or undefined. */
 function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest): string | undefined {
   if (!headers.get("X-Request-Id")) return "no X-Request-Id";
+  // The way to the documentation, which is no JSON.
+  if (status === 302) return headers.get("Location") === "/docs" ? undefined : "302";
   if (status === 204) return method === "OPTIONS" ? undefined : "204";
   if (headers.get("Content-Type") !== "application/json") return "not JSON";
   if (method === "HEAD") return body === "" ? undefined : "a body for HEAD";

@@ -39,6 +39,7 @@ const EVERYWHERE = new Set([
   "x-frame-options",
   // What a server adds on the way out.
   "connection",
+  "content-encoding",
   "date",
   "keep-alive",
   "transfer-encoding",
