@@ -1,14 +1,12 @@
 import { Hono } from "hono";
-import { cors } from "hono/cors";
-import { methodNotAllowed } from "hono/method-not-allowed";
-import { secureHeaders } from "hono/secure-headers";
 import { version } from "../package.json";
 import { documentation } from "./http/documentation.ts";
 import { authenticate } from "./auth/bearer.ts";
 import type { AppEnv } from "./env.ts";
-import { onError, onMethodNotAllowed, onNotFound } from "./http/errors.ts";
-import { lingeringClose } from "./http/lingering-close.ts";
+import { onError, onNotFound } from "./http/errors.ts";
+import { preflight } from "./http/preflight.ts";
 import { requestLog } from "./http/request-log.ts";
+import { EVERYWHERE, json } from "./http/respond.ts";
 import { getPetDeprecation, pets } from "./pets/routes.ts";
 
 /** For clients in TypeScript: `hc<AppType>(...)` of hono/client knows every operation with its types. */
@@ -18,50 +16,16 @@ export type AppType = ReturnType<typeof createApp>;
 export function createApp() {
   const app = new Hono<AppEnv>();
   app.onError(onError);
-  app.notFound(onNotFound);
+  app.notFound(onNotFound(app));
 
-  app.use(lingeringClose);
   app.use(requestLog);
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-      xFrameOptions: "DENY",
-      // The pages under /docs set a policy of their own.
-      overwrite: false,
-      // For browsers and plug-ins that are gone.
-      xDnsPrefetchControl: false,
-      xDownloadOptions: false,
-      xPermittedCrossDomainPolicies: false,
-      xXssProtection: false,
-    }),
+  app.options("*", preflight);
+  app.get(
+    "/",
+    (c) => new Response(null, { status: 302, headers: { ...EVERYWHERE, ...c.get("headers"), Location: "/docs" } }),
   );
-  const crossOrigin = cors({
-    origin: "*",
-    allowMethods: ["GET", "HEAD", "POST"],
-    allowHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "x-d1-bookmark"],
-    exposeHeaders: [
-      "Allow",
-      "Deprecation",
-      "Idempotency-Replayed",
-      "Link",
-      "Location",
-      "Retry-After",
-      "Sunset",
-      "WWW-Authenticate",
-      "X-Request-Id",
-      "x-d1-bookmark",
-    ],
-    maxAge: 86_400,
-  });
-  // The middleware takes every OPTIONS for a preflight; one that is none is a method like others, and we do not have it.
-  app.use((c, next) =>
-    c.req.method === "OPTIONS" && !c.req.header("Access-Control-Request-Method") ? next() : crossOrigin(c, next),
-  );
-  app.use(methodNotAllowed({ app, onMethodNotAllowed }));
-
-  app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
-  app.get("/health", (c) => c.json({ status: "ok", version }, 200, { "Cache-Control": "no-store" }));
+  app.get("/health", (c) => json(c, { status: "ok", version }, 200, { "Cache-Control": "no-store" }));
 
   // Before the key is asked for, because a 401 of the operation announces its end as well.
   app.get("/v1/pets/:petId", getPetDeprecation);

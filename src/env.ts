@@ -1,5 +1,4 @@
 import type { KeyRecord } from "./auth/key-record.ts";
-import type { Session } from "./db/session.ts";
 import type { RequestLog } from "./http/request-log.ts";
 
 /**
@@ -11,11 +10,11 @@ export interface AppEnv {
   Variables: {
     /** Also the `X-Request-Id` header. */
     requestId: string;
+    /** Headers of the answer that are known before it is. */
+    headers: Record<string, string>;
     /** The line that will be logged for this request; whoever learns something adds it. */
     log: RequestLog;
     /** Whose key it is. Behind the bearer middleware only. */
     apiKey: KeyRecord;
-    /** The D1 session of this request, where an operation asked for one (`d1Session`). */
-    session: Session;
   };
 }

@@ -12,7 +12,7 @@ const CREDENTIALS = /^bearer +(.+)$/i;
 
 /** Lets only good keys pass, and says whose key it is (RFC 6750). One answer for every bad key. */
 export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
-  c.header("Cache-Control", "private, no-store");
+  c.get("headers")["Cache-Control"] = "private, no-store";
   const key = CREDENTIALS.exec(c.req.header("Authorization") ?? "")?.[1];
   if (key === undefined) {
     throw unauthorized("Send an API key in the header `Authorization: Bearer <API_KEY>`.", CHALLENGE);

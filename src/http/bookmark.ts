@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context } from "hono";
 import { Session } from "../db/session.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -9,22 +9,22 @@ const BOOKMARK_HEADER = "x-d1-bookmark";
 export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**
- * Opens the request's D1 session. A caller that echoes the `x-d1-bookmark` of an earlier answer sees at least what that
- * answer saw or wrote, from any replica; without the header a read takes the nearest.
+ * The request's D1 session. A caller that echoes the `x-d1-bookmark` of an earlier answer sees at least what that answer saw
+ * or wrote, from any replica; without the header a read takes the nearest.
+ *
+ * @throws ApiError `invalid_request` when the header holds no bookmark.
  */
-export const d1Session: MiddlewareHandler<AppEnv> = async (c, next) => {
+export function openSession(c: Context<AppEnv>): Session {
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined && !BOOKMARK.test(bookmark)) {
     throw new ApiError("invalid_request", `${BOOKMARK_HEADER} has to be a value that this service returned.`);
   }
   const log = c.get("log");
   if (bookmark !== undefined) log.bookmark = true;
-  const session = new Session(c.env.DB, bookmark, (usage) => {
+  return new Session(c.env.DB, bookmark, (usage) => {
     log.d1Duration = usage.duration;
     log.d1RowsRead = usage.rowsRead;
     log.d1RowsWritten = usage.rowsWritten;
-    if (usage.bookmark !== undefined) c.header(BOOKMARK_HEADER, usage.bookmark);
+    if (usage.bookmark !== undefined) c.get("headers")[BOOKMARK_HEADER] = usage.bookmark;
   });
-  c.set("session", session);
-  await next();
-};
+}

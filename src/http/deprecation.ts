@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import type { AppEnv } from "../env.ts";
 
 /**
  * Announces that an operation will go, on every answer of it, failures included: place it before whatever can fail.
@@ -12,14 +13,12 @@ export function deprecated(options: {
   sunset: Date;
   successor: string;
   documentation: string;
-}): MiddlewareHandler {
-  const deprecation = `@${options.since.getTime() / 1000}`;
-  const sunset = options.sunset.toUTCString();
-  const link = `<${options.successor}>; rel="successor-version", <${options.documentation}>; rel="deprecation"`;
+}): MiddlewareHandler<AppEnv> {
+  const Deprecation = `@${options.since.getTime() / 1000}`;
+  const Sunset = options.sunset.toUTCString();
+  const Link = `<${options.successor}>; rel="successor-version", <${options.documentation}>; rel="deprecation"`;
   return async (c, next) => {
-    c.header("Deprecation", deprecation);
-    c.header("Sunset", sunset);
-    c.header("Link", link);
+    Object.assign(c.get("headers"), { Deprecation, Sunset, Link });
     await next();
   };
 }

@@ -1,5 +1,6 @@
 import type { Handler } from "hono";
 import type { AppEnv } from "../env.ts";
+import { EVERYWHERE } from "./respond.ts";
 
 /** Everything from this origin; the renderer sets styles of elements from its script. */
 const CONTENT_SECURITY_POLICY =
@@ -9,7 +10,8 @@ const CONTENT_SECURITY_POLICY =
 export const documentation: Handler<AppEnv> = async (c) => {
   const asset = await c.env.ASSETS.fetch(c.req.raw);
   if (asset.status === 404) return c.notFound();
-  const response = new Response(asset.body, asset);
-  response.headers.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
-  return response;
+  const headers = new Headers(asset.headers);
+  const own = { ...EVERYWHERE, ...c.get("headers"), "Content-Security-Policy": CONTENT_SECURITY_POLICY };
+  for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  return new Response(asset.body, { status: asset.status, headers });
 };

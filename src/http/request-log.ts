@@ -25,7 +25,7 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   // Always our own: what a client sends as an id could be anything, its key for one, and would stand in the log.
   const requestId = crypto.randomUUID();
   c.set("requestId", requestId);
-  c.header("X-Request-Id", requestId);
+  c.set("headers", { "X-Request-Id": requestId });
   const log: RequestLog = {};
   c.set("log", log);
   await next();

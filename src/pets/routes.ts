@@ -3,10 +3,11 @@ import { authorize } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { jsonBody } from "../http/body.ts";
-import { d1Session } from "../http/bookmark.ts";
+import { openSession } from "../http/bookmark.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { idempotencyKey } from "../http/idempotency-key.ts";
 import { rateLimit } from "../http/rate-limit.ts";
+import { json } from "../http/respond.ts";
 import { validate } from "../http/validation.ts";
 import { isInt64 } from "../int64.ts";
 import { encodeCursor } from "./cursor.ts";
@@ -23,37 +24,38 @@ export const getPetDeprecation = deprecated({
 
 export const pets = new Hono<AppEnv>()
   // listPets
-  .get("/", authorize("pets:read"), rateLimit, validate("query", listPetsQuery), d1Session, async (c) => {
+  .get("/", authorize("pets:read"), rateLimit, validate("query", listPetsQuery), async (c) => {
     const { limit, status, cursor } = c.req.valid("query");
     // One more than asked for tells whether there is a next page.
-    const page = await listPets(c.get("session"), { after: cursor, limit: limit + 1, status });
+    const page = await listPets(openSession(c), { after: cursor, limit: limit + 1, status });
     const last = page.length > limit ? page[limit - 1] : undefined;
     if (last !== undefined) {
       const next = new URL("/v1/pets", c.req.url);
       if (c.req.query("limit") !== undefined) next.searchParams.set("limit", String(limit));
       if (status !== undefined) next.searchParams.set("status", status);
       next.searchParams.set("cursor", encodeCursor(last.id));
-      c.header("Link", `<${next.href}>; rel="next"`);
+      c.get("headers")["Link"] = `<${next.href}>; rel="next"`;
       page.length = limit;
     }
-    return c.json(page.map(toAnimal));
+    return json(c, page.map(toAnimal), 200);
   })
   // createPet
-  .post("/", authorize("pets:write"), rateLimit, jsonBody, validate("json", newPet), d1Session, async (c) => {
-    const session = c.get("session");
+  .post("/", authorize("pets:write"), rateLimit, jsonBody, validate("json", newPet), async (c) => {
+    const session = openSession(c);
     const newPet = c.req.valid("json");
     const key = idempotencyKey(c);
     const { pet, replayed } =
       key === undefined
         ? { pet: await createPet(session, newPet), replayed: false }
         : await createPetOnce(session, newPet, { apiKeyId: c.get("apiKey").id, idempotencyKey: key });
-    if (replayed) c.header("Idempotency-Replayed", "true");
-    return c.json(toAnimal(pet), 201, { Location: `/v1/pets/${pet.id}` });
+    if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
+    return json(c, toAnimal(pet), 201, { Location: `/v1/pets/${pet.id}` });
   })
   // getPet
-  .get("/:petId", authorize("pets:read"), rateLimit, d1Session, async (c) => {
+  .get("/:petId", authorize("pets:read"), rateLimit, async (c) => {
     const petId = c.req.param("petId");
-    const pet = isInt64(petId) ? await findPet(c.get("session"), petId) : undefined;
+    const session = openSession(c);
+    const pet = isInt64(petId) ? await findPet(session, petId) : undefined;
     if (pet === undefined) throw new ApiError("not_found", "There is no animal with this id.");
-    return c.json(toAnimal(pet));
+    return json(c, toAnimal(pet), 200);
   });

@@ -196,9 +196,9 @@ describe("over a raw socket", () => {
   });
 
   test("an answer that needs no body arrives, however much of one is sent", async () => {
-    const size = 1_000_000;
+    const size = 300_000;
     const answers = await Promise.all(
-      Array.from({ length: 32 }, () => send(["PUT /nothing HTTP/1.1", `Content-Length: ${size}`], " ".repeat(size))),
+      Array.from({ length: 8 }, () => send(["PUT /nothing HTTP/1.1", `Content-Length: ${size}`], " ".repeat(size))),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
   });
