@@ -22,6 +22,9 @@ export interface ErrorBody {
   status: number;
 }
 
+// A property of V8 that TypeScript's library does not know.
+const v8Error = Error as unknown as { stackTraceLimit: number };
+
 /**
  * A failure as the client sees it. `message` is written for strangers: no SQL, no stack, nothing that the caller sent.
  * What really happened goes into `cause`, which is logged and never sent.
@@ -31,7 +34,11 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, message: string, options: { headers?: Record<string, string>; cause?: unknown } = {}) {
+    // No stack: it is never read (what is logged is the cause), and taking it costs a tenth of a refused request.
+    const { stackTraceLimit } = v8Error;
+    v8Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    v8Error.stackTraceLimit = stackTraceLimit;
     this.name = "ApiError";
     this.code = code;
     this.headers = options.headers ?? {};

@@ -138,21 +138,40 @@ export default {
 async function authenticate(request: Request, env: Env) {
   const key = /^bearer +(.+)$/i.exec(request.headers.get("Authorization") ?? "")?.[1];
   if (key === undefined) throw new Failure(401, "unauthorized", "", { "WWW-Authenticate": 'Bearer realm="petstore"' });
+  if (!isWellFormed(key)) throw badKey();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)));
   const name = `key:${digest.toHex()}`;
   const recent = known.get(name);
   if (recent !== undefined && Date.now() - recent.at < 30_000) return recent.record;
   const value = await env.API_KEYS.get(name, { type: "text", cacheTtl: 30 });
-  if (value === null) {
-    throw new Failure(401, "unauthorized", "The API key is not valid.", {
-      "WWW-Authenticate":
-        'Bearer realm="petstore", error="invalid_token", error_description="The API key is not valid"',
-    });
-  }
+  if (value === null) throw badKey();
   const record = JSON.parse(value);
   if (known.size > 1_000) known.clear();
   known.set(name, { at: Date.now(), record });
   return record;
+}
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const CRC = Uint32Array.from({ length: 256 }, (_, index) => {
+  let crc = index;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+function isWellFormed(key: string): boolean {
+  if (!/^petstore_production_[0-9A-Za-z]{36}$/.test(key)) return false;
+  let crc = 0xffffffff;
+  for (let i = 0; i < key.length - 6; i++) crc = (CRC[(crc ^ key.charCodeAt(i)) & 0xff] ?? 0) ^ (crc >>> 8);
+  crc = (crc ^ 0xffffffff) >>> 0;
+  let checksum = "";
+  for (let i = 0; i < 6; i++, crc = Math.floor(crc / 62)) checksum = ALPHABET[crc % 62] + checksum;
+  return key.endsWith(checksum);
+}
+
+function badKey(): Failure {
+  return new Failure(401, "unauthorized", "The API key is not valid.", {
+    "WWW-Authenticate": 'Bearer realm="petstore", error="invalid_token", error_description="The API key is not valid"',
+  });
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -28,25 +28,33 @@ export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 /**
  * The bytes of a body, up to the limit. Hono's body-limit would do, but it leaves the stream of a larger body locked, so that
- * nobody can read the rest (`lingeringClose`), and it cannot tell a client that hung up from a bug.
+ * nobody can read the rest (`linger`), and it cannot tell a client that hung up from a bug.
  */
-async function readBody({ headers, body }: Request): Promise<Uint8Array> {
+async function readBody(request: Request): Promise<Uint8Array> {
+  const length = request.headers.get("Content-Length");
   // Announced: the answer need not wait for the bytes.
-  if (Number(headers.get("Content-Length")) > MAX_BODY_BYTES) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
+  let bytes: Uint8Array | undefined;
   try {
-    for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
-      size += chunk.byteLength;
-      if (size > MAX_BODY_BYTES) break;
-      chunks.push(chunk);
-    }
+    // HTTP bounds a body by its Content-Length, and reading all at once is cheaper than chunk by chunk.
+    bytes = length === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
   } catch {
     throw new ApiError("invalid_request", "The request body ended too early.");
   }
-  if (size > MAX_BODY_BYTES) throw tooLarge();
-  const [first] = chunks;
-  return chunks.length === 1 && first ? first : new Uint8Array(await new Blob(chunks).arrayBuffer());
+  if (bytes === undefined || bytes.byteLength > MAX_BODY_BYTES) throw tooLarge();
+  return bytes;
+}
+
+/** Undefined when there are more than the limit; the rest is left in the stream. */
+async function readChunks({ body }: Request): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 function tooLarge(): ApiError {
