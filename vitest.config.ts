@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     // The service logs every request. Shown only for the tests that fail.
     silent: "passed-only",
+    // On a machine with two cores Vitest would use one; much of the time these wait for other processes.
+    maxWorkers: 2,
     projects: [
       {
         // Inside workerd, beside the source, with real D1, KV and rate limiter. Each file has storage of its own.
