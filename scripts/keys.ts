@@ -178,7 +178,8 @@ async function find(store: KeyStore, environment: Environment, id: string | unde
 
 /** The secret goes to standard output, alone or in the JSON; what is said about it goes beside it. */
 function show(json: boolean, key: string, record: KeyRecord, more: { replaces?: Partial<KeyRecord> } = {}): void {
-  if (json) return console.log(JSON.stringify({ ...record, key, ...more }));
+  const { id, ...rest } = record;
+  if (json) return console.log(JSON.stringify({ id, key, ...rest, ...more }));
   const until = record.expiresAt === undefined ? "never expires" : `expires ${record.expiresAt}`;
   console.error(`${record.id}: "${record.name}", ${record.scopes.join(" ")}, ${until}.`);
   if (more.replaces) console.error(`${more.replaces.id} works until ${more.replaces.expiresAt}.`);
