@@ -92,7 +92,8 @@ test("a person enters a key, adds an animal and lists it, from the page", async 
   const listed = await execute(page, "listPets");
   expect(listed.status).toContain("200");
   expect(JSON.parse(listed.body)).toEqual([JSON.parse(created.body)]);
-  await page.screenshot({ path: `${SCREENSHOTS}/desktop.png`, fullPage: true });
+  await page.locator("#operations-Pets-listPets").scrollIntoViewIfNeeded();
+  await page.screenshot({ path: `${SCREENSHOTS}/desktop.png` });
   expect(faults).toEqual([]);
   await page.close();
 });
