@@ -4,6 +4,7 @@ import { documentation } from "./http/documentation.ts";
 import { authenticate } from "./auth/bearer.ts";
 import type { AppEnv } from "./env.ts";
 import { onError, onNotFound } from "./http/errors.ts";
+import { lingeringClose } from "./http/lingering-close.ts";
 import { preflight } from "./http/preflight.ts";
 import { requestLog } from "./http/request-log.ts";
 import { EVERYWHERE, json } from "./http/respond.ts";
@@ -18,7 +19,7 @@ export function createApp() {
   app.onError(onError);
   app.notFound(onNotFound(app));
 
-  app.use(requestLog);
+  app.use(lingeringClose, requestLog);
   app.options("*", preflight);
   app.get(
     "/",

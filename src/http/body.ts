@@ -28,7 +28,7 @@ export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 /**
  * The bytes of a body, up to the limit. Hono's body-limit would do, but it leaves the stream of a larger body locked, so that
- * nobody can read the rest (`linger`), and it cannot tell a client that hung up from a bug.
+ * nobody can read the rest (`lingeringClose`), and it cannot tell a client that hung up from a bug.
  */
 async function readBody(request: Request): Promise<Uint8Array> {
   const length = request.headers.get("Content-Length");

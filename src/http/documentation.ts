@@ -8,7 +8,9 @@ const CONTENT_SECURITY_POLICY =
 
 /** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
-  const asset = await c.env.ASSETS.fetch(c.req.raw);
+  // Without the body that a strange client may have sent.
+  const { url, method, headers: requestHeaders } = c.req.raw;
+  const asset = await c.env.ASSETS.fetch(url, { method, headers: requestHeaders });
   if (asset.status === 404) return c.notFound();
   const headers = new Headers(asset.headers);
   const own = { ...EVERYWHERE, ...c.get("headers"), "Content-Security-Policy": CONTENT_SECURITY_POLICY };

@@ -2,7 +2,6 @@ import type { Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { AppEnv } from "../env.ts";
 import { ApiError, toApiError } from "../errors.ts";
-import { linger } from "./lingering-close.ts";
 import { logError } from "./request-log.ts";
 import { json } from "./respond.ts";
 
@@ -11,14 +10,13 @@ const LOCAL_HINT =
   "Is local storage prepared? `npm run dev` applies the migrations and seeds the API key of the README.";
 
 /** The one place where failures become responses. */
-async function respondWithError(c: Context<AppEnv>, error: ApiError): Promise<Response> {
+function respondWithError(c: Context<AppEnv>, error: ApiError): Response {
   c.get("log").errorCode = error.code;
-  await linger(c.req.raw, error.code);
   return json(c, error.body, error.status, error.headers);
 }
 
 /** Whatever a handler or a middleware throws. */
-export function onError(thrown: unknown, c: Context<AppEnv>): Promise<Response> {
+export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   const error = toApiError(thrown);
   if (error.cause !== undefined) logError(c, error.cause);
   if (c.env.ENVIRONMENT === "local" && (error.code === "unauthorized" || error.code === "service_unavailable")) {
@@ -47,7 +45,7 @@ export function onNotFound(app: Hono<AppEnv>): (c: Context<AppEnv>) => Promise<R
   return async (c) => {
     // Hono's middleware, called where it is needed, so that no other request goes through it.
     await checkMethod(c, async () => {
-      c.res = await respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
+      c.res = respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
     });
     return c.res;
   };

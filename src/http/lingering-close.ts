@@ -1,18 +1,21 @@
-import type { ErrorCode } from "../errors.ts";
+import type { MiddlewareHandler } from "hono";
+import { ERROR_STATUS } from "../errors.ts";
 
 /** Milliseconds for which the rest of a body is read before the answer goes out all the same. */
 const LINGER_MILLISECONDS = 1_000;
 
 /**
- * Reads what is left of a request's body, for a moment, before a failure is answered. A connection that is closed while its client
- * still sends is reset, and the reset can reach the client before the answer does (RFC 9112, section 9.6).
- *
- * @param code a body that was too large was read only in part; any other was read to its end, or not at all.
+ * Reads what is left of a body that its answer did not need, for a moment. A connection that is closed while its client still sends
+ * is reset, and the reset can reach the client before the answer does (RFC 9112, section 9.6).
  */
-export async function linger(request: Request, code: ErrorCode): Promise<void> {
-  if (request.body === null || (request.bodyUsed && code !== "payload_too_large")) return;
+export const lingeringClose: MiddlewareHandler = async (c, next) => {
+  await next();
+  const request = c.req.raw;
+  // A body that was too large was read only in part; any other was read to its end, or not at all.
+  const readToItsEnd = request.bodyUsed && c.res.status !== ERROR_STATUS.payload_too_large;
+  if (request.body === null || readToItsEnd) return;
   const rest = request.body.pipeTo(new WritableStream()).catch(() => {
     // The client hung up: there is nobody left to answer.
   });
   await Promise.race([rest, scheduler.wait(LINGER_MILLISECONDS)]);
-}
+};
