@@ -8,6 +8,7 @@ export interface OpenApiDocument {
 }
 interface Operation {
   operationId: string;
+  "x-required-scope": string;
   parameters: unknown[];
   requestBody?: unknown;
   responses: { [status: string]: unknown };
@@ -25,20 +26,34 @@ export function findBreakingChanges(released: OpenApiDocument, current: OpenApiD
       .filter((promise) => !after.promises.has(promise))
       .map((promise) => `No longer so: ${promise}`),
     ...[...after.demands].filter((demand) => !before.demands.has(demand)).map((demand) => `Newly required: ${demand}`),
+    // A rule on a field that is new as well binds nobody.
+    ...[...after.rules]
+      .filter(([rule, field]) => !before.rules.has(rule) && before.promises.has(`${field} exists`))
+      .map(([rule]) => `A rule that is new: ${rule}`),
   ];
 }
 
-function describe(document: OpenApiDocument): { promises: Set<string>; demands: Set<string> } {
+interface Description {
+  promises: Set<string>;
+  demands: Set<string>;
+  /** What requests have to keep, by the field that it is about. */
+  rules: Map<string, string>;
+}
+
+function describe(document: OpenApiDocument): Description {
   const promises = new Set<string>();
   const demands = new Set<string>();
+  const rules = new Map<string, string>();
 
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const where = `${method.toUpperCase()} ${path}`;
       promises.add(`${where} exists, as ${operation.operationId}`);
+      promises.add(`${where} is open to ${write(operation["x-required-scope"])}`);
       for (const item of operation.parameters) {
         const parameter = resolve(item);
         const name = `${where}: ${write(parameter["in"])} parameter ${write(parameter["name"])}`;
+        promises.add(`${name} exists`);
         describeSchema(name, parameter["schema"], "request");
         if (parameter["required"] === true) demands.add(name);
       }
@@ -56,15 +71,19 @@ function describe(document: OpenApiDocument): { promises: Set<string>; demands: 
       }
     }
   }
-  return { promises, demands };
+  return { promises, demands, rules };
 
   function describeSchema(where: string, item: Json | undefined, direction: "request" | "response"): void {
-    const { properties, required, items, ...rules } = resolve(item);
-    for (const [rule, value] of Object.entries(rules)) {
+    const { properties, required, items, ...keywords } = resolve(item);
+    for (const [rule, value] of Object.entries(keywords)) {
       // New error codes are announced as compatible; each one that there is stays.
       if (rule === "enum" && where.endsWith(".code") && Array.isArray(value)) {
         for (const code of value) promises.add(`${where} may be ${write(code)}`);
-      } else if (!PROSE.has(rule)) promises.add(`${where}: ${rule} is ${write(value)}`);
+      } else if (!PROSE.has(rule)) {
+        const sentence = `${where}: ${rule} is ${write(value)}`;
+        promises.add(sentence);
+        if (direction === "request") rules.set(sentence, where);
+      }
     }
     for (const [name, property] of Object.entries((properties ?? {}) as Node)) {
       const field = `${where}.${name}`;

@@ -173,11 +173,13 @@ function headersOf(names: HeaderName[]): JsonObject {
   return Object.fromEntries(all.map((name) => [sentAs(name), { $ref: `#/components/headers/${name}` }]));
 }
 
-const FAILURES: { [code in ErrorCode]: { description: string; message: string; headers?: HeaderName[] } } = {
+type OperationFailure = Exclude<ErrorCode, "method_not_allowed">;
+
+/** A wrong method is no operation, so 405 belongs to none. */
+const FAILURES: { [code in OperationFailure]: { description: string; message: string; headers?: HeaderName[] } } = {
   invalid_request: {
     description: "The body, the query or a header breaks a rule. The message names every offending field and its rule.",
     message: "name is required: a string of 1 to 255 well-formed characters, not only white space.",
-    headers: [],
   },
   unauthorized: {
     description: "No API key, or one that is not valid.",
@@ -193,10 +195,6 @@ const FAILURES: { [code in ErrorCode]: { description: string; message: string; h
     description: "No animal has this id.",
     message: "There is no animal with this id.",
     headers: ["x-d1-bookmark"],
-  },
-  method_not_allowed: {
-    description: "The path does not know this method.",
-    message: "This path answers GET, HEAD, POST only.",
   },
   payload_too_large: {
     description: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
@@ -229,7 +227,7 @@ const FAILURES: { [code in ErrorCode]: { description: string; message: string; h
 };
 
 /** The failures that every operation behind a key can answer with. */
-const COMMON: ErrorCode[] = [
+const COMMON: OperationFailure[] = [
   "invalid_request",
   "unauthorized",
   "insufficient_scope",
@@ -238,7 +236,7 @@ const COMMON: ErrorCode[] = [
   "service_unavailable",
 ];
 
-function failures(codes: ErrorCode[], more: HeaderName[]): JsonObject {
+function failures(codes: OperationFailure[], more: HeaderName[]): JsonObject {
   return Object.fromEntries(
     codes.map((code) => {
       const { description, message, headers: names = [] } = FAILURES[code];
@@ -374,8 +372,12 @@ export const document: JsonObject = {
   },
   servers: [
     { url: "/v1", description: "Where this document came from: local, staging or production", "x-internal": false },
-    { url: "https://petstore.example.com/v1", description: "Production", "x-internal": false },
-    { url: "https://staging.petstore.example.com/v1", description: "Staging", "x-internal": false },
+    {
+      url: "https://api.example.com/v1",
+      description: "Production, at the address that its operator chooses",
+      "x-internal": false,
+    },
+    { url: "https://staging.example.com/v1", description: "Staging, likewise", "x-internal": false },
   ],
   tags: [{ name: "Pets", description: "The animals of the store." }],
   paths: { "/pets": { get: listPets, post: createPet }, "/pets/{petId}": { get: getPet } },

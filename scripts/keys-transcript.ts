@@ -38,7 +38,7 @@ try {
   await use(base, "first", first.key);
   await use(base, "second", second.key);
   const wait = Math.max(OVERLAP, ISOLATE_CACHE) + 1;
-  say(`$ sleep ${wait}   # the overlap, and the ${ISOLATE_CACHE} seconds of the isolate's cache`, "");
+  say(`$ sleep ${wait}   # longer than the overlap, and than the ${ISOLATE_CACHE} seconds of the isolate's cache`, "");
   await sleep(wait * 1_000);
   await use(base, "first", first.key);
   await use(base, "second", second.key);

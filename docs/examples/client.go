@@ -1,4 +1,4 @@
-// Adds an animal exactly once and reads it back; int64 is exact in Go.
+// Adds an animal and reads it back; int64 is exact in Go. To repeat a lost creation safely, send the same Idempotency-Key again.
 // Usage: go run client.go http://localhost:8787/v1 <API key>
 package main
 

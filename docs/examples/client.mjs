@@ -5,15 +5,16 @@ const headers = { Authorization: `Bearer ${key}` };
 let bookmark;
 
 async function call(url, init = {}) {
-  for (;;) {
-    const response = await fetch(url, {
-      ...init,
-      headers: { ...headers, ...init.headers, ...(bookmark && { "x-d1-bookmark": bookmark }) },
+  for (let attempt = 1; ; attempt++) {
+    const all = { ...headers, ...init.headers, ...(bookmark && { "x-d1-bookmark": bookmark }) };
+    const response = await fetch(url, { ...init, headers: all }).catch((error) => {
+      if (attempt === 5) throw error;
     });
+    // The answer got lost. Repeating is safe: reads, and creations with an Idempotency-Key.
+    if (response === undefined) continue;
     bookmark = response.headers.get("x-d1-bookmark") ?? bookmark;
     if (response.ok) return response;
     const { code, message, status } = await response.json();
-    // Safe to repeat: reads, and creations with an Idempotency-Key.
     if (status !== 429 && status !== 503) throw new Error(`${code}: ${message}`);
     await new Promise((resolve) => setTimeout(resolve, 1_000 * Number(response.headers.get("Retry-After"))));
   }

@@ -32,7 +32,7 @@ export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
  */
 async function readBody(request: Request): Promise<Uint8Array> {
   const length = request.headers.get("Content-Length");
-  // Announced: the answer need not wait for the bytes.
+  // Announced: nothing has to be read to know.
   if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
   let bytes: Uint8Array | undefined;
   try {

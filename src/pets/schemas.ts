@@ -5,7 +5,7 @@ import type { Int64 } from "../int64.ts";
 import { decodeCursor } from "./cursor.ts";
 import type { Pet } from "./queries.ts";
 
-export const DEFAULT_LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 
 /**

@@ -204,6 +204,7 @@ describe("the body", () => {
     "application/json; charset=utf-8",
     "Application/JSON;charset=UTF-8",
     "application/json ; x=y",
+    "application/json;",
   ])("may be declared as %s", async (type) => {
     expect((await create({ name: "Rex", categoryId: 7 }, { "Content-Type": type })).status).toBe(201);
   });
