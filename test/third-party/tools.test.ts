@@ -119,7 +119,19 @@ test("Prism, as a validating proxy, finds no answer that the document does not d
       ["/pets", { method: "POST", headers: json, body: '{"name":"","categoryId":"5"}' }],
       ["/pets", { method: "POST", headers: json, body: JSON.stringify({ name: "x".repeat(70_000), categoryId: 1 }) }],
       ["/pets", { method: "POST", headers: { ...good, "Content-Type": "text/plain" }, body: "x" }],
-      ["/pets?limit=1", { headers: good }],
+      ...["🐕".repeat(255), "\u0000", "Émile", " x ", '"'].map((name, index): [string, RequestInit] => [
+        "/pets",
+        { method: "POST", headers: json, body: JSON.stringify({ name, categoryId: index - 2, status: "pending" }) },
+      ]),
+      ...["[]", "{", "null", '{"name":"x"}', '{"categoryId":1}', '{"name":"x","categoryId":1.5}'].map(
+        (body): [string, RequestInit] => ["/pets", { method: "POST", headers: json, body }],
+      ),
+      ...[1, 2, 99, 100].flatMap((limit) =>
+        ["", "&status=available", "&status=pending", "&status=sold"].map((filter): [string, RequestInit] => [
+          `/pets?limit=${limit}${filter}`,
+          { headers: good },
+        ]),
+      ),
       ["/pets?status=sold&limit=100", { headers: good }],
       ["/pets?limit=0&status=gone", { headers: good }],
       ["/pets", {}],
