@@ -2,46 +2,22 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { asc, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { bearerAuth } from "hono/bearer-auth";
-import { cors } from "hono/cors";
-import { logger } from "hono/logger";
-import { requestId } from "hono/request-id";
-import { secureHeaders } from "hono/secure-headers";
+import { animal, listQuery, newPet, pets, useMiddleware } from "./shared.ts";
 
-const pets = sqliteTable("pets", {
-  id: integer("id").primaryKey({ autoIncrement: true }),
-  name: text("name").notNull(),
-  categoryId: integer("category_id").notNull(),
-  status: text("status", { enum: ["available", "pending", "sold"] }).notNull(),
-});
-const status = z.enum(["available", "pending", "sold"]);
-const newPet = z.object({
-  name: z.string().min(1).max(255),
-  categoryId: z.number().int(),
-  status: status.default("available"),
-});
-const animal = newPet.extend({ id: z.number().int() });
 const failure = z.object({ code: z.string(), message: z.string(), status: z.number() });
-const answer = <S extends z.ZodType>(schema: S) => ({ description: "OK", content: { "application/json": { schema } } });
+const answer = <S extends z.ZodType>(schema: S) => ({
+  description: "OK",
+  content: { "application/json": { schema } },
+});
 
 const app = new OpenAPIHono<{ Bindings: Env }>();
-app.use(logger(), requestId(), secureHeaders(), cors());
-app.use("/v1/*", async (c, next) =>
-  bearerAuth({
-    async verifyToken(token) {
-      const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
-      const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      return (await c.env.API_KEYS.get(`key:${hex}`, "json")) !== null;
-    },
-  })(c, next),
-);
+useMiddleware(app);
 app.openapi(
   createRoute({
     method: "get",
     path: "/v1/pets",
     request: {
-      query: z.object({ limit: z.coerce.number().int().min(1).max(100).default(20), status: status.optional() }),
+      query: listQuery,
     },
     responses: { 200: answer(z.array(animal)) },
   }),

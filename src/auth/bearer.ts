@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
+import { limitRate } from "../http/rate-limit.ts";
 import { logError } from "../http/request-log.ts";
 import { lookUpKey } from "./key-lookup.ts";
 import type { Scope } from "./key-record.ts";
@@ -33,7 +34,7 @@ function unauthorized(message: string, challenge: string): ApiError {
   return new ApiError("unauthorized", message, { headers: { "WWW-Authenticate": challenge } });
 }
 
-/** Every operation behind a key names the scope that the key needs. */
+/** Every operation behind a key starts with this: the key needs the scope, and then has to keep within its rate limit. */
 export function authorize(scope: Scope): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     if (!c.get("apiKey").scopes.includes(scope)) {
@@ -41,6 +42,7 @@ export function authorize(scope: Scope): MiddlewareHandler<AppEnv> {
         headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
       });
     }
+    await limitRate(c);
     await next();
   };
 }
