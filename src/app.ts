@@ -7,7 +7,7 @@ import { onError, onNotFound } from "./http/errors.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
 import { preflight } from "./http/preflight.ts";
 import { requestLog } from "./http/request-log.ts";
-import { EVERYWHERE, json } from "./http/respond.ts";
+import { json } from "./http/respond.ts";
 import { getPetDeprecation, pets } from "./pets/routes.ts";
 
 /** For clients in TypeScript: `hc<AppType>(...)` of hono/client knows every operation with its types. */
@@ -21,10 +21,7 @@ export function createApp() {
 
   app.use(lingeringClose, requestLog);
   app.options("*", preflight);
-  app.get(
-    "/",
-    (c) => new Response(null, { status: 302, headers: { ...EVERYWHERE, ...c.get("headers"), Location: "/docs" } }),
-  );
+  app.get("/", (c) => new Response(null, { status: 302, headers: { ...c.get("headers"), Location: "/docs" } }));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version }, 200, { "Cache-Control": "no-store" }));
 

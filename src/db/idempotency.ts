@@ -31,7 +31,7 @@ export const isFirstAttempt = notExists(
 );
 
 /** Ties the key to the row that the statement before inserted; when that inserted none, the key is tied already. */
-export const remember = compile<Attempt, never>(
+export const remember = compile<Attempt, never>(() =>
   queryBuilder
     .insert(idempotencyKeys)
     .values({
@@ -45,7 +45,7 @@ export const remember = compile<Attempt, never>(
 );
 
 /** What was created under the key, and what was asked for then. */
-export const recall = compile<Attempt, { fingerprint: string; resourceId: Int64 }>(
+export const recall = compile<Attempt, { fingerprint: string; resourceId: Int64 }>(() =>
   queryBuilder
     .select({
       fingerprint: idempotencyKeys.fingerprint,
@@ -61,7 +61,7 @@ const LIFETIME_SECONDS = 24 * 60 * 60;
 const BATCH_SIZE = 1_000;
 
 /** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
-const forgetOldest = compile<Record<string, never>, never>(
+const forgetOldest = compile<Record<string, never>, never>(() =>
   queryBuilder
     .delete(idempotencyKeys)
     .where(

@@ -56,25 +56,31 @@ export class Session {
     statements: Statements<Rows>,
     attempt: typeof retryTransient = (run) => run(),
   ): Promise<Results<Rows>> {
-    const results = await attempt(async () => {
-      const session = this.#database.withSession(start);
-      const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
-      const [single] = prepared;
-      const answers = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-      this.#bookmark = session.getBookmark() ?? this.#bookmark;
-      return answers;
-    }).catch((cause: unknown) => {
+    let answers: D1Result<unknown>[];
+    try {
+      answers = await attempt(() => this.#send(start, statements));
+    } catch (cause) {
       // A row that breaks a constraint is a bug of ours, and no retry will mend it.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
-    });
-    const total = (count: (meta: D1Meta) => number) => results.reduce((sum, { meta }) => sum + count(meta), 0);
-    this.#onAnswer({
-      bookmark: this.#bookmark,
-      duration: total((meta) => meta.duration),
-      rowsRead: total((meta) => meta.rows_read),
-      rowsWritten: total((meta) => meta.rows_written),
-    });
-    return results.map(({ results: rows }) => rows) as Results<Rows>;
+    }
+    const usage = { bookmark: this.#bookmark, duration: 0, rowsRead: 0, rowsWritten: 0 };
+    for (const { meta } of answers) {
+      usage.duration += meta.duration;
+      usage.rowsRead += meta.rows_read;
+      usage.rowsWritten += meta.rows_written;
+    }
+    this.#onAnswer(usage);
+    return answers.map(({ results }) => results) as Results<Rows>;
+  }
+
+  /** One round trip; more than one statement is a transaction. */
+  async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result<unknown>[]> {
+    const session = this.#database.withSession(start);
+    const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
+    const [single] = prepared;
+    const answers = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
+    this.#bookmark = session.getBookmark() ?? this.#bookmark;
+    return answers;
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Handler } from "hono";
 import type { AppEnv } from "../env.ts";
-import { EVERYWHERE } from "./respond.ts";
 
 /** Everything from this origin; the renderer sets styles of elements from its script. */
 const CONTENT_SECURITY_POLICY =
@@ -13,7 +12,7 @@ export const documentation: Handler<AppEnv> = async (c) => {
   const asset = await c.env.ASSETS.fetch(url, { method, headers: requestHeaders });
   if (asset.status === 404) return c.notFound();
   const headers = new Headers(asset.headers);
-  const own = { ...EVERYWHERE, ...c.get("headers"), "Content-Security-Policy": CONTENT_SECURITY_POLICY };
+  const own = { ...c.get("headers"), "Content-Security-Policy": CONTENT_SECURITY_POLICY };
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
   return new Response(asset.body, { status: asset.status, headers });
 };

@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import type { AppEnv } from "../env.ts";
-import { EVERYWHERE } from "./respond.ts";
 
 const answer = cors({
   origin: "*",
@@ -13,6 +12,6 @@ const answer = cors({
 /** CORS preflights (Fetch, section 3.2.2), without a key. Any other OPTIONS is a method that no path knows. */
 export const preflight: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (c.req.header("Access-Control-Request-Method") === undefined) return next();
-  for (const [name, value] of Object.entries({ ...EVERYWHERE, ...c.get("headers") })) c.header(name, value);
+  for (const [name, value] of Object.entries(c.get("headers"))) c.header(name, value);
   return answer(c, next);
 };

@@ -11,18 +11,14 @@ const PERIOD_SECONDS = 60;
  * @throws ApiError `rate_limited`, or `service_unavailable` when the limiter cannot answer.
  */
 export async function limitRate(c: Context<AppEnv>): Promise<void> {
-  const { success } = await count(c.env.RATE_LIMITER, c.get("apiKey").id);
-  if (!success) {
-    throw new ApiError("rate_limited", "Too many requests with this API key. Slow down.", {
-      headers: { "Retry-After": String(PERIOD_SECONDS) },
-    });
-  }
-}
-
-async function count(limiter: RateLimit, key: string): Promise<RateLimitOutcome> {
+  let outcome: RateLimitOutcome;
   try {
-    return await limiter.limit({ key });
+    outcome = await c.env.RATE_LIMITER.limit({ key: c.get("apiKey").id });
   } catch (cause) {
     throw serviceUnavailable(cause);
   }
+  if (outcome.success) return;
+  throw new ApiError("rate_limited", "Too many requests with this API key. Slow down.", {
+    headers: { "Retry-After": String(PERIOD_SECONDS) },
+  });
 }

@@ -30,8 +30,8 @@ const after = gt(pets.id, parameter("after"));
 const page = (where: SQL | undefined) =>
   queryBuilder.select(columns).from(pets).where(where).orderBy(asc(pets.id)).limit(parameter("limit"));
 
-const selectPage = compile<{ after: Int64; limit: number }, Pet>(page(after));
-const selectPageByStatus = compile<{ after: Int64; limit: number; status: PetStatus }, Pet>(
+const selectPage = compile<{ after: Int64; limit: number }, Pet>(() => page(after));
+const selectPageByStatus = compile<{ after: Int64; limit: number; status: PetStatus }, Pet>(() =>
   page(and(eq(pets.status, parameter("status")), after)),
 );
 
@@ -48,7 +48,7 @@ export async function listPets(
     : session.read(selectPageByStatus({ after, limit, status }));
 }
 
-const selectPet = compile<{ id: Int64 }, Pet>(
+const selectPet = compile<{ id: Int64 }, Pet>(() =>
   queryBuilder
     .select(columns)
     .from(pets)
@@ -62,7 +62,7 @@ export async function findPet(session: Session, id: Int64): Promise<Pet | undefi
 
 export type NewPet = Omit<Pet, "id">;
 
-const insertPet = compile<NewPet & Record<string, unknown>, Pick<Pet, "id">>(
+const insertPet = compile<NewPet & Record<string, unknown>, Pick<Pet, "id">>(() =>
   queryBuilder
     .insert(pets)
     .values({ name: parameter("name"), categoryId: parameter("categoryId"), status: parameter("status") })
@@ -76,7 +76,7 @@ export async function createPet(session: Session, pet: NewPet): Promise<Pet> {
   return { id: row.id, ...pet };
 }
 
-const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>(
+const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>(() =>
   queryBuilder
     .insert(pets)
     .select(
