@@ -2,14 +2,10 @@
 // advance, KV with one key, a rate limiter with room.
 import worker from "./worker.js";
 
-const KEY_NAME = "key:KEY_HASH";
-const RECORD = {
-  id: "bench",
-  name: "bench",
-  scopes: ["pets:read", "pets:write"],
-  createdAt: "2026-01-01T00:00:00.000Z",
-};
-const RECORD_TEXT = JSON.stringify(RECORD);
+// Filled in by own-cost.ts.
+const KEY_NAME = "KEY_NAME_HERE";
+const RECORD_TEXT = "KEY_RECORD_HERE";
+const RECORD = JSON.parse(RECORD_TEXT);
 const META = { duration: 0.1, rows_read: 21, rows_written: 0, changes: 1 };
 const numbers = Array.from({ length: 101 }, (_, i) => ({
   id: i + 1,

@@ -4,10 +4,10 @@ import { asc, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Context, Hono } from "hono";
 import { z } from "zod";
-import { animal, listQuery, newPet, pets, useMiddleware } from "./shared.ts";
+import { animal, type App, listQuery, newPet, pets, useMiddleware } from "./shared.ts";
 
 const answer = (schema: z.ZodType) => ({ description: "OK", content: { "application/json": { schema } } });
-type C = Context<{ Bindings: Env }>;
+type C = Context<App>;
 
 class ListPets extends OpenAPIRoute {
   override schema = {
@@ -45,7 +45,7 @@ class GetPet extends OpenAPIRoute {
   }
 }
 
-const app = new Hono<{ Bindings: Env }>();
+const app = new Hono<App>();
 useMiddleware(app);
 const router = fromHono(app);
 router.get("/v1/pets", ListPets);

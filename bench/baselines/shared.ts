@@ -1,8 +1,10 @@
-// What the three stacks with libraries have in common: the table, the schemas, and the usual middleware with a bearer key.
+// What the three stacks with libraries have in common: the table, the schemas, and the usual middleware with a bearer key. They keep
+// the interface, and leave out what does not come with them: exact integers, links to the next page, bookmarks, a log of fields.
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Hono } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
 import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
 import { logger } from "hono/logger";
 import { requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
@@ -27,15 +29,46 @@ export const newPet = z.object({
 });
 export const animal = newPet.extend({ id: z.number().int() });
 
-export function useMiddleware(app: Hono<{ Bindings: Env }>): void {
+export type App = { Bindings: Env; Variables: { key: { id: string; scopes: string[] } } };
+
+/** The interface's form of a failure, by Hono's own means: whatever is thrown becomes it. */
+export function refuse(status: 400 | 401 | 403 | 429, message: string): never {
+  throw new HTTPException(status, { message });
+}
+
+export function describe({ issues }: { issues: readonly { path: PropertyKey[]; message: string }[] }): string {
+  return issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+}
+
+const CODES: Record<number, string> = {
+  400: "invalid_request",
+  401: "unauthorized",
+  403: "insufficient_scope",
+  429: "rate_limited",
+};
+
+export function useMiddleware(app: Hono<App>): void {
   app.use(logger(), requestId(), secureHeaders(), cors());
-  app.use("/v1/*", async (c, next) =>
-    bearerAuth({
-      async verifyToken(token) {
+  app.onError((error, c) => {
+    const status = error instanceof HTTPException ? error.status : 500;
+    return c.json({ code: CODES[status] ?? "internal_error", message: error.message, status }, status);
+  });
+  app.use(
+    "/v1/*",
+    bearerAuth<App>({
+      async verifyToken(token, c) {
         const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
         const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-        return (await c.env.API_KEYS.get(`key:${hex}`, "json")) !== null;
+        const key = await c.env.API_KEYS.get<App["Variables"]["key"]>(`key:${hex}`, "json");
+        if (key !== null) c.set("key", key);
+        return key !== null;
       },
-    })(c, next),
+    }),
   );
+  app.use("/v1/*", async (c, next) => {
+    const { id, scopes } = c.get("key");
+    if (!scopes.includes(c.req.method === "POST" ? "pets:write" : "pets:read")) refuse(403, "Not with this key");
+    if (!(await c.env.RATE_LIMITER.limit({ key: id })).success) refuse(429, "Too many requests");
+    await next();
+  });
 }

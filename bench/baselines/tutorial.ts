@@ -3,17 +3,22 @@ import { zValidator } from "@hono/zod-validator";
 import { asc, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { Hono } from "hono";
-import { listQuery, newPet, pets, useMiddleware } from "./shared.ts";
+import type { z } from "zod";
+import { type App, describe, listQuery, newPet, pets, refuse, useMiddleware } from "./shared.ts";
 
-const app = new Hono<{ Bindings: Env }>();
+const onResult = (result: { success: boolean; error?: z.core.$ZodError }) => {
+  if (result.error !== undefined) refuse(400, describe(result.error));
+};
+
+const app = new Hono<App>();
 useMiddleware(app);
-app.get("/v1/pets", zValidator("query", listQuery), async (c) => {
+app.get("/v1/pets", zValidator("query", listQuery, onResult), async (c) => {
   const { limit, status } = c.req.valid("query");
   const db = drizzle(c.env.DB);
   const where = status === undefined ? undefined : eq(pets.status, status);
   return c.json(await db.select().from(pets).where(where).orderBy(asc(pets.id)).limit(limit));
 });
-app.post("/v1/pets", zValidator("json", newPet), async (c) => {
+app.post("/v1/pets", zValidator("json", newPet, onResult), async (c) => {
   const [pet] = await drizzle(c.env.DB).insert(pets).values(c.req.valid("json")).returning();
   return c.json(pet, 201);
 });

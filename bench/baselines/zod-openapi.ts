@@ -2,7 +2,7 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { asc, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { animal, listQuery, newPet, pets, useMiddleware } from "./shared.ts";
+import { animal, type App, describe, listQuery, newPet, pets, refuse, useMiddleware } from "./shared.ts";
 
 const failure = z.object({ code: z.string(), message: z.string(), status: z.number() });
 const answer = <S extends z.ZodType>(schema: S) => ({
@@ -10,7 +10,11 @@ const answer = <S extends z.ZodType>(schema: S) => ({
   content: { "application/json": { schema } },
 });
 
-const app = new OpenAPIHono<{ Bindings: Env }>();
+const app = new OpenAPIHono<App>({
+  defaultHook(result) {
+    if (!result.success) refuse(400, describe(result.error));
+  },
+});
 useMiddleware(app);
 app.openapi(
   createRoute({

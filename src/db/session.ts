@@ -56,7 +56,7 @@ export class Session {
     statements: Statements<Rows>,
     attempt: typeof retryTransient = (run) => run(),
   ): Promise<Results<Rows>> {
-    let answers: D1Result<unknown>[];
+    let answers: D1Result[];
     try {
       answers = await attempt(() => this.#send(start, statements));
     } catch (cause) {
@@ -74,7 +74,7 @@ export class Session {
   }
 
   /** One round trip; more than one statement is a transaction. */
-  async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result<unknown>[]> {
+  async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result[]> {
     const session = this.#database.withSession(start);
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
     const [single] = prepared;

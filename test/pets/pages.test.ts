@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Session, type D1Usage } from "../../src/db/session.ts";
 import type { Int64 } from "../../src/int64.ts";
-import { createPet, createPetOnce, findPet, listPets } from "../../src/pets/queries.ts";
+import { listPets } from "../../src/pets/queries.ts";
 
 /** One animal in this many is sold, and one in this many, beside it, is pending. */
 const RARE = 1_000;
@@ -66,27 +66,4 @@ describe("a page costs its own rows, and no more", () => {
       .all();
     expect(results.map(({ detail }) => detail)).toEqual([plan]);
   });
-});
-
-test("an animal costs one row read", async () => {
-  const { usage } = await measure((session) => findPet(session, "12345" as Int64));
-  expect(usage).toEqual([expect.objectContaining({ rowsRead: 1, rowsWritten: 0 })]);
-});
-
-test("a creation costs one round trip, and writes the row, its index entry and the last id", async () => {
-  const pet = { name: "Rex", categoryId: "1" as Int64, status: "available" as const };
-  const { usage } = await measure((session) => createPet(session, pet));
-  expect(usage).toHaveLength(1);
-  expect(usage[0]?.rowsWritten).toBe(3);
-});
-
-test("a creation with an idempotency key costs one round trip, and two rows more; a replay writes nothing", async () => {
-  const pet = { name: "Rex", categoryId: "1" as Int64, status: "available" as const };
-  const key = { apiKeyId: "a", idempotencyKey: "k" };
-  const first = await measure((session) => createPetOnce(session, pet, key));
-  expect(first.usage).toHaveLength(1);
-  expect(first.usage[0]?.rowsWritten).toBe(5);
-  const replay = await measure((session) => createPetOnce(session, pet, key));
-  expect(replay.usage).toHaveLength(1);
-  expect(replay.usage[0]?.rowsWritten).toBe(0);
 });

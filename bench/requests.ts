@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { Agent, request as httpRequest } from "node:http";
+import { generateKey } from "../src/auth/key-format.ts";
+
+/** The key that every candidate's storage knows. */
+export const KEY = generateKey("production");
+/** The name under which KV holds its record, and the record. */
+export const KEY_NAME = `key:${createHash("sha256").update(KEY).digest("hex")}`;
+export const KEY_RECORD = JSON.stringify({
+  id: "bench",
+  name: "bench",
+  scopes: ["pets:read", "pets:write"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+});
+
+export interface BenchRequest {
+  name: string;
+  method: "GET" | "POST";
+  path: string;
+  /** The one key that storage knows, unless told otherwise. */
+  key?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Of the answer; another one is an error. */
+  status: number;
+}
+
+export const LIST: BenchRequest = { name: "list 20", method: "GET", path: "/v1/pets", status: 200 };
+export const LIST_100: BenchRequest = { ...LIST, name: "list 100", path: "/v1/pets?limit=100" };
+export const CREATE: BenchRequest = {
+  name: "create",
+  method: "POST",
+  path: "/v1/pets",
+  headers: { "Content-Type": "application/json" },
+  body: '{"name":"Rex","categoryId":7,"status":"pending"}',
+  status: 201,
+};
+export const GET: BenchRequest = { name: "get", method: "GET", path: "/v1/pets/1", status: 200 };
+/** A key of the right form, which nobody was given. */
+export const UNAUTHORIZED: BenchRequest = { ...LIST, name: "401", key: generateKey("production"), status: 401 };
+export const INVALID: BenchRequest = { ...LIST, name: "400", path: "/v1/pets?limit=0", status: 400 };
+
+/** An agent that keeps up to this many connections open. */
+export function connections(count: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: count });
+}
+
+/** Sends one request to 127.0.0.1, and returns the milliseconds until the end of the answer. */
+export function send(agent: Agent, port: number, request: BenchRequest): Promise<number> {
+  const { name, method, path, key = KEY, headers, body, status } = request;
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    const options = { agent, port, host: "127.0.0.1", method, path };
+    const outgoing = httpRequest(
+      { ...options, headers: { Authorization: `Bearer ${key}`, ...headers } },
+      (response) => {
+        response.resume().on("end", () => {
+          if (response.statusCode === status) resolve(performance.now() - start);
+          else reject(new Error(`${name}: ${response.statusCode} instead of ${status}`));
+        });
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+/** Sends a request `count` times, over as many connections as the agent has, each as fast as it is answered. */
+export async function repeat(agent: Agent, port: number, request: BenchRequest, count: number): Promise<void> {
+  let left = count;
+  const connection = async () => {
+    while (left-- > 0) await send(agent, port, request);
+  };
+  await Promise.all(Array.from({ length: agent.maxSockets }, connection));
+}

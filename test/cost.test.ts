@@ -1,0 +1,88 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, expect, test, vi } from "vitest";
+import { generateKey } from "../src/auth/key-format.ts";
+import { type Call, call } from "./support/client.ts";
+import { faultyDatabase } from "./support/faulty-d1.ts";
+import { grantKey } from "./support/keys.ts";
+
+// What every kind of request costs in storage, which is what it costs in money and in round trips around the earth. A figure here
+// rises only when somebody means it to; docs/capacity.md is built on them.
+
+const NOTHING = { kvReads: 0, d1RoundTrips: 0, rowsRead: 0, rowsWritten: 0 };
+const rows = (rowsRead: number, rowsWritten = 0) => ({ kvReads: 0, d1RoundTrips: 1, rowsRead, rowsWritten });
+const REX = { name: "Rex", categoryId: 1 };
+const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
+
+let warmKey: string;
+let readOnlyKey: string;
+beforeAll(async () => {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, i, 'available' FROM n`,
+  ).run();
+  warmKey = await grantKey();
+  readOnlyKey = await grantKey({ scopes: ["pets:read"] });
+  for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
+  await call("/v1/pets", { ...create(REX, { "Idempotency-Key": "known" }), key: warmKey });
+});
+
+test.each<[string, number, typeof NOTHING, string, Call?]>([
+  ["a list of 20", 200, rows(21), "/v1/pets"],
+  ["a list of 100", 200, rows(101), "/v1/pets?limit=100"],
+  ["a list by status", 200, rows(21), "/v1/pets?status=available"],
+  ["a creation", 201, rows(5, 3), "/v1/pets", create(REX)],
+  ["a creation under a key", 201, rows(8, 5), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
+  ["a creation repeated", 201, rows(7), "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
+  [
+    "another creation under a known key",
+    422,
+    rows(7),
+    "/v1/pets",
+    create({ ...REX, name: "Max" }, { "Idempotency-Key": "known" }),
+  ],
+  ["an animal", 200, rows(1), "/v1/pets/1"],
+  ["an animal that is not there", 404, rows(1), "/v1/pets/999999"],
+  ["an id that is no int64", 404, NOTHING, "/v1/pets/rex"],
+  ["a query that breaks a rule", 400, NOTHING, "/v1/pets?limit=0"],
+  ["a cursor of somebody else", 400, NOTHING, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
+  ["a bad bookmark", 400, NOTHING, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
+  ["a body that breaks a rule", 400, NOTHING, "/v1/pets", create({ name: "" })],
+  ["a body of another media type", 415, NOTHING, "/v1/pets", create(REX, { "Content-Type": "text/plain" })],
+  ["an unknown path", 404, NOTHING, "/v1/stores"],
+  ["a method that the path does not know", 405, NOTHING, "/v1/pets", { method: "DELETE" }],
+  ["a key of the wrong form", 401, NOTHING, "/v1/pets", { key: "rex" }],
+  ["a key of another environment", 401, NOTHING, "/v1/pets", { key: generateKey("production") }],
+  ["a key that nobody has", 401, { ...NOTHING, kvReads: 1 }, "/v1/pets", { key: generateKey("local") }],
+  ["the health check", 200, NOTHING, "/health"],
+])("%s answers %i and costs %o", async (_, status, cost, path, request = {}) => {
+  expect(await ask(path, { key: warmKey, ...request })).toEqual({ status, ...cost });
+});
+
+test("a key without the scope costs nothing", async () => {
+  expect(await ask("/v1/pets", { ...create(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
+});
+
+test("the first request of a key in an isolate costs one read of KV more", async () => {
+  expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
+});
+
+/** Sends a request, and counts: round trips at the bindings, rows as D1 does, from the log line. */
+async function ask(path: string, request: Call) {
+  const get = vi.spyOn(env.API_KEYS, "get");
+  const log = vi.spyOn(console, "log");
+  try {
+    const { DB, roundTrips } = faultyDatabase();
+    const { status } = await call(path, { ...request, bindings: { DB } });
+    const line: { d1RowsRead?: number; d1RowsWritten?: number } = JSON.parse(String(log.mock.lastCall?.[0]));
+    return {
+      status,
+      kvReads: get.mock.calls.length,
+      d1RoundTrips: roundTrips(),
+      rowsRead: line.d1RowsRead ?? 0,
+      rowsWritten: line.d1RowsWritten ?? 0,
+    };
+  } finally {
+    get.mockRestore();
+    log.mockRestore();
+  }
+}
