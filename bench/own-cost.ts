@@ -8,7 +8,7 @@ import type { Candidate } from "./candidates.ts";
 import { type BenchRequest, connections, KEY_NAME, KEY_RECORD, LIST, repeat, send } from "./requests.ts";
 
 /** Many short rounds: on a machine that others use too, the ratio of neighbours in time is what can be relied on. */
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 60);
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 90);
 const REQUESTS = 200;
 /** Before each round, so that it pays for nothing that another process left in the caches and queues of the machine. */
 const LEAD_IN = 50;

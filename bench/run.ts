@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCandidates, SERVICE } from "./candidates.ts";
+import { measureOperations } from "./operations.ts";
 import { measureOwnCost } from "./own-cost.ts";
 import { writeReport } from "./report.ts";
 import { CREATE, GET, INVALID, LIST, LIST_100, UNAUTHORIZED } from "./requests.ts";
-import { measureOperations, measurePages, measureUnderLoad } from "./storage.ts";
+import { measureGrowth, measurePages } from "./size.ts";
+import { measureUnderLoad } from "./under-load.ts";
 
 const requests = [LIST, LIST_100, CREATE, GET, UNAUTHORIZED, INVALID];
 
@@ -22,9 +24,10 @@ try {
   const operations = await measureOperations(service);
   console.log("Pages of small and large databases");
   const pages = await measurePages(service);
+  const growth = await measureGrowth(service);
   console.log("Throughput and latency with real storage");
   const underLoad = await measureUnderLoad(candidates);
-  writeReport({ requests, ownCosts, operations, pages, underLoad });
+  writeReport({ requests, ownCosts, operations, pages, growth, underLoad });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -10,6 +10,7 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 30;
 /** 62^6 > 2^32: six characters hold every CRC-32. */
 const CHECKSUM_LENGTH = 6;
+const utf8 = new TextEncoder();
 const SECRET = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /** Whether `key` is a key of this environment whose checksum holds. It may still be one that nobody was given. */
@@ -39,7 +40,7 @@ export function randomBase62(length: number): string {
 }
 
 function checksum(text: string): string {
-  let rest = crc32(new TextEncoder().encode(text));
+  let rest = crc32(utf8.encode(text));
   let encoded = "";
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {
     encoded = ALPHABET[rest % ALPHABET.length] + encoded;

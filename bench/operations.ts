@@ -1,0 +1,81 @@
+import { generateKey } from "../src/auth/key-format.ts";
+import { keyRecordName } from "../src/auth/key-record.ts";
+import type { Candidate } from "./candidates.ts";
+import {
+  type BenchRequest,
+  connections,
+  CREATE,
+  GET,
+  INVALID,
+  LIST,
+  LIST_100,
+  send,
+  UNAUTHORIZED,
+} from "./requests.ts";
+import { Service } from "./service.ts";
+import { spread } from "./spread.ts";
+
+const DELAY = 50;
+const TRIP_SAMPLES = 9;
+const NEVER_SEEN: BenchRequest = { ...LIST, name: "list, key not seen in 30 s" };
+const WITH_IDEMPOTENCY_KEY: BenchRequest = {
+  ...CREATE,
+  name: "create with Idempotency-Key",
+  headers: { ...CREATE.headers, "Idempotency-Key": "one" },
+};
+const ALL_OPERATIONS: BenchRequest[] = [
+  LIST,
+  LIST_100,
+  { ...LIST, name: "list by status", path: "/v1/pets?status=available" },
+  CREATE,
+  WITH_IDEMPOTENCY_KEY,
+  { ...WITH_IDEMPOTENCY_KEY, name: "create, repeated" },
+  GET,
+  { ...GET, name: "get, no int64", path: "/v1/pets/rex", status: 404 },
+  INVALID,
+  { ...UNAUTHORIZED, name: "401, not a key", key: "rex" },
+  { ...UNAUTHORIZED, name: "401, unknown key" },
+  NEVER_SEEN,
+];
+
+export interface OperationCost {
+  name: string;
+  /** Latency over that of one delayed round trip. */
+  roundTrips: number;
+  rowsRead: number;
+  rowsWritten: number;
+}
+
+/** Round trips to storage, by the latency when each of them takes 50 ms more, and rows, by the service's own log. */
+export async function measureOperations(candidate: Candidate): Promise<OperationCost[]> {
+  const near = await Service.start(candidate, 1_000);
+  const far = await Service.start(candidate, 1_000, DELAY);
+  const agent = connections(1);
+  const costs = [];
+  for (const [o, operation] of ALL_OPERATIONS.entries()) {
+    const times: { near: number[]; far: number[] } = { near: [], far: [] };
+    for (let sample = 0; sample < TRIP_SAMPLES; sample++) {
+      const request = await variant(operation, sample, [near, far]);
+      times.near.push(await send(agent, near.port, request));
+      times.far.push(await send(agent, far.port, request));
+    }
+    const { read, written } = await near.rowsOf(await variant(operation, TRIP_SAMPLES + o, [near, far]));
+    const trips = (spread(times.far).median - spread(times.near).median) / DELAY;
+    costs.push({ name: operation.name, roundTrips: trips, rowsRead: read, rowsWritten: written });
+  }
+  agent.destroy();
+  await Promise.all([near.stop(), far.stop()]);
+  return costs;
+}
+
+/** The same operation for the first time, where that is what makes it what it is. */
+async function variant(operation: BenchRequest, sample: number, services: Service[]): Promise<BenchRequest> {
+  if (operation === WITH_IDEMPOTENCY_KEY) {
+    return { ...operation, headers: { ...operation.headers, "Idempotency-Key": `first-${sample}` } };
+  }
+  if (operation !== NEVER_SEEN) return operation;
+  const key = generateKey("production");
+  const name = await keyRecordName(key);
+  for (const service of services) await service.grant(name);
+  return { ...operation, key };
+}

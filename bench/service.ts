@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import type { Candidate } from "./candidates.ts";
+import { type BenchRequest, connections, KEY, KEY_NAME, KEY_RECORD, send } from "./requests.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/**
+ * A candidate with storage of its own: D1 (SQLite) and KV in workerd, by Miniflare. Their simulation costs many times what the
+ * Workers do, so it is round trips, rows and differences that count here, not the milliseconds.
+ */
+export class Service {
+  readonly port: number;
+  readonly #miniflare: Miniflare;
+  readonly #logs: Record<string, unknown>[];
+
+  private constructor(port: number, miniflare: Miniflare, logs: Record<string, unknown>[]) {
+    this.port = port;
+    this.#miniflare = miniflare;
+    this.#logs = logs;
+  }
+
+  /** Starts it with so many animals, one in `RARE` of them sold. */
+  static async start({ script }: Candidate, animals: number, delay?: number): Promise<Service> {
+    const logs: Record<string, unknown>[] = [];
+    const worker = { type: "ESModule", path: "worker.js", contents: script } as const;
+    const wrapper = {
+      type: "ESModule",
+      path: "delay.js",
+      contents: readFileSync(join(import.meta.dirname, "delay.js"), "utf8"),
+    } as const;
+    const miniflare = new Miniflare(
+      convertV4MiniflareOptions({
+        handleStructuredLogs({ message }) {
+          if (message.startsWith("{")) logs.push(JSON.parse(message));
+        },
+        workers: [
+          {
+            name: "petstore",
+            modules: delay === undefined ? [worker] : [wrapper, worker],
+            compatibilityDate: "2026-10-20",
+            bindings: { ENVIRONMENT: "production", DELAY_MILLISECONDS: delay ?? 0 },
+            d1Databases: { DB: "pets" },
+            kvNamespaces: { API_KEYS: "keys" },
+            ratelimits: { RATE_LIMITER: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } } },
+          },
+        ],
+      }),
+    );
+    const { port } = await miniflare.ready;
+    const service = new Service(Number(port), miniflare, logs);
+    await service.grant(KEY_NAME);
+    const database = await miniflare.getD1Database("DB", "petstore");
+    // As wrangler notes them: SQLite reads the last ids of all tables to find that of one.
+    await database.prepare("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)").run();
+    await database.prepare("INSERT INTO d1_migrations (name) VALUES ('0000.sql'), ('0001.sql')").run();
+    const migrations = readdirSync(join(ROOT, "drizzle")).filter((name) => name.endsWith(".sql"));
+    for (const name of migrations.toSorted()) {
+      for (const sql of readFileSync(join(ROOT, "drizzle", name), "utf8").split("--> statement-breakpoint")) {
+        await database.prepare(sql).run();
+      }
+    }
+    for (let first = 1; first <= animals; first += FILL_BATCH) {
+      await database
+        .prepare(FILL)
+        .bind(first, Math.min(animals, first + FILL_BATCH - 1))
+        .run();
+    }
+    return service;
+  }
+
+  /** The cursor that it hands out for the page after this id, of which it must not have an animal yet. */
+  async cursorAfter(id: number): Promise<string> {
+    const database = await this.#miniflare.getD1Database("DB", "petstore");
+    const insert = database.prepare("INSERT INTO pets (id, name, category_id, status) VALUES (?, 'x', 1, 'pending')");
+    await database.batch([insert.bind(id), insert.bind(id + 1)]);
+    const url = `http://127.0.0.1:${this.port}/v1/pets?status=pending&limit=1`;
+    const { headers } = await fetch(url, { headers: { Authorization: `Bearer ${KEY}` } });
+    const cursor = /cursor=([\w-]+)/.exec(headers.get("Link") ?? "")?.[1];
+    if (cursor === undefined) throw new Error("no Link to a next page");
+    return cursor;
+  }
+
+  /** Bytes of its database, after this statement. */
+  async sizeAfter(sql: string): Promise<number> {
+    const database = await this.#miniflare.getD1Database("DB", "petstore");
+    const { meta } = await database.prepare(sql).run();
+    return meta.size_after;
+  }
+
+  /** Lets the key with this name in KV do everything. */
+  async grant(name: string): Promise<void> {
+    const keys = await this.#miniflare.getKVNamespace("API_KEYS", "petstore");
+    await keys.put(name, KEY_RECORD);
+  }
+
+  /** Rows read and written by the next request, as its log line tells. */
+  async rowsOf(request: BenchRequest): Promise<{ read: number; written: number }> {
+    this.#logs.length = 0;
+    await send(connections(1), this.port, request);
+    // The line comes after the answer, over another connection.
+    const deadline = performance.now() + 5_000;
+    while (this.#logs.length === 0 && performance.now() < deadline) await new Promise(setImmediate);
+    const [line] = this.#logs;
+    if (line === undefined) throw new Error(`${request.name}: no log line`);
+    return { read: Number(line["d1RowsRead"] ?? 0), written: Number(line["d1RowsWritten"] ?? 0) };
+  }
+
+  async stop(): Promise<void> {
+    await this.#miniflare.dispose();
+  }
+}
+
+const FILL_BATCH = 100_000;
+/** One animal in this many is sold; all others are available. */
+export const RARE = 10_000;
+const FILL = `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+  INSERT INTO pets (id, name, category_id, status)
+  SELECT i, 'Animal ' || i, i % 100, iif(i % ${RARE} = 0, 'sold', 'available') FROM n`;
