@@ -22,15 +22,15 @@ const BASELINES = [FLOOR, TUTORIAL, "chanfana", "zod-openapi"];
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** The bundle of production as `wrangler deploy` makes it, and the baselines bundled alike. BENCH_BASELINES=a,b builds those only. */
-export async function buildCandidates(): Promise<Candidate[]> {
+/** The bundle of production as `wrangler deploy` makes it, and the baselines bundled alike. */
+export async function buildCandidates(baselines = BASELINES): Promise<Candidate[]> {
   if (!existsSync(join(ROOT, "bench/node_modules"))) {
     execFileSync("npm", ["ci"], { cwd: join(ROOT, "bench"), stdio: "inherit" });
   }
   const { build } = await import("esbuild");
   const service = readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8");
   const scripts = new Map([[SERVICE, service]]);
-  for (const name of process.env["BENCH_BASELINES"]?.split(",") ?? BASELINES) {
+  for (const name of baselines) {
     const { outputFiles } = await build({
       entryPoints: [join(ROOT, `bench/baselines/${name}.ts`)],
       bundle: true,

@@ -8,7 +8,7 @@ import type { Candidate } from "./candidates.ts";
 import { type BenchRequest, connections, KEY_NAME, KEY_RECORD, LIST, repeat, send } from "./requests.ts";
 
 /** Many short rounds: on a machine that others use too, the ratio of neighbours in time is what can be relied on. */
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 90);
+const ROUNDS = 90;
 const REQUESTS = 200;
 /** Before each round, so that it pays for nothing that another process left in the caches and queues of the machine. */
 const LEAD_IN = 50;
@@ -33,6 +33,7 @@ export async function measureOwnCost(
   candidates: Candidate[],
   requests: BenchRequest[],
   folder: string,
+  rounds = ROUNDS,
 ): Promise<OwnCost[]> {
   for (const candidate of candidates) writeConfig(candidate, folder);
   const servers = await Promise.all(candidates.map((candidate) => Server.start(candidate, folder)));
@@ -43,7 +44,7 @@ export async function measureOwnCost(
   for (const { server, agent } of loads) {
     for (const request of requests) await repeat(agent, server.port, request, WARM_UP);
   }
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const [r, request] of requests.entries()) {
       for (const [c, { server, agent }] of shuffle([...loads.entries()])) {
         await repeat(agent, server.port, request, LEAD_IN);
@@ -83,7 +84,7 @@ function directoryOf({ name }: Candidate, folder: string): string {
 
 function writeConfig(candidate: Candidate, folder: string): void {
   const directory = directoryOf(candidate, folder);
-  mkdirSync(directory);
+  mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "worker.js"), candidate.script);
   const stubs = readFileSync(join(import.meta.dirname, "stub.js"), "utf8");
   writeFileSync(

@@ -13,6 +13,8 @@ import { LOAD_METHOD, LOAD_REQUESTS, type UnderLoad } from "./under-load.ts";
 export interface Results {
   requests: BenchRequest[];
   ownCosts: OwnCost[];
+  /** CPU of this service for a creation, without and with an `Idempotency-Key`. */
+  creations: number[][];
   operations: OperationCost[];
   pages: PageCost[];
   growth: Growth;
@@ -20,17 +22,14 @@ export interface Results {
 }
 
 /** Prints the tables, and writes them and a chart beside this file. */
-export function writeReport({ requests, ownCosts, operations, pages, growth, underLoad }: Results): void {
+export function writeReport({ requests, ownCosts, creations, operations, pages, growth, underLoad }: Results): void {
   const names = requests.map(({ name }) => name);
   const [ours, floor, tutorial] = [SERVICE, FLOOR, TUTORIAL].map((name) =>
     ownCosts.find(({ candidate }) => candidate.name === name),
   );
   if (ours === undefined || floor === undefined) throw new Error("no floor to compare with");
 
-  const cpu = ownCosts.map((cost) => [
-    cost.candidate.name,
-    ...cost.cpu.map((rounds, r) => `${withQuartiles(spread(rounds), 0)} ${times(ratios(rounds, floor.cpu[r] ?? []))}`),
-  ]);
+  const [plain = [], once = []] = creations;
   const comparison = [floor, tutorial].flatMap((base) =>
     base === undefined
       ? []
@@ -57,11 +56,13 @@ In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${ME
 
 CPU of the process (user and system), microseconds a request; × is the ratio to the hand-written Worker, round by round:
 
-${table(["", ...names], cpu)}
+${cpuTable(requests, ownCosts, floor)}
 
 This service as a ratio to:
 
 ${table(["", ...names, "start-up"], comparison)}
+
+A creation with an \`Idempotency-Key\` costs ${withQuartiles(ratios(once, plain), 2)} times the CPU of one without.
 
 ${table(["", "bundle, KiB gzip", "start to first answer, ms"], starts)}
 
@@ -114,6 +115,17 @@ ${table(
   console.log(page);
   writeFileSync(join(import.meta.dirname, "results.md"), page);
   writeFileSync(join(import.meta.dirname, "results.svg"), chart(names, ownCosts));
+}
+
+/** CPU of each candidate, microseconds a request, and as a ratio to the floor. */
+export function cpuTable(requests: BenchRequest[], ownCosts: OwnCost[], floor: OwnCost): string {
+  return table(
+    ["", ...requests.map(({ name }) => name)],
+    ownCosts.map(({ candidate, cpu }) => [
+      candidate.name,
+      ...cpu.map((rounds, r) => `${withQuartiles(spread(rounds), 0)} ${times(ratios(rounds, floor.cpu[r] ?? []))}`),
+    ]),
+  );
 }
 
 function machine(): string {

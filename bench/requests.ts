@@ -35,10 +35,18 @@ export const CREATE: BenchRequest = {
   body: '{"name":"Rex","categoryId":7,"status":"pending"}',
   status: 201,
 };
+export const CREATE_ONCE: BenchRequest = {
+  ...CREATE,
+  name: "create with Idempotency-Key",
+  headers: { ...CREATE.headers, "Idempotency-Key": "one" },
+};
 export const GET: BenchRequest = { name: "get", method: "GET", path: "/v1/pets/1", status: 200 };
 /** A key of the right form, which nobody was given. */
 export const UNAUTHORIZED: BenchRequest = { ...LIST, name: "401", key: generateKey("production"), status: 401 };
 export const INVALID: BenchRequest = { ...LIST, name: "400", path: "/v1/pets?limit=0", status: 400 };
+
+/** Whose CPU is measured. */
+export const REQUESTS = [LIST, LIST_100, CREATE, GET, UNAUTHORIZED, INVALID];
 
 /** An agent that keeps up to this many connections open. */
 export function connections(count: number): Agent {

@@ -7,11 +7,9 @@ import { buildCandidates, SERVICE } from "./candidates.ts";
 import { measureOperations } from "./operations.ts";
 import { measureOwnCost } from "./own-cost.ts";
 import { writeReport } from "./report.ts";
-import { CREATE, GET, INVALID, LIST, LIST_100, UNAUTHORIZED } from "./requests.ts";
+import { CREATE, CREATE_ONCE, REQUESTS } from "./requests.ts";
 import { measureGrowth, measurePages } from "./size.ts";
 import { measureUnderLoad } from "./under-load.ts";
-
-const requests = [LIST, LIST_100, CREATE, GET, UNAUTHORIZED, INVALID];
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
@@ -19,7 +17,8 @@ try {
   const service = candidates.find(({ name }) => name === SERVICE);
   if (service === undefined) throw new Error("no service");
   console.log("CPU and start-up");
-  const ownCosts = await measureOwnCost(candidates, requests, folder);
+  const ownCosts = await measureOwnCost(candidates, REQUESTS, folder);
+  const [creations] = await measureOwnCost([service], [CREATE, CREATE_ONCE], folder);
   console.log("Round trips and rows");
   const operations = await measureOperations(service);
   console.log("Pages of small and large databases");
@@ -27,7 +26,7 @@ try {
   const growth = await measureGrowth(service);
   console.log("Throughput and latency with real storage");
   const underLoad = await measureUnderLoad(candidates);
-  writeReport({ requests, ownCosts, operations, pages, growth, underLoad });
+  writeReport({ requests: REQUESTS, ownCosts, creations: creations?.cpu ?? [], operations, pages, growth, underLoad });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,19 @@
+// npm run bench:cpu: what the service costs in CPU beside the hand-written Worker, in less than a minute; to look at while tuning, and in
+// CI. Writes nothing, and judges nothing: a machine that others use too is no judge.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildCandidates, FLOOR } from "./candidates.ts";
+import { measureOwnCost } from "./own-cost.ts";
+import { cpuTable } from "./report.ts";
+import { REQUESTS } from "./requests.ts";
+
+const ROUNDS = 40;
+
+const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
+try {
+  const [service, floor] = await measureOwnCost(await buildCandidates([FLOOR]), REQUESTS, folder, ROUNDS);
+  if (service !== undefined && floor !== undefined) console.log(cpuTable(REQUESTS, [service, floor], floor));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
