@@ -18,9 +18,15 @@ export const SERVICE = "this service";
 export const FLOOR = "hand-written";
 /** What the tutorials of the stack show. */
 export const TUTORIAL = "tutorial";
-const BASELINES = [FLOOR, TUTORIAL, "chanfana", "zod-openapi"];
+/** A Worker that only answers: what workerd costs by itself. */
+export const EMPTY = "empty";
+const BASELINES = [FLOOR, TUTORIAL, "chanfana", "zod-openapi", EMPTY];
 
 const ROOT = join(import.meta.dirname, "..");
+
+/** What the service runs with, and so everybody. */
+export const COMPATIBILITY_DATE =
+  /^compatibility_date = "(.+)"/m.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1] ?? "";
 
 /** The bundle of production as `wrangler deploy` makes it, and the baselines bundled alike. */
 export async function buildCandidates(baselines = BASELINES): Promise<Candidate[]> {

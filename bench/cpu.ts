@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCandidates, FLOOR } from "./candidates.ts";
-import { measureOwnCost } from "./own-cost.ts";
+import { measureCpu } from "./own-cost.ts";
 import { cpuTable } from "./report.ts";
 import { REQUESTS } from "./requests.ts";
 
@@ -12,8 +12,8 @@ const ROUNDS = 40;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
-  const [service, floor] = await measureOwnCost(await buildCandidates([FLOOR]), REQUESTS, folder, ROUNDS);
-  if (service !== undefined && floor !== undefined) console.log(cpuTable(REQUESTS, [service, floor], floor));
+  const candidates = await buildCandidates([FLOOR]);
+  console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, folder, ROUNDS)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

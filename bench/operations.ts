@@ -1,6 +1,7 @@
 import { generateKey } from "../src/auth/key-format.ts";
 import { keyRecordName } from "../src/auth/key-record.ts";
 import type { Candidate } from "./candidates.ts";
+import { Instance } from "./instance.ts";
 import {
   type BenchRequest,
   connections,
@@ -13,7 +14,6 @@ import {
   send,
   UNAUTHORIZED,
 } from "./requests.ts";
-import { Service } from "./service.ts";
 import { spread } from "./spread.ts";
 
 const DELAY = 50;
@@ -44,34 +44,33 @@ export interface OperationCost {
 
 /** Round trips to storage, by the latency when each of them takes 50 ms more, and rows, by the service's own log. */
 export async function measureOperations(candidate: Candidate): Promise<OperationCost[]> {
-  const near = await Service.start(candidate, 1_000);
-  const far = await Service.start(candidate, 1_000, DELAY);
-  const agent = connections(1);
+  await using near = await Instance.start(candidate, 1_000);
+  await using far = await Instance.start(candidate, 1_000, DELAY);
+  using running = new DisposableStack();
+  const agent = running.adopt(connections(1), (open) => open.destroy());
   const costs = [];
-  for (const [o, operation] of ALL_OPERATIONS.entries()) {
+  for (const operation of ALL_OPERATIONS) {
     const times: { near: number[]; far: number[] } = { near: [], far: [] };
     for (let sample = 0; sample < TRIP_SAMPLES; sample++) {
       const request = await variant(operation, sample, [near, far]);
       times.near.push(await send(agent, near.port, request));
       times.far.push(await send(agent, far.port, request));
     }
-    const { read, written } = await near.rowsOf(await variant(operation, TRIP_SAMPLES + o, [near, far]));
+    const { read, written } = await near.rowsOf(await variant(operation, TRIP_SAMPLES, [near, far]));
     const trips = (spread(times.far).median - spread(times.near).median) / DELAY;
     costs.push({ name: operation.name, roundTrips: trips, rowsRead: read, rowsWritten: written });
   }
-  agent.destroy();
-  await Promise.all([near.stop(), far.stop()]);
   return costs;
 }
 
 /** The same operation for the first time, where that is what makes it what it is. */
-async function variant(operation: BenchRequest, sample: number, services: Service[]): Promise<BenchRequest> {
+async function variant(operation: BenchRequest, sample: number, instances: Instance[]): Promise<BenchRequest> {
   if (operation === CREATE_ONCE) {
     return { ...operation, headers: { ...operation.headers, "Idempotency-Key": `first-${sample}` } };
   }
   if (operation !== NEVER_SEEN) return operation;
   const key = generateKey("production");
   const name = await keyRecordName(key);
-  for (const service of services) await service.grant(name);
+  for (const instance of instances) await instance.grant(name);
   return { ...operation, key };
 }

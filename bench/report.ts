@@ -2,69 +2,70 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { FLOOR, SERVICE, TUTORIAL } from "./candidates.ts";
+import { type Candidate, FLOOR, SERVICE, TUTORIAL } from "./candidates.ts";
 import type { OperationCost } from "./operations.ts";
-import { METHOD, type OwnCost, WORKERD } from "./own-cost.ts";
-import type { BenchRequest } from "./requests.ts";
+import { METHOD } from "./own-cost.ts";
+import { REQUESTS } from "./requests.ts";
+import { WORKERD } from "./server.ts";
 import type { Growth, PageCost } from "./size.ts";
-import { ratios, type Spread, spread } from "./spread.ts";
+import { type Spread, spread } from "./spread.ts";
 import { LOAD_METHOD, LOAD_REQUESTS, type UnderLoad } from "./under-load.ts";
 
 export interface Results {
-  requests: BenchRequest[];
-  ownCosts: OwnCost[];
-  /** CPU of this service for a creation, without and with an `Idempotency-Key`. */
+  candidates: Candidate[];
+  /** Microseconds: candidate, request of `REQUESTS`, round. */
+  cpu: number[][][];
+  /** The same of this service for a creation, without and with an `Idempotency-Key`. */
   creations: number[][];
+  /** Milliseconds: candidate, start. */
+  starts: number[][];
   operations: OperationCost[];
   pages: PageCost[];
   growth: Growth;
+  /** Who was put under load, and how they did. */
+  stacks: Candidate[];
   underLoad: UnderLoad[];
 }
 
-/** Prints the tables, and writes them and a chart beside this file. */
-export function writeReport({ requests, ownCosts, creations, operations, pages, growth, underLoad }: Results): void {
-  const names = requests.map(({ name }) => name);
-  const [ours, floor, tutorial] = [SERVICE, FLOOR, TUTORIAL].map((name) =>
-    ownCosts.find(({ candidate }) => candidate.name === name),
-  );
-  if (ours === undefined || floor === undefined) throw new Error("no floor to compare with");
+const NAMES = REQUESTS.map(({ name }) => name);
 
-  const [plain = [], once = []] = creations;
-  const comparison = [floor, tutorial].flatMap((base) =>
-    base === undefined
-      ? []
-      : [
-          [
-            base.candidate.name,
-            ...ours.cpu.map((rounds, r) => withQuartiles(ratios(rounds, base.cpu[r] ?? []), 2)),
-            withQuartiles(ratios(ours.starts, base.starts), 2),
-          ],
-        ],
-  );
-  const starts = ownCosts.map(({ candidate, starts: own }) => [
-    candidate.name,
-    (candidate.gzip / 1024).toFixed(1),
-    `${withQuartiles(spread(own), 1)} ${times(ratios(own, floor.starts))}`,
+/** Prints the tables, and writes them and a chart beside this file. */
+export function writeReport(results: Results): void {
+  const { candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad } = results;
+  const of = <T>(values: T[][], name: string) =>
+    values[candidates.findIndex((candidate) => candidate.name === name)] ?? [];
+  const comparison = [FLOOR, TUTORIAL].map((base) => [
+    base,
+    ...of(cpu, SERVICE).map((rounds, r) => ratio(rounds, of(cpu, base)[r])),
+    ratio(of(starts, SERVICE), of(starts, base)),
   ]);
   const page = `# Benchmark
 
-Written by \`npm run bench\`. ${machine()}. Medians, with the quartiles in brackets.
+Written by \`npm run bench\`. ${machine()}.
 
 ## What the Workers themselves cost
 
-In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}.
+In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}. Given are the lower quartile, and in brackets the median and the upper
+quartile: what else the machine does only adds, and least to the lower quartile. Ratios are of lower quartiles.
 
-CPU of the process (user and system), microseconds a request; × is the ratio to the hand-written Worker, round by round:
+CPU of the whole process (user and system), microseconds a request; × is the ratio to the hand-written Worker. The empty Worker shows how much of it is workerd's own:
 
-${cpuTable(requests, ownCosts, floor)}
+${cpuTable(candidates, cpu)}
 
 This service as a ratio to:
 
-${table(["", ...names, "start-up"], comparison)}
+${table(["", ...NAMES, "start-up"], comparison)}
 
-A creation with an \`Idempotency-Key\` costs ${withQuartiles(ratios(once, plain), 2)} times the CPU of one without.
+A creation with an \`Idempotency-Key\` costs ${ratio(creations[1] ?? [], creations[0])} the CPU of one without.
 
-${table(["", "bundle, KiB gzip", "start to first answer, ms"], starts)}
+${table(
+  ["", "bundle, KiB gzip", "start to first answer, ms"],
+  candidates.map(({ name, gzip }) => [
+    name,
+    (gzip / 1024).toFixed(1),
+    `${quartiles(of(starts, name), 1)} ${ratio(of(starts, name), of(starts, FLOOR))}`,
+  ]),
+)}
 
 ## What the operations of this service cost in storage
 
@@ -75,13 +76,13 @@ ${table(
   ["", "round trips", "rows read", "rows written"],
   operations.map(({ name, roundTrips, rowsRead, rowsWritten }) => [
     name,
-    Math.abs(roundTrips).toFixed(2),
+    Math.max(0, roundTrips).toFixed(2),
     String(rowsRead),
     String(rowsWritten),
   ]),
 )}
 
-A page of 10 of the list, milliseconds over HTTP. The first three lines are compared with each other, and so are the others:
+A page of 10 of the list, milliseconds over HTTP: the median and the quartiles. The first three lines are compared with each other, and so are the others:
 
 ${table(
   ["animals", "page", "milliseconds", "rows read"],
@@ -94,7 +95,7 @@ ${table(
 )}
 
 The database grows by ${growth.bytesPerAnimal.toFixed(0)} bytes an animal and ${growth.bytesPerIdempotencyKey.toFixed(0)} bytes an idempotency key, indexes included
-(names of 12 characters, keys of 36).
+(names of 12 characters, keys of 36 by API keys with ids of 16).
 
 ## With real storage, under load
 
@@ -102,8 +103,8 @@ ${LOAD_METHOD} Nearly all of it is the simulation of D1 and KV, which real ones 
 
 ${table(
   ["", ...LOAD_REQUESTS.flatMap(({ name }) => [`${name}, requests/s`, "p50, ms", "p99, ms"])],
-  underLoad.map(({ candidate, requestsPerSecond, latency }) => [
-    candidate.name,
+  underLoad.map(({ requestsPerSecond, latency }, c) => [
+    stacks[c]?.name ?? "",
     ...requestsPerSecond.flatMap((rate, r) => [
       rate.toFixed(0),
       latency[r]?.median.toFixed(1) ?? "",
@@ -114,16 +115,17 @@ ${table(
 `;
   console.log(page);
   writeFileSync(join(import.meta.dirname, "results.md"), page);
-  writeFileSync(join(import.meta.dirname, "results.svg"), chart(names, ownCosts));
+  writeFileSync(join(import.meta.dirname, "results.svg"), chart(candidates, cpu));
 }
 
-/** CPU of each candidate, microseconds a request, and as a ratio to the floor. */
-export function cpuTable(requests: BenchRequest[], ownCosts: OwnCost[], floor: OwnCost): string {
+/** CPU of each candidate for each request of `REQUESTS`, microseconds, and as a ratio to the floor. */
+export function cpuTable(candidates: Candidate[], cpu: number[][][]): string {
+  const floor = cpu[candidates.findIndex(({ name }) => name === FLOOR)];
   return table(
-    ["", ...requests.map(({ name }) => name)],
-    ownCosts.map(({ candidate, cpu }) => [
-      candidate.name,
-      ...cpu.map((rounds, r) => `${withQuartiles(spread(rounds), 0)} ${times(ratios(rounds, floor.cpu[r] ?? []))}`),
+    ["", ...NAMES],
+    candidates.map(({ name }, c) => [
+      name,
+      ...(cpu[c] ?? []).map((rounds, r) => `${quartiles(rounds, 0)} ${ratio(rounds, floor?.[r])}`),
     ]),
   );
 }
@@ -142,30 +144,35 @@ function withQuartiles({ low, median, high }: Spread, digits: number): string {
   return `${median.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
-function times({ median }: Spread): string {
-  return `×${median.toFixed(2)}`;
+function quartiles(values: number[], digits: number): string {
+  const { low, median, high } = spread(values);
+  return `${low.toFixed(digits)} (${median.toFixed(digits)}, ${high.toFixed(digits)})`;
 }
 
-function chart(names: string[], ownCosts: OwnCost[]): string {
-  const colours = ["#1a73e8", "#9aa0a6", "#f9ab00", "#e8710a", "#d93025"];
+function ratio(values: number[], bases: number[] = []): string {
+  return `×${(spread(values).low / spread(bases).low).toFixed(2)}`;
+}
+
+function chart(candidates: Candidate[], cpu: number[][][]): string {
+  const colours = ["#1a73e8", "#9aa0a6", "#f9ab00", "#e8710a", "#d93025", "#dadce0"];
   const bar = { width: 18, gap: 4 };
-  const group = ownCosts.length * bar.width + 40;
+  const group = candidates.length * bar.width + 40;
   const height = 240;
-  const width = names.length * group + 80;
-  const medians = ownCosts.map(({ cpu }) => cpu.map((rounds) => spread(rounds).median));
-  const most = Math.max(...medians.flat());
-  const bars = names.flatMap((name, n) => [
+  const width = NAMES.length * group + 80;
+  const quartile = cpu.map((requests) => requests.map((rounds) => spread(rounds).low));
+  const most = Math.max(...quartile.flat());
+  const bars = NAMES.flatMap((name, n) => [
     `<text x="${60 + n * group + (group - 40) / 2}" y="${height + 60}" text-anchor="middle">${name}</text>`,
-    ...medians.map((values, c) => {
+    ...quartile.map((values, c) => {
       const value = values[n] ?? 0;
       const tall = (value / most) * height;
       const x = 60 + n * group + c * bar.width;
       return `<rect x="${x}" y="${40 + height - tall}" width="${bar.width - bar.gap}" height="${tall}" fill="${colours[c]}"/><text x="${x + 7}" y="${36 + height - tall}" text-anchor="middle" font-size="9">${value.toFixed(0)}</text>`;
     }),
   ]);
-  const legend = ownCosts.map(
-    ({ candidate }, c) =>
-      `<rect x="${60 + c * 130}" y="${height + 78}" width="12" height="12" fill="${colours[c]}"/><text x="${78 + c * 130}" y="${height + 89}">${candidate.name}</text>`,
+  const legend = candidates.map(
+    ({ name }, c) =>
+      `<rect x="${60 + c * 130}" y="${height + 78}" width="12" height="12" fill="${colours[c]}"/><text x="${78 + c * 130}" y="${height + 89}">${name}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height + 110}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="CPU microseconds a request">
 <rect width="100%" height="100%" fill="#fff"/>

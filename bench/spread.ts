@@ -11,11 +11,3 @@ export function spread(values: number[]): Spread {
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
   return { low: at(0.25), median: at(0.5), high: at(0.75), p99: at(0.99) };
 }
-
-/**
- * Ratios of two series of measurements, each to the one next to it in time, so that a slow moment of the machine counts for
- * neither.
- */
-export function ratios(values: number[], bases: number[]): Spread {
-  return spread(values.map((value, i) => value / (bases[i] ?? Number.NaN)));
-}

@@ -1,62 +1,61 @@
 import type { Candidate } from "./candidates.ts";
+import { Instance } from "./instance.ts";
 import { connections, CREATE, GET, LIST, repeat, send } from "./requests.ts";
-import { Service } from "./service.ts";
 import { type Spread, spread } from "./spread.ts";
 
-const THROUGHPUT_REQUESTS = 600;
+const THROUGHPUT_ROUNDS = 5;
+const THROUGHPUT_REQUESTS = 150;
 const THROUGHPUT_CONNECTIONS = 8;
 const LATENCY_SAMPLES = 150;
-/** Milliseconds from one request to the next: an open loop, slow enough that none waits for another. */
+/** Milliseconds from one request to the next, whoever is asked: an open loop, whether the ones before were answered or not. */
 const LATENCY_INTERVAL = 12;
 
-export const LOAD_METHOD = `1,000 animals. Throughput: ${THROUGHPUT_REQUESTS} requests over ${THROUGHPUT_CONNECTIONS} connections. Latency: ${LATENCY_SAMPLES} requests of each kind, one every ${LATENCY_INTERVAL} ms to one after the other of all.`;
-
-export interface UnderLoad {
-  candidate: Candidate;
-  /** One for each request of `LOAD_REQUESTS`. */
-  requestsPerSecond: number[];
-  latency: Spread[];
-}
+export const LOAD_METHOD = `1,000 animals. Throughput: ${THROUGHPUT_ROUNDS} interleaved rounds of ${THROUGHPUT_REQUESTS} requests over ${THROUGHPUT_CONNECTIONS} connections, the median. Latency: ${LATENCY_SAMPLES} requests of each kind for each candidate, one every ${LATENCY_INTERVAL} ms in turn.`;
 export const LOAD_REQUESTS = [LIST, CREATE, GET];
 
-/** Throughput when asked as fast as it answers, and latency in milliseconds at a low rate, of each candidate. */
+/** One figure for each request of `LOAD_REQUESTS`. */
+export interface UnderLoad {
+  requestsPerSecond: number[];
+  /** Milliseconds. */
+  latency: Spread[];
+}
+
+/** Throughput when asked as fast as it answers, and latency at a low rate, of each candidate. */
 export async function measureUnderLoad(candidates: Candidate[]): Promise<UnderLoad[]> {
-  const found = [];
+  await using running = new AsyncDisposableStack();
+  const agent = running.adopt(connections(THROUGHPUT_CONNECTIONS), (open) => open.destroy());
+  const loads = [];
   for (const candidate of candidates) {
-    const service = await Service.start(candidate, 1_000);
-    found.push({
-      candidate,
-      service,
-      requestsPerSecond: [] as number[],
-      samples: LOAD_REQUESTS.map((): number[] => []),
+    const { port } = running.use(await Instance.start(candidate, 1_000));
+    loads.push({
+      port,
+      measured: LOAD_REQUESTS.map((request) => ({ request, rates: [] as number[], times: [] as number[] })),
     });
   }
-  const agent = connections(THROUGHPUT_CONNECTIONS);
-  for (const request of LOAD_REQUESTS) {
-    for (const { service, requestsPerSecond } of found) {
-      await repeat(agent, service.port, request, 100);
-      const start = performance.now();
-      await repeat(agent, service.port, request, THROUGHPUT_REQUESTS);
-      requestsPerSecond.push((THROUGHPUT_REQUESTS * 1_000) / (performance.now() - start));
+  // The first round warms up.
+  for (let round = 0; round <= THROUGHPUT_ROUNDS; round++) {
+    for (const { port, measured } of loads) {
+      for (const { request, rates } of measured) {
+        const start = performance.now();
+        await repeat(agent, port, request, THROUGHPUT_REQUESTS);
+        if (round > 0) rates.push((THROUGHPUT_REQUESTS * 1_000) / (performance.now() - start));
+      }
     }
   }
   const pending: Promise<void>[] = [];
   const begin = performance.now();
   for (let sample = 0; sample < LATENCY_SAMPLES; sample++) {
-    for (const [r, request] of LOAD_REQUESTS.entries()) {
-      for (const { service, samples } of found) {
+    for (const { port, measured } of loads) {
+      for (const { request, times } of measured) {
         await until(begin + pending.length * LATENCY_INTERVAL);
-        pending.push(send(agent, service.port, request).then((milliseconds) => void samples[r]?.push(milliseconds)));
+        pending.push(send(agent, port, request).then((milliseconds) => void times.push(milliseconds)));
       }
     }
   }
   await Promise.all(pending);
-  agent.destroy();
-  await Promise.all(found.map(({ service }) => service.stop()));
-  return found.map(({ candidate, requestsPerSecond, samples }) => ({
-    candidate,
-    requestsPerSecond,
-    latency: samples.map(spread),
+  return loads.map(({ measured }) => ({
+    requestsPerSecond: measured.map(({ rates }) => spread(rates).median),
+    latency: measured.map(({ times }) => spread(times)),
   }));
 }
 

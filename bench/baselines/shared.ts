@@ -51,7 +51,12 @@ export function useMiddleware(app: Hono<App>): void {
   app.use(logger(), requestId(), secureHeaders(), cors());
   app.onError((error, c) => {
     const status = error instanceof HTTPException ? error.status : 500;
-    return c.json({ code: CODES[status] ?? "internal_error", message: error.message, status }, status);
+    const challenge = error instanceof HTTPException ? error.res?.headers.get("WWW-Authenticate") : undefined;
+    if (challenge) c.header("WWW-Authenticate", challenge);
+    return c.json(
+      { code: CODES[status] ?? "internal_error", message: error.message || `Answer ${status}`, status },
+      status,
+    );
   });
   app.use(
     "/v1/*",

@@ -35,8 +35,8 @@ export interface Statement<Row> {
 }
 
 /**
- * A drizzle query, compiled when an isolate first needs it: most never need them all, and compiling them on loading was a
- * twentieth of a cold start. Its inputs are `sql.placeholder()`s.
+ * A drizzle query, compiled when an isolate first needs it: most never need them all, and a cold start would wait for them. Its
+ * inputs are `sql.placeholder()`s.
  *
  * @typeParam Parameters the placeholders by name, with the type of value each takes.
  * @typeParam Row what the query returns.

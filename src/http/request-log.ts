@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import type { AppEnv } from "../env.ts";
 import type { ErrorCode } from "../errors.ts";
-import { EVERYWHERE } from "./respond.ts";
+import { startHeaders } from "./respond.ts";
 
 /**
  * What a request's one log line tells beside its id, method, route, status and duration. No field ever holds a key, a
@@ -26,7 +26,7 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   // Always our own: what a client sends as an id could be anything, its key for one, and would stand in the log.
   const requestId = crypto.randomUUID();
   c.set("requestId", requestId);
-  c.set("headers", { ...EVERYWHERE, "X-Request-Id": requestId });
+  c.set("headers", startHeaders(requestId));
   const log: RequestLog = {};
   c.set("log", log);
   await next();

@@ -57,16 +57,17 @@ export const pets = new Hono<AppEnv>()
   });
 
 /**
- * The address of the page after this one. Joined as text: none of its values needs encoding, and a URL object would be a
- * twelfth of the CPU of a list.
+ * The address of the page after this one. Joined as text: none of its values needs encoding, and the search parameters of a URL
+ * object would be a fifteenth of the CPU of a list.
  */
 function nextPage(
   c: Context,
   { limit, status, after }: { limit: number; status?: PetStatus | undefined; after: Int64 },
 ) {
-  const [address] = c.req.url.split("?");
   const query = [`cursor=${encodeCursor(after)}`];
   if (status !== undefined) query.unshift(`status=${status}`);
   if (c.req.query("limit") !== undefined) query.unshift(`limit=${limit}`);
-  return `${address}?${query.join("&")}`;
+  // A Host header that is none, which only workerd without Cloudflare in front lets through, leaves a relative reference.
+  const origin = URL.parse(c.req.url)?.origin ?? "";
+  return `${origin}/v1/pets?${query.join("&")}`;
 }

@@ -49,6 +49,16 @@ describe("with animals in the store", () => {
     expect(await expectJson(await list(`?limit=${limit}`), 200)).toEqual(animals.slice(0, limit));
   });
 
+  test.each([
+    ["/v1/pets?limit=1", "limit=1&"],
+    ["/v1/%70ets?limit=001&colour=red&limited=2", "limit=1&"],
+    ["/v1/pets?&status=sold&", "status=sold&"],
+    ["/v1/pets?cursorless=%3E#fragment", ""],
+  ])("%s links to the one address of the next page", async (path, given) => {
+    const link = (await call(path, { key })).headers.get("Link");
+    expect(link).toMatch(new RegExp(`^<${ORIGIN}/v1/pets\\?${given}cursor=[\\w-]{16}>; rel="next"$`));
+  });
+
   test("leading zeros are digits", async () => {
     expect(await expectJson(await list("?limit=007"), 200)).toHaveLength(7);
   });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import type { Candidate } from "./candidates.ts";
-import { type BenchRequest, connections, KEY, KEY_NAME, KEY_RECORD, send } from "./requests.ts";
+import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
+import { type BenchRequest, KEY, KEY_NAME, KEY_RECORD } from "./requests.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "..");
  * A candidate with storage of its own: D1 (SQLite) and KV in workerd, by Miniflare. Their simulation costs many times what the
  * Workers do, so it is round trips, rows and differences that count here, not the milliseconds.
  */
-export class Service {
+export class Instance {
   readonly port: number;
   readonly #miniflare: Miniflare;
   readonly #logs: Record<string, unknown>[];
@@ -22,7 +22,7 @@ export class Service {
   }
 
   /** Starts it with so many animals, one in `RARE` of them sold. */
-  static async start({ script }: Candidate, animals: number, delay?: number): Promise<Service> {
+  static async start({ script }: Candidate, animals: number, delay?: number): Promise<Instance> {
     const logs: Record<string, unknown>[] = [];
     const worker = { type: "ESModule", path: "worker.js", contents: script } as const;
     const wrapper = {
@@ -39,7 +39,7 @@ export class Service {
           {
             name: "petstore",
             modules: delay === undefined ? [worker] : [wrapper, worker],
-            compatibilityDate: "2026-10-20",
+            compatibilityDate: COMPATIBILITY_DATE,
             bindings: { ENVIRONMENT: "production", DELAY_MILLISECONDS: delay ?? 0 },
             d1Databases: { DB: "pets" },
             kvNamespaces: { API_KEYS: "keys" },
@@ -49,8 +49,8 @@ export class Service {
       }),
     );
     const { port } = await miniflare.ready;
-    const service = new Service(Number(port), miniflare, logs);
-    await service.grant(KEY_NAME);
+    const instance = new Instance(Number(port), miniflare, logs);
+    await instance.grant(KEY_NAME);
     const database = await miniflare.getD1Database("DB", "petstore");
     // As wrangler notes them: SQLite reads the last ids of all tables to find that of one.
     await database.prepare("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)").run();
@@ -67,7 +67,7 @@ export class Service {
         .bind(first, Math.min(animals, first + FILL_BATCH - 1))
         .run();
     }
-    return service;
+    return instance;
   }
 
   /** The cursor that it hands out for the page after this id, of which it must not have an animal yet. */
@@ -95,19 +95,34 @@ export class Service {
     await keys.put(name, KEY_RECORD);
   }
 
-  /** Rows read and written by the next request, as its log line tells. */
-  async rowsOf(request: BenchRequest): Promise<{ read: number; written: number }> {
-    this.#logs.length = 0;
-    await send(connections(1), this.port, request);
-    // The line comes after the answer, over another connection.
+  /** Rows read and written by this request, as its log line tells. */
+  async rowsOf({
+    name,
+    method,
+    path,
+    key = KEY,
+    headers,
+    body,
+  }: BenchRequest): Promise<{ read: number; written: number }> {
+    const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    await answer.arrayBuffer();
+    // The line comes after the answer, by another way.
     const deadline = performance.now() + 5_000;
-    while (this.#logs.length === 0 && performance.now() < deadline) await new Promise(setImmediate);
-    const [line] = this.#logs;
-    if (line === undefined) throw new Error(`${request.name}: no log line`);
-    return { read: Number(line["d1RowsRead"] ?? 0), written: Number(line["d1RowsWritten"] ?? 0) };
+    while (performance.now() < deadline) {
+      const line = this.#logs.find(({ requestId }) => requestId === answer.headers.get("X-Request-Id"));
+      if (line !== undefined) {
+        return { read: Number(line["d1RowsRead"] ?? 0), written: Number(line["d1RowsWritten"] ?? 0) };
+      }
+      await new Promise(setImmediate);
+    }
+    throw new Error(`${name}: no log line`);
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#miniflare.dispose();
   }
 }
