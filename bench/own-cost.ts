@@ -4,17 +4,17 @@ import { type BenchRequest, connections, repeat } from "./requests.ts";
 import { Server } from "./server.ts";
 
 /** Many short rounds, so that many of them are undisturbed on a machine that others use too. */
-const ROUNDS = 90;
+const ROUNDS = 60;
 const REQUESTS = 200;
 /** Before each round, so that it pays for nothing that another process left in the caches and queues of the machine. */
-const LEAD_IN = 50;
+const LEAD_IN = 100;
 /** Of each kind. V8 needs some ten thousand until it has compiled for the last time. */
 const WARM_UP = 3_000;
 /** Enough to keep workerd busy: a thread that goes to sleep between two requests costs more than many a Worker. */
 const CONNECTIONS = 16;
 const STARTS = 21;
 
-export const METHOD = `CPU: ${ROUNDS} rounds of ${REQUESTS} requests after ${WARM_UP} to warm up, ${CONNECTIONS} connections; start-up: ${STARTS} starts`;
+export const METHOD = `CPU: ${ROUNDS} rounds of ${REQUESTS} requests after ${WARM_UP} of each kind to warm up, ${CONNECTIONS} connections; start-up: ${STARTS} starts`;
 
 /** Microseconds of CPU a request, of the whole process: for each candidate and each kind of request, one figure a round. */
 export async function measureCpu(

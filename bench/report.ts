@@ -45,8 +45,8 @@ Written by \`npm run bench\`. ${machine()}.
 
 ## What the Workers themselves cost
 
-In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}. Given are the lower quartile, and in brackets the median and the upper
-quartile: what else the machine does only adds, and least to the lower quartile. Ratios are of lower quartiles.
+In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}. Given is what the fastest tenth of
+the rounds stay below, and in brackets the median and the upper quartile. What else the machine does only adds, and least to the fastest: ratios are of them.
 
 CPU of the whole process (user and system), microseconds a request; × is the ratio to the hand-written Worker. The empty Worker shows how much of it is workerd's own:
 
@@ -63,7 +63,7 @@ ${table(
   candidates.map(({ name, gzip }) => [
     name,
     (gzip / 1024).toFixed(1),
-    `${quartiles(of(starts, name), 1)} ${ratio(of(starts, name), of(starts, FLOOR))}`,
+    `${withSpread(of(starts, name), 1)} ${ratio(of(starts, name), of(starts, FLOOR))}`,
   ]),
 )}
 
@@ -125,7 +125,7 @@ export function cpuTable(candidates: Candidate[], cpu: number[][][]): string {
     ["", ...NAMES],
     candidates.map(({ name }, c) => [
       name,
-      ...(cpu[c] ?? []).map((rounds, r) => `${quartiles(rounds, 0)} ${ratio(rounds, floor?.[r])}`),
+      ...(cpu[c] ?? []).map((rounds, r) => `${withSpread(rounds, 0)} ${ratio(rounds, floor?.[r])}`),
     ]),
   );
 }
@@ -144,13 +144,13 @@ function withQuartiles({ low, median, high }: Spread, digits: number): string {
   return `${median.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
-function quartiles(values: number[], digits: number): string {
-  const { low, median, high } = spread(values);
-  return `${low.toFixed(digits)} (${median.toFixed(digits)}, ${high.toFixed(digits)})`;
+function withSpread(values: number[], digits: number): string {
+  const { p10, median, high } = spread(values);
+  return `${p10.toFixed(digits)} (${median.toFixed(digits)}, ${high.toFixed(digits)})`;
 }
 
 function ratio(values: number[], bases: number[] = []): string {
-  return `×${(spread(values).low / spread(bases).low).toFixed(2)}`;
+  return `×${(spread(values).p10 / spread(bases).p10).toFixed(2)}`;
 }
 
 function chart(candidates: Candidate[], cpu: number[][][]): string {
@@ -159,11 +159,11 @@ function chart(candidates: Candidate[], cpu: number[][][]): string {
   const group = candidates.length * bar.width + 40;
   const height = 240;
   const width = NAMES.length * group + 80;
-  const quartile = cpu.map((requests) => requests.map((rounds) => spread(rounds).low));
-  const most = Math.max(...quartile.flat());
+  const microseconds = cpu.map((requests) => requests.map((rounds) => spread(rounds).p10));
+  const most = Math.max(...microseconds.flat());
   const bars = NAMES.flatMap((name, n) => [
     `<text x="${60 + n * group + (group - 40) / 2}" y="${height + 60}" text-anchor="middle">${name}</text>`,
-    ...quartile.map((values, c) => {
+    ...microseconds.map((values, c) => {
       const value = values[n] ?? 0;
       const tall = (value / most) * height;
       const x = 60 + n * group + c * bar.width;

@@ -69,6 +69,7 @@ export default {
         headers["x-d1-bookmark"] = session.getBookmark() ?? "";
         log["d1Duration"] = meta.duration;
         log["d1RowsRead"] = meta.rows_read;
+        log["d1RowsWritten"] = meta.rows_written;
         return results;
       };
       if (pathname === "/v1/pets" && request.method === "GET") {
@@ -130,7 +131,9 @@ export default {
       status = failure.status;
       body = { code: failure.code, message: failure.message, status };
     }
-    console.log(JSON.stringify({ ...log, status, duration: Date.now() - start }));
+    const { cf } = request as Request & { cf?: Record<string, unknown> };
+    const place = { colo: cf?.["colo"], country: cf?.["country"] };
+    console.log(JSON.stringify({ ...log, status, duration: Date.now() - start, ...place }));
     return new Response(JSON.stringify(body), { status, headers });
   },
 };
