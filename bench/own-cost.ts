@@ -12,7 +12,7 @@ const LEAD_IN = 100;
 const WARM_UP = 3_000;
 /** Enough to keep workerd busy: a thread that goes to sleep between two requests costs more than many a Worker. */
 const CONNECTIONS = 16;
-const STARTS = 21;
+const STARTS = 41;
 
 export const METHOD = `CPU: ${ROUNDS} rounds of ${REQUESTS} requests after ${WARM_UP} of each kind to warm up, ${CONNECTIONS} connections; start-up: ${STARTS} starts`;
 
@@ -54,15 +54,15 @@ export async function measureCpu(
 
 /** Milliseconds from the start of the process to the end of its first answer, of each candidate. */
 export async function measureStarts(candidates: Candidate[], folder: string): Promise<number[][]> {
-  const starts = candidates.map((): number[] => []);
+  const measured = candidates.map((candidate) => ({ candidate, starts: [] as number[] }));
   for (let round = 0; round < STARTS; round++) {
-    for (const [c, candidate] of candidates.entries()) {
+    for (const { candidate, starts } of shuffle(measured)) {
       const began = performance.now();
       await using _server = await Server.start(candidate, folder);
-      starts[c]?.push(performance.now() - began);
+      starts.push(performance.now() - began);
     }
   }
-  return starts;
+  return measured.map(({ starts }) => starts);
 }
 
 /** A new order: nobody always runs behind the same other. */

@@ -14,9 +14,14 @@ export function validate<Target extends keyof ValidationTargets, Schema extends 
   target: Target,
   schema: Schema,
 ) {
-  // Without a hook, which would cost a promise and a copy of the result for each request.
-  return zValidator(target, schema, undefined, { validationFunction: parse });
+  return zValidator(target, schema, noHook, { validationFunction: parse });
 }
+
+/**
+ * A hook would cost a promise and a copy of the result for each request. To the types it is one that answers nothing: without any
+ * they would give each operation the validator's own answer to a failure, which `parse` never lets happen.
+ */
+const noHook = undefined as unknown as () => void;
 
 /** What we need of a ZodError. Making a real one is a tenth of the CPU of a refused request. */
 class Issues {
