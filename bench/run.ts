@@ -1,5 +1,5 @@
 // npm run bench: the production bundle beside baselines, in the same run and the same workerd. Prints tables, and writes
-// bench/results.md and bench/results.svg. Takes less than five minutes; talks to 127.0.0.1 only.
+// bench/results.md and bench/results.svg. Takes less than five minutes, on Linux; its requests go to 127.0.0.1 only.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

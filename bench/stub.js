@@ -2,7 +2,7 @@
 // advance, KV with one key, a rate limiter with room.
 import worker from "./worker.js";
 
-// Filled in by own-cost.ts.
+// Filled in by server.ts.
 const KEY_NAME = "KEY_NAME_HERE";
 const RECORD_TEXT = "KEY_RECORD_HERE";
 const RECORD = JSON.parse(RECORD_TEXT);

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
+import { forgetExpiredKeys } from "../src/db/idempotency.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { grantKey } from "./support/keys.ts";
@@ -64,6 +65,33 @@ test("a key without the scope costs nothing", async () => {
 
 test("the first request of a key in an isolate costs one read of KV more", async () => {
   expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
+});
+
+test("forgetting an idempotency key, a day later, costs four rows read and one written", async () => {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+     INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+     SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
+  ).run();
+  const meta: D1Meta[] = [];
+  const DB = {
+    prepare: (sql: string) => ({
+      bind: (...values: unknown[]) => ({
+        async run() {
+          const result = await env.DB.prepare(sql)
+            .bind(...values)
+            .run();
+          meta.push(result.meta);
+          return result;
+        },
+      }),
+    }),
+  };
+  expect(await forgetExpiredKeys(DB as unknown as D1Database)).toBe(500);
+  // The second finds nothing more to remove.
+  expect(meta).toHaveLength(2);
+  expect(meta[0]?.rows_written).toBe(500);
+  expect(meta[0]?.rows_read).toBeLessThanOrEqual(4 * 500 + 10);
 });
 
 /** Sends a request, and counts: round trips at the bindings, rows as D1 does, from the log line. */

@@ -1,4 +1,4 @@
-// The floor: the same work for the requests that are measured, and the same answers, without any library. One file, no routing but
+// The floor: the same work for the requests that are measured, and the same answers (but for the form of the cursor), without any library. One file, no routing but
 // `if`, no types to speak of.
 const HEADERS = {
   "Content-Type": "application/json",
