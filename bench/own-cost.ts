@@ -4,7 +4,7 @@ import { type BenchRequest, connections, repeat } from "./requests.ts";
 import { Server } from "./server.ts";
 
 /** Many short rounds, so that many of them are undisturbed on a machine that others use too. */
-const ROUNDS = 60;
+const ROUNDS = 50;
 const REQUESTS = 200;
 /** Before each round, so that it pays for nothing that another process left in the caches and queues of the machine. */
 const LEAD_IN = 100;

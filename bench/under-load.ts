@@ -3,10 +3,10 @@ import { Instance } from "./instance.ts";
 import { connections, CREATE, GET, LIST, repeat, send } from "./requests.ts";
 import { type Spread, spread } from "./spread.ts";
 
-const THROUGHPUT_ROUNDS = 5;
+const THROUGHPUT_ROUNDS = 3;
 const THROUGHPUT_REQUESTS = 150;
 const THROUGHPUT_CONNECTIONS = 8;
-const LATENCY_SAMPLES = 150;
+const LATENCY_SAMPLES = 100;
 /** Milliseconds from one request to the next, whoever is asked: an open loop, whether the ones before were answered or not. */
 const LATENCY_INTERVAL = 12;
 
