@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
 import { createApp } from "../../src/app.ts";
 import { ERROR_STATUS } from "../../src/errors.ts";
+import { parseExact } from "../../src/http/json.ts";
 import { listPetsQuery, newPet } from "../../src/pets/schemas.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -102,11 +103,12 @@ describe("the schemas of requests say what the service checks", () => {
     let valid = 0;
     fc.assert(
       fc.property(fc.record({ name, categoryId, status, extra: fc.jsonValue() }, { requiredKeys: [] }), (body) => {
-        const accepted = newPet.safeParse(body).success;
+        // As the service reads it: a number past 2^53 is exact there.
+        const accepted = newPet.safeParse(parseExact(JSON.stringify(body))).success;
         expect(isValid(body, schemas.NewPet)).toBe(accepted);
         if (accepted) valid++;
       }),
-      { numRuns: 3_000 },
+      { numRuns: 3_000, examples: [[{ name: "!", categoryId: -9007199254740992 }]] },
     );
     expect(valid).toBeGreaterThan(50);
   });
