@@ -34,19 +34,14 @@ export async function measureCpu(
     );
     loads.push({ server, agent, measured: answered.map((request) => ({ request, cpu: [] as number[] })) });
   }
-  for (const { server, agent, measured } of loads) {
-    for (const { request } of measured) await repeat(agent, server.port, request, WARM_UP);
-  }
+  const all = loads.flatMap(({ server, agent, measured }) => measured.map((kind) => ({ server, agent, ...kind })));
+  for (const { server, agent, request } of all) await repeat(agent, server.port, request, WARM_UP);
   for (let round = 0; round < rounds; round++) {
-    for (const r of requests.keys()) {
-      for (const { server, agent, measured } of shuffle(loads)) {
-        const { request, cpu } = measured[r] ?? {};
-        if (request === undefined || cpu === undefined) continue;
-        await repeat(agent, server.port, request, LEAD_IN);
-        const before = server.cpuMicroseconds();
-        await repeat(agent, server.port, request, REQUESTS);
-        cpu.push((server.cpuMicroseconds() - before) / REQUESTS);
-      }
+    for (const { server, agent, request, cpu } of shuffle(all)) {
+      await repeat(agent, server.port, request, LEAD_IN);
+      const before = server.cpuMicroseconds();
+      await repeat(agent, server.port, request, REQUESTS);
+      cpu.push((server.cpuMicroseconds() - before) / REQUESTS);
     }
   }
   return loads.map(({ measured }) => measured.map(({ cpu }) => cpu));

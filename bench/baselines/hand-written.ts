@@ -1,19 +1,7 @@
 // The floor: the same work for the requests that are measured, and the same answers (but for the form of the cursor), without any library. One file, no routing but
-// `if`, no types to speak of.
-const HEADERS = {
-  "Content-Type": "application/json",
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers":
-    "Allow,Deprecation,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Origin-Agent-Cluster": "?1",
-  "Referrer-Policy": "no-referrer",
-  "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
-  "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
-};
+// `if`, no types to speak of; the headers are the service's own, so that both always send the same.
+import { startHeaders } from "../../src/http/respond.ts";
+
 const DEPRECATION = {
   Deprecation: "@1764892800",
   Sunset: "Thu, 05 Dec 2030 00:00:00 GMT",
@@ -43,8 +31,8 @@ export default {
     const requestId = crypto.randomUUID();
     const { origin, pathname, searchParams } = new URL(request.url);
     const headers: Record<string, string> = {
-      ...HEADERS,
-      "X-Request-Id": requestId,
+      ...startHeaders(requestId),
+      "Content-Type": "application/json",
       "Cache-Control": "private, no-store",
     };
     const log: Record<string, unknown> = { level: "info", requestId, method: request.method, route: pathname };
