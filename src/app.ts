@@ -8,7 +8,7 @@ import { lingeringClose } from "./http/lingering-close.ts";
 import { preflight } from "./http/preflight.ts";
 import { requestLog } from "./http/request-log.ts";
 import { json } from "./http/respond.ts";
-import { getPetDeprecation, pets } from "./pets/routes.ts";
+import { pets } from "./pets/routes.ts";
 
 /** For clients in TypeScript: `hc<AppType>(...)` of hono/client knows every operation with its types. */
 export type AppType = ReturnType<typeof createApp>;
@@ -25,8 +25,8 @@ export function createApp() {
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version }, 200, { "Cache-Control": "no-store" }));
 
-  // Before the key is asked for, because a 401 of the operation announces its end as well.
-  app.get("/v1/pets/:petId", getPetDeprecation);
-  app.use("/v1/*", authenticate);
-  return app.route("/v1/pets", pets);
+  const routes = app.route("/v1/pets", pets);
+  // Whatever else is below /v1 tells a stranger no more than that a key is needed.
+  app.all("/v1/*", authenticate);
+  return routes;
 }

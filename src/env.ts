@@ -14,7 +14,7 @@ export interface AppEnv {
     headers: Record<string, string>;
     /** The line that will be logged for this request; whoever learns something adds it. */
     log: RequestLog;
-    /** Whose key it is. Behind the bearer middleware only. */
+    /** Whose key it is. Undefined until `authorize` or `authenticate` has found it good. */
     apiKey: KeyRecord;
   };
 }

@@ -10,11 +10,17 @@ const ISOLATE_CACHE_SECONDS = 30;
 /** Records that an isolate keeps, of about half a kilobyte each. */
 const ISOLATE_CACHE_SIZE = 1_000;
 
+/** What KV held under a name: a record, or "corrupt". */
+interface CacheEntry {
+  record: KeyRecord | "corrupt";
+  readAt: number;
+}
+
 /**
- * The records that were good when KV was read, by their names there, the oldest first. Only good ones: however many bad keys
- * are tried, they neither fill it nor push a good one out.
+ * The records that were in force when KV was read, and those that were corrupt, by their names in KV, the oldest first. Only
+ * operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
  */
-const recentlyGood = new Map<string, { record: KeyRecord; readAt: number }>();
+const cache = new Map<string, CacheEntry>();
 
 /**
  * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
@@ -30,21 +36,22 @@ export async function lookUpKey(
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
   const name = await keyRecordName(key);
-  const recent = recentlyGood.get(name);
-  if (recent !== undefined && isFresh(recent.readAt)) return isGood(recent.record) ? recent.record : undefined;
+  const cached = cache.get(name);
+  if (cached !== undefined && isFresh(cached.readAt)) return inForce(cached.record);
 
   const readAt = Date.now();
   const value = await readValue(store, name);
-  recentlyGood.delete(name);
+  cache.delete(name);
   if (value === null) return undefined;
-  const record = parseKeyRecord(value);
-  if (record === undefined) {
-    onCorrupt(name);
-    return undefined;
-  }
-  if (!isGood(record)) return undefined;
-  keep(name, { record, readAt });
-  return record;
+  const record = parseKeyRecord(value) ?? "corrupt";
+  if (record === "corrupt") onCorrupt(name);
+  const good = inForce(record);
+  if (good !== undefined || record === "corrupt") keep(name, { record, readAt });
+  return good;
+}
+
+function inForce(record: CacheEntry["record"]): KeyRecord | undefined {
+  return record !== "corrupt" && isInForce(record) ? record : undefined;
 }
 
 async function readValue(store: KVNamespace, name: string): Promise<string | null> {
@@ -57,7 +64,7 @@ async function readValue(store: KVNamespace, name: string): Promise<string | nul
 }
 
 /** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
-function isGood({ expiresAt, revokedAt }: KeyRecord): boolean {
+export function isInForce({ expiresAt, revokedAt }: KeyRecord): boolean {
   return revokedAt === undefined && (expiresAt === undefined || Date.now() < Date.parse(expiresAt));
 }
 
@@ -67,10 +74,10 @@ function isFresh(readAt: number): boolean {
   return age >= 0 && age < ISOLATE_CACHE_SECONDS * 1_000;
 }
 
-function keep(name: string, entry: { record: KeyRecord; readAt: number }): void {
-  if (recentlyGood.size >= ISOLATE_CACHE_SIZE) {
-    const [oldest] = recentlyGood.keys();
-    if (oldest !== undefined) recentlyGood.delete(oldest);
+function keep(name: string, entry: CacheEntry): void {
+  if (cache.size >= ISOLATE_CACHE_SIZE) {
+    const [oldest] = cache.keys();
+    if (oldest !== undefined) cache.delete(oldest);
   }
-  recentlyGood.set(name, entry);
+  cache.set(name, entry);
 }

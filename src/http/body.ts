@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { requireKeyInForce } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "./json.ts";
@@ -6,8 +7,11 @@ import { parseExact } from "./json.ts";
 /** Bytes of a request body. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** Milliseconds in which a body has to be complete. A client that holds it open would keep a place that others need. */
+const BODY_TIMEOUT_MILLISECONDS = 10_000;
+
 /** `application/json`, with or without parameters (RFC 9110, section 8.3.1). */
-const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;|$)/i;
+export const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;|$)/i;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -18,7 +22,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 export const jsonBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   const mediaType = c.req.header("Content-Type");
   if (mediaType !== undefined && !JSON_MEDIA_TYPE.test(mediaType)) throw unsupportedMediaType();
-  const bytes = await readBody(c.req.raw);
+  const bytes = await withinTime(readBody(c.req.raw));
+  // The key may have expired while its body was under way.
+  requireKeyInForce(c);
   if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
   if (mediaType === undefined) throw unsupportedMediaType();
   const body = parse(bytes);
@@ -45,16 +51,29 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** Undefined when there are more than the limit; the rest is left in the stream. */
+/**
+ * Undefined when there are more than the limit; the rest is left in the stream. One read, however small the chunks are in which
+ * the body comes: a read for each would let a client spend seconds of CPU on 64 KiB.
+ */
 async function readChunks({ body }: Request): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  if (body === null) return new Uint8Array();
+  const reader = body.getReader({ mode: "byob" });
+  const { value } = await reader.readAtLeast(MAX_BODY_BYTES + 1, new Uint8Array(MAX_BODY_BYTES + 1));
+  reader.releaseLock();
+  return value === undefined || value.byteLength <= MAX_BODY_BYTES ? (value ?? new Uint8Array()) : undefined;
+}
+
+/** @throws ApiError `request_timeout` when the body is not complete in time. */
+function withinTime<T>(reading: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooSlow()), BODY_TIMEOUT_MILLISECONDS);
+    reading.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function tooSlow(): ApiError {
+  const seconds = BODY_TIMEOUT_MILLISECONDS / 1_000;
+  return new ApiError("request_timeout", `The request body was not complete within ${seconds} seconds.`);
 }
 
 function tooLarge(): ApiError {

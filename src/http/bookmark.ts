@@ -15,6 +15,8 @@ export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
  * @throws ApiError `invalid_request` when the header holds no bookmark.
  */
 export function openSession(c: Context<AppEnv>): Session {
+  // A route that forgot to authorize must not reach the data.
+  if (c.get("apiKey") === undefined) throw new Error("No API key was checked for this request");
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined && !BOOKMARK.test(bookmark)) {
     throw new ApiError("invalid_request", `${BOOKMARK_HEADER} has to be a value that this service returned.`);

@@ -2,7 +2,10 @@ import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+const MAX_LENGTH = 255;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** The quoted form of the longest key, each of its characters escaped. */
+const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
 /** A String of structured fields (RFC 9651, section 3.3.3), which is how the header is specified. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
@@ -15,9 +18,16 @@ const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 export function idempotencyKey(c: Context<AppEnv>): string | undefined {
   const header = c.req.header("Idempotency-Key");
   if (header === undefined) return undefined;
-  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1") : header;
-  if (key === undefined || !VISIBLE_ASCII.test(key)) {
-    throw new ApiError("invalid_request", "Idempotency-Key has to be 1 to 255 visible ASCII characters.");
+  const key = parseIdempotencyKey(header);
+  if (key === undefined) {
+    throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
   return key;
+}
+
+/** The key in a header, raw or quoted, or undefined when there is none in it. */
+export function parseIdempotencyKey(header: string): string | undefined {
+  if (header.length > MAX_HEADER_LENGTH) return undefined;
+  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1") : header;
+  return key !== undefined && key.length <= MAX_LENGTH && VISIBLE_ASCII.test(key) ? key : undefined;
 }

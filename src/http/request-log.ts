@@ -36,8 +36,8 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
       level: "info",
       requestId,
       method: c.req.method,
-      // The pattern of the last handler that matched: raw paths would carry what callers put into them.
-      route: routePath(c, -1),
+      // The pattern of the handler that ran last: raw paths would carry what callers put into them.
+      route: routePath(c),
       status: c.res.status,
       // Milliseconds. The clock of a Worker stands still between I/O, so this is time spent waiting (Workers docs).
       duration: Date.now() - start,

@@ -15,7 +15,7 @@ import { createPet, createPetOnce, findPet, listPets } from "./queries.ts";
 import { listPetsQuery, newPet, toAnimal } from "./schemas.ts";
 
 /** `getPet` goes on 5 December 2030, by a release; five years' notice. Its successor is the list, filtered by status. */
-export const getPetDeprecation = deprecated({
+const getPetDeprecation = deprecated({
   since: new Date("2025-12-05T00:00:00Z"),
   sunset: new Date("2030-12-05T00:00:00Z"),
   successor: "/v1/pets",
@@ -48,7 +48,7 @@ export const pets = new Hono<AppEnv>()
     return json(c, toAnimal(pet), 201, { Location: `/v1/pets/${pet.id}` });
   })
   // getPet
-  .get("/:petId", authorize("pets:read"), async (c) => {
+  .get("/:petId", getPetDeprecation, authorize("pets:read"), async (c) => {
     const petId = c.req.param("petId");
     const session = openSession(c);
     const pet = isInt64(petId) ? await findPet(session, petId) : undefined;

@@ -67,6 +67,49 @@ describe("KV is read", () => {
     }
   });
 
+  test("again after 30 seconds from the moment it was asked, however long its response took", async () => {
+    const { reads, bindings } = countingStore();
+    const slow = {
+      async get(name: string, options: KVNamespaceGetOptions<"text">) {
+        const value = await bindings.API_KEYS.get(name, options);
+        vi.setSystemTime(Date.now() + 10 * SECOND);
+        return value;
+      },
+    };
+    const key = await grantKey();
+    await ask(key, { API_KEYS: slow as unknown as KVNamespace });
+    for (const [seconds, count] of [
+      [29.999, 1],
+      [30, 2],
+    ] as const) {
+      vi.setSystemTime(start + seconds * SECOND);
+      await ask(key, bindings);
+      expect(reads, `after ${seconds} seconds`).toHaveLength(count);
+    }
+  });
+
+  test("again when the clock was set back", async () => {
+    const { reads, bindings } = countingStore();
+    const key = await grantKey();
+    await ask(key, bindings);
+    vi.setSystemTime(start - 1);
+    await ask(key, bindings);
+    expect(reads).toHaveLength(2);
+  });
+
+  test("once in 30 seconds for a record that is corrupt, which is logged as often", async () => {
+    const { reads, bindings } = countingStore();
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const key = generateKey("local");
+    await storeKey(key, "{");
+    for (let i = 0; i < 3; i++) await expectError(await ask(key, bindings), "unauthorized");
+    expect([reads.length, error.mock.calls.length]).toEqual([1, 1]);
+    vi.setSystemTime(start + 30 * SECOND);
+    await expectError(await ask(key, bindings), "unauthorized");
+    expect([reads.length, error.mock.calls.length]).toEqual([2, 2]);
+    error.mockRestore();
+  });
+
   test("each time for a key that nobody has", async () => {
     const { reads, bindings } = countingStore();
     const key = generateKey("local");

@@ -32,6 +32,17 @@ test("secure headers are on every answer", async () => {
   }
 });
 
+test("the pages of the documentation take scripts and data from their own origin only", async () => {
+  for (const path of ["/docs", "/docs/errors", "/openapi.json"]) {
+    const response = await call(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("Content-Security-Policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    await response.body?.cancel();
+  }
+});
+
 describe("X-Request-Id", () => {
   test("is new for each request", async () => {
     const ids = (await everyKindOfAnswer()).map(({ headers }) => headers.get("X-Request-Id"));

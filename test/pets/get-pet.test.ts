@@ -1,6 +1,12 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
+import { Hono } from "hono";
 import { beforeAll, describe, expect, test } from "vitest";
+import { authorize } from "../../src/auth/bearer.ts";
+import type { AppEnv } from "../../src/env.ts";
+import { requestLog } from "../../src/http/request-log.ts";
+import { json } from "../../src/http/respond.ts";
+import { pets } from "../../src/pets/routes.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -115,6 +121,17 @@ describe("every answer announces the end of the operation", () => {
       expect(response.status).toBe(Number(status));
       expectDeprecation(response);
     }
+  });
+
+  test("and a new operation, whose path its own would match as well, does not", async () => {
+    const app = new Hono<AppEnv>()
+      .use(requestLog)
+      .get("/v1/pets/search", authorize("pets:read"), (c) => json(c, [], 200))
+      .route("/v1/pets", pets);
+    const request = new Request("https://pets.example/v1/pets/search", { headers: { Authorization: `Bearer ${key}` } });
+    const response = await app.fetch(request, env);
+    expect(await response.json()).toEqual([]);
+    expect(response.headers.get("Deprecation")).toBeNull();
   });
 
   test("and no other operation does", async () => {

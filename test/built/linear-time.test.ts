@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { bearerToken } from "../../src/auth/bearer.ts";
+import { isWellFormedKey } from "../../src/auth/key-format.ts";
+import { JSON_MEDIA_TYPE } from "../../src/http/body.ts";
+import { BOOKMARK } from "../../src/http/bookmark.ts";
+import { parseIdempotencyKey } from "../../src/http/idempotency-key.ts";
+import { parseExact, toInt64 } from "../../src/http/json.ts";
+import { isInt64 } from "../../src/int64.ts";
+import { decodeCursor } from "../../src/pets/cursor.ts";
+import { listPetsQuery, newPet } from "../../src/pets/schemas.ts";
+
+// Whatever looks at what a stranger sends has to take time in proportion to its length. Runs in Node rather than in workerd: the
+// regular expressions are the same (V8), and only Node tells the CPU time of a thread, which other processes do not disturb.
+
+const READERS: { [name: string]: (text: string) => unknown } = {
+  "the Authorization header": bearerToken,
+  "an API key": (text) => isWellFormedKey(text, "production"),
+  "the Idempotency-Key header": parseIdempotencyKey,
+  "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
+  "the Content-Type header": (text) => JSON_MEDIA_TYPE.test(text),
+  "an id in the path": isInt64,
+  "a cursor": decodeCursor,
+  "the query of the list": (text) => listPetsQuery.safeParse({ limit: text, status: text, cursor: text }).success,
+  "a body": (text) => {
+    try {
+      return parseExact(text);
+    } catch {
+      return undefined;
+    }
+  },
+  "a name": (text) => newPet.safeParse({ name: text, categoryId: 1 }).success,
+  "a number": (text) => toInt64(parseExactNumber(text)),
+};
+
+function parseExactNumber(text: string): unknown {
+  try {
+    return parseExact(`[1.0,${text}]`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a reader waits for, repeated: pieces that look like the beginning of what it takes, and characters that end a match late. */
+const piece = fc.oneof(
+  fc.constantFrom(...' \t01a-_.e"\\[{;%🐕\u2028'),
+  fc.constantFrom('\\"', "1,", "1.0,", "0.0", "1e1,"),
+);
+const start = fc.constantFrom(
+  "",
+  "Bearer ",
+  "petstore_production_",
+  '"',
+  "application/json",
+  "1.",
+  "-",
+  "[",
+  "0.",
+  "[1.0",
+);
+const end = fc.constantFrom("", "\u2028", "!", "x", '"', "]", "\n", "1");
+
+const SHORT = 4_000;
+/** How much longer the long text is. Quadratic time would take 64 times as long. */
+const FACTOR = 8;
+const ALLOWED_RATIO = 3 * FACTOR;
+/** Microseconds. Less than this is noise, and harmless at these lengths. */
+const NEGLIGIBLE = 3_000;
+
+function cpuMicroseconds(run: () => unknown): number {
+  const before = process.threadCpuUsage();
+  run();
+  const { user, system } = process.threadCpuUsage(before);
+  return user + system;
+}
+
+function median(samples: number[]): number {
+  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN;
+}
+
+test.each(Object.entries(READERS))("%s is read in linear time", (_, read) => {
+  fc.assert(
+    fc.property(start, fc.array(piece, { minLength: 1, maxLength: 2 }), end, (head, pieces, tail) => {
+      const unit = pieces.join("");
+      const text = (length: number) => head + unit.repeat(Math.ceil(length / unit.length)) + tail;
+      const [short, long] = [text(SHORT), text(SHORT * FACTOR)];
+      const cost = (input: string) => median(Array.from({ length: 3 }, () => cpuMicroseconds(() => read(input))));
+      const slow = cost(long);
+      if (slow > NEGLIGIBLE) expect(slow / cost(short)).toBeLessThan(ALLOWED_RATIO);
+    }),
+    { numRuns: 150, examples: [["Bearer ", [" "], "\u2028"]] },
+  );
+});

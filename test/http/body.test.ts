@@ -1,0 +1,120 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { call, expectError } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+
+const REX = '{"name": "Rex", "categoryId": 7}';
+
+let key: string;
+beforeEach(async () => {
+  key = await grantKey();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+async function countPets(): Promise<number | null> {
+  return env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n");
+}
+
+/** A body that a test writes as it goes, and whose reading it can watch. */
+function openBody() {
+  const { readable, writable } = new IdentityTransformStream();
+  const writer = writable.getWriter();
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  return {
+    body: readable,
+    write: (text: string) => writer.write(bytes(text)),
+    close: () => writer.close(),
+  };
+}
+
+describe("a body", () => {
+  test("of many small chunks is read in one piece", async () => {
+    const reads = vi.spyOn(ReadableStreamBYOBReader.prototype, "readAtLeast");
+    const { body, write, close } = openBody();
+    const response = call("/v1/pets", { method: "POST", key, body });
+    for (const character of REX.padEnd(2_000)) await write(character);
+    await close();
+    expect((await response).status).toBe(201);
+    expect(reads.mock.calls.length).toBe(1);
+  });
+
+  test("may be announced with exactly 64 KiB, and not with a byte more", async () => {
+    const send = (bytes: number) =>
+      call("/v1/pets", {
+        method: "POST",
+        key,
+        body: REX.padEnd(bytes),
+        headers: { "Content-Length": String(bytes) },
+      });
+    expect((await send(65_536)).status).toBe(201);
+    await expectError(await send(65_537), "payload_too_large");
+  });
+
+  test("may begin with a byte order mark (RFC 8259, section 8.1)", async () => {
+    const response = await call("/v1/pets", { method: "POST", key, body: `\ufeff${REX}` });
+    expect(response.status).toBe(201);
+  });
+
+  test("that outlives its key creates nothing", async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ now: start, toFake: ["Date"] });
+    const short = await grantKey({ expiresAt: new Date(start + 5_000).toISOString() });
+    const before = await countPets();
+    const { body, write, close } = openBody();
+    const response = call("/v1/pets", { method: "POST", key: short, body });
+    await write(REX.slice(0, 10));
+    vi.setSystemTime(start + 5_000);
+    await write(REX.slice(10));
+    await close();
+    await expectError(await response, "unauthorized");
+    expect((await response).headers.get("WWW-Authenticate")).toContain('error="invalid_token"');
+    expect(await countPets()).toBe(before);
+  });
+
+  test("that is not complete within ten seconds is 408", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const before = await countPets();
+    const { body, write } = openBody();
+    const response = call("/v1/pets", { method: "POST", key, body });
+    await write(REX.slice(0, 10));
+    let responded = false;
+    void response.finally(() => {
+      responded = true;
+    });
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(responded).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await expectError(await response, "request_timeout")).toBe(
+      "The request body was not complete within 10 seconds.",
+    );
+    expect(await countPets()).toBe(before);
+  });
+});
+
+describe("a body that its response does not need", () => {
+  test.each([
+    ["a refusal", "POST", "/v1/pets"],
+    ["an unknown path", "PUT", "/nothing"],
+    ["another method", "POST", "/health"],
+  ])("is read before the response goes out, but no more than 256 KiB of it: %s", async (_, method, path) => {
+    const { body, write } = openBody();
+    const response = call(path, { method, body, headers: { "Content-Type": "application/json" } });
+    const piece = "x".repeat(16 * 1024);
+    let read = 0;
+    const sending = (async () => {
+      for (;;) {
+        await write(piece);
+        read += piece.length;
+      }
+    })();
+    await Promise.race([response, sending]);
+    // The stream breaks off with the request.
+    void sending.catch(() => {});
+    // The last piece may still be on its way.
+    expect(read).toBeGreaterThan(224 * 1024);
+    expect(read).toBeLessThanOrEqual(256 * 1024);
+  });
+});
