@@ -32,7 +32,7 @@ test.each<[string, number, typeof NOTHING, string, Call?]>([
   ["a list of 100", 200, rows(101), "/v1/pets?limit=100"],
   ["a list by status", 200, rows(21), "/v1/pets?status=available"],
   ["a creation", 201, rows(5, 3), "/v1/pets", create(REX)],
-  ["a creation under a key", 201, rows(8, 5), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
+  ["a creation under a key", 201, rows(9, 5), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
   ["a creation repeated", 201, rows(7), "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
   [
     "another creation under a known key",

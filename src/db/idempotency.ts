@@ -1,5 +1,7 @@
-import { and, asc, eq, inArray, lt, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, lt, notExists, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../int64.ts";
+import { sha256 } from "../sha256.ts";
 import { idempotencyKeys } from "./schema.ts";
 import { compile, exact, queryBuilder } from "./statement.ts";
 
@@ -11,8 +13,23 @@ import { compile, exact, queryBuilder } from "./statement.ts";
 export interface Attempt extends Record<string, unknown> {
   apiKeyId: string;
   idempotencyKey: string;
-  /** SHA-256 of the operation and the parsed body: the same request in other bytes is the same request. */
+  /** Of `fingerprintOf`. */
   fingerprint: string;
+}
+
+/**
+ * The SHA-256 of an operation and the whole of its validated request, so that the same request in other bytes is the same
+ * request. A retry has to stay the same across a release that adds a field: a new field goes to the end of the schema and is
+ * optional there, without a default. Left out, it then leaves no trace here.
+ */
+export async function fingerprintOf<Fields extends object>(
+  operationId: string,
+  { shape }: { shape: Fields },
+  request: { [Field in keyof Fields]?: unknown },
+): Promise<string> {
+  const values = (Object.keys(shape) as (keyof Fields)[]).map((field) => request[field]);
+  while (values.length > 0 && values.at(-1) === undefined) values.pop();
+  return sha256(JSON.stringify([operationId, ...values]));
 }
 
 const parameter = sql.placeholder;
@@ -30,26 +47,40 @@ export const isFirstAttempt = notExists(
     .where(isThisKey),
 );
 
-/** Ties the key to the row that the statement before inserted; when that inserted none, the key is tied already. */
-export const remember = compile<Attempt, never>(() =>
-  queryBuilder
-    .insert(idempotencyKeys)
-    .values({
-      apiKeyId: parameter("apiKeyId"),
-      key: parameter("idempotencyKey"),
-      fingerprint: parameter("fingerprint"),
-      resourceId: sql`last_insert_rowid()`,
-      createdAt: sql`unixepoch()`,
-    })
-    .onConflictDoNothing(),
-);
+/**
+ * Ties the key to the row that the statement before inserted, and keeps the response; when that inserted none, the key is tied
+ * already.
+ *
+ * @param table the table of the resource.
+ * @param id its primary key.
+ * @param response SQL for the body of the response, from the inserted row.
+ */
+export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL<string>) {
+  return compile<Attempt, never>(() =>
+    queryBuilder.insert(idempotencyKeys).select(
+      queryBuilder
+        .select({
+          id: sql`NULL`.as("id"),
+          apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
+          key: sql`${parameter("idempotencyKey")}`.as("key"),
+          fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
+          response: response.as("response"),
+          resourceId: sql<Int64>`${id}`.as("resourceId"),
+          createdAt: sql<number>`unixepoch()`.as("createdAt"),
+        })
+        .from(table)
+        .where(and(eq(id, sql`last_insert_rowid()`), sql`changes() = 1`)),
+    ),
+  );
+}
 
-/** What was created under the key, and what was asked for then. */
-export const recall = compile<Attempt, { fingerprint: string; resourceId: Int64 }>(() =>
+/** What was created under the key, what was asked for then, and what the response was. */
+export const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; response: string | null }>(() =>
   queryBuilder
     .select({
       fingerprint: idempotencyKeys.fingerprint,
       resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
+      response: idempotencyKeys.response,
     })
     .from(idempotencyKeys)
     .where(isThisKey),

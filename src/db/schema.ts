@@ -52,6 +52,8 @@ export const idempotencyKeys = sqliteTable(
     key: text("idempotency_key").notNull(),
     // SHA-256 of what was asked for, in hexadecimal.
     fingerprint: text().notNull(),
+    // The body of the first response. Null in entries of version 1.0.0, which did not keep it.
+    response: text(),
     // The id of what was created. No foreign key: the first answer is repeated even when its subject is gone.
     resourceId: int64("resource_id").notNull(),
     // Seconds since the epoch, by the clock of the database.

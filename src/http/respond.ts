@@ -23,13 +23,23 @@ export function startHeaders(requestId: string): Record<string, string> {
   return { ...EVERYWHERE, "X-Request-Id": requestId };
 }
 
-/** Answers with JSON, and with the headers that were gathered for this request on the way (`c.get("headers")`). */
+/** Responds with JSON, and with the headers that were gathered for this request on the way (`c.get("headers")`). */
 export function json<Body, Status extends ContentfulStatusCode>(
   c: Context<AppEnv>,
   body: Body,
   status: Status,
   headers?: Record<string, string>,
 ) {
+  return jsonText<Body, Status>(c, JSON.stringify(body), status, headers);
+}
+
+/** Responds with a body that is JSON already. */
+export function jsonText<Body, Status extends ContentfulStatusCode>(
+  c: Context<AppEnv>,
+  text: string,
+  status: Status,
+  headers?: Record<string, string>,
+) {
   const all = { ...c.get("headers"), "Content-Type": "application/json", ...headers };
-  return new Response(JSON.stringify(body), { status, headers: all }) as Response & TypedResponse<Body, Status, "json">;
+  return new Response(text, { status, headers: all }) as Response & TypedResponse<Body, Status, "json">;
 }

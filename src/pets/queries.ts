@@ -5,7 +5,6 @@ import type { Session } from "../db/session.ts";
 import { compile, exact, queryBuilder } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../int64.ts";
-import { sha256 } from "../sha256.ts";
 
 /** An animal as the database holds it. */
 export interface Pet {
@@ -93,27 +92,35 @@ const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>(() =>
     .returning({ id: columns.id }),
 );
 
+/** The body of the response to a creation, as `toAnimal` and JSON.stringify write it. */
+const rememberPet = remember(
+  pets,
+  pets.id,
+  sql`json_object('id', ${pets.id}, 'name', ${pets.name}, 'categoryId', ${pets.categoryId}, 'status', ${pets.status})`,
+);
+
+/** What came of a creation under an `Idempotency-Key`. */
+export interface Creation {
+  id: Int64;
+  /** The body of the first response. Null when version 1.0.0 created the animal: the same request then tells what it was. */
+  response: string | null;
+  replayed: boolean;
+}
+
 /**
- * Adds an animal once: when an earlier request with this `Idempotency-Key` did, it is that animal, as it was added.
+ * Adds an animal once: when an earlier request with this `Idempotency-Key` did, it is the response to that.
  *
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export async function createPetOnce(
-  session: Session,
-  pet: NewPet,
-  key: Pick<Attempt, "apiKeyId" | "idempotencyKey">,
-): Promise<{ pet: Pet; replayed: boolean }> {
-  const fingerprint = await sha256(JSON.stringify(["createPet", pet.name, pet.categoryId, pet.status]));
-  const attempt = { ...key, fingerprint };
+export async function createPetOnce(session: Session, pet: NewPet, attempt: Attempt): Promise<Creation> {
   const [[inserted], , [known]] = await session.writeRepeatably([
     insertPetOnce({ ...pet, ...attempt }),
-    remember(attempt),
+    rememberPet(attempt),
     recall(attempt),
   ]);
   if (known === undefined) throw new Error("The idempotency key was not remembered");
-  if (known.fingerprint !== fingerprint) {
+  if (known.fingerprint !== attempt.fingerprint) {
     throw new ApiError("idempotency_key_reused", "This Idempotency-Key came before, with another request.");
   }
-  // The same fingerprint is the same request, so the first answer is this request with the id of then.
-  return { pet: { id: known.resourceId, ...pet }, replayed: inserted === undefined };
+  return { id: known.resourceId, response: known.response, replayed: inserted === undefined };
 }

@@ -4,15 +4,16 @@ import type { PetStatus } from "../db/schema.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { jsonBody } from "../http/body.ts";
+import { fingerprintOf } from "../db/idempotency.ts";
 import { openSession } from "../http/bookmark.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { idempotencyKey } from "../http/idempotency-key.ts";
-import { json } from "../http/respond.ts";
+import { json, jsonText } from "../http/respond.ts";
 import { validate } from "../http/validation.ts";
 import { type Int64, isInt64 } from "../int64.ts";
 import { encodeCursor } from "./cursor.ts";
 import { createPet, createPetOnce, findPet, listPets } from "./queries.ts";
-import { listPetsQuery, newPet, toAnimal } from "./schemas.ts";
+import { type Animal, listPetsQuery, newPet, toAnimal } from "./schemas.ts";
 
 /** `getPet` goes on 5 December 2030, by a release; five years' notice. Its successor is the list, filtered by status. */
 const getPetDeprecation = deprecated({
@@ -38,14 +39,18 @@ export const pets = new Hono<AppEnv>()
   // createPet
   .post("/", authorize("pets:write"), jsonBody, validate("json", newPet), async (c) => {
     const session = openSession(c);
-    const newPet = c.req.valid("json");
+    const pet = c.req.valid("json");
     const key = idempotencyKey(c);
-    const { pet, replayed } =
-      key === undefined
-        ? { pet: await createPet(session, newPet), replayed: false }
-        : await createPetOnce(session, newPet, { apiKeyId: c.get("apiKey").id, idempotencyKey: key });
+    if (key === undefined) {
+      const created = await createPet(session, pet);
+      return json(c, toAnimal(created), 201, { Location: `/v1/pets/${created.id}` });
+    }
+    const fingerprint = await fingerprintOf("createPet", newPet, pet);
+    const attempt = { apiKeyId: c.get("apiKey").id, idempotencyKey: key, fingerprint };
+    const { id, response, replayed } = await createPetOnce(session, pet, attempt);
     if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
-    return json(c, toAnimal(pet), 201, { Location: `/v1/pets/${pet.id}` });
+    const text = response ?? JSON.stringify(toAnimal({ id, ...pet }));
+    return jsonText<Animal, 201>(c, text, 201, { Location: `/v1/pets/${id}` });
   })
   // getPet
   .get("/:petId", getPetDeprecation, authorize("pets:read"), async (c) => {
