@@ -35,8 +35,15 @@ const RULES: { [field: string]: JsonObject } = {
   },
   categoryId: { ...INT64, description: "Identifier of the category that the animal belongs to.", examples: [7] },
   status: { description: "Availability status.", examples: ["available"] },
+  cursor: {
+    description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
+    type: "string",
+    maxLength: 200,
+    pattern: "^[0-9A-Za-z_-]+$",
+    examples: ["AAAAAAAAAAKLLL5F"],
+  },
   limit: {
-    description: "Maximum number of animals returned.",
+    description: "Maximum number of animals returned; 20 unless given.",
     type: "integer",
     format: "int32",
     minimum: 1,
@@ -50,27 +57,30 @@ interface ObjectSchema {
   required?: string[];
 }
 
-/** A zod object as JSON Schema, with our rules added. */
+/**
+ * A zod object as JSON Schema, with our rules added. Without defaults: generators take a property that has one for required. The
+ * description of the property says them.
+ */
 function objectSchema(schema: z.ZodMiniType): ObjectSchema {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  const withRules = Object.entries(properties).map(([name, property]) => [
-    name,
-    { ...(property as JsonObject), ...RULES[name] },
-  ]);
+  const withRules = Object.entries(properties).map(([name, property]) => {
+    const { default: _default, ...keywords } = property as JsonObject;
+    return [name, { ...keywords, ...RULES[name] }];
+  });
   return { properties: Object.fromEntries(withRules), required };
 }
 
 const petFields = objectSchema(newPet);
 const listFields = objectSchema(listPetsQuery).properties;
 
-const { default: _default, ...petStatus } = petFields.properties["status"] ?? {};
+const petStatus = petFields.properties["status"] ?? {};
 const ANIMAL_EXAMPLE = { id: 1, name: "Ada the Alpaca", categoryId: 7, status: "available" };
 
 const schemas: JsonObject = {
   NewPet: {
     type: "object",
     description: "An animal to add. Other fields, `id` among them, are ignored.",
-    properties: refer(petFields.properties, petFields.properties["status"]?.["default"]),
+    properties: refer(petFields.properties, "Availability status. When it is omitted, the animal is `available`."),
     required: petFields.required ?? [],
     examples: [{ name: "Ada the Alpaca", categoryId: 7, status: "available" }],
   },
@@ -105,10 +115,10 @@ const schemas: JsonObject = {
   },
 };
 
-/** The properties of an animal, with the status by its name in the interface, and its default where one applies. */
-function refer(properties: { [name: string]: JsonObject }, defaultStatus?: Json): JsonObject {
+/** The properties of an animal, with the status by its name in the interface. */
+function refer(properties: { [name: string]: JsonObject }, description?: string): JsonObject {
   const reference: JsonObject = { $ref: "#/components/schemas/PetStatus" };
-  return { ...properties, status: defaultStatus === undefined ? reference : { ...reference, default: defaultStatus } };
+  return { ...properties, status: description === undefined ? reference : { ...reference, description } };
 }
 
 const headers = {
@@ -195,6 +205,10 @@ const FAILURES: { [code in OperationFailure]: { description: string; message: st
     description: "No animal has this id.",
     message: "There is no animal with this id.",
     headers: ["x-d1-bookmark"],
+  },
+  request_timeout: {
+    description: "The body was not complete in time.",
+    message: "The request body was not complete within 10 seconds.",
   },
   payload_too_large: {
     description: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
@@ -284,20 +298,21 @@ const listPets: JsonObject = {
   tags: ["Pets"],
   summary: "List animals",
   description:
-    "Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`; follow it as it is.",
+    "Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`. Follow it as it is, or send its `cursor` with the same `limit` and `status`.",
   ...security("pets:read"),
   parameters: [
-    ...["limit", "status"].map((name) => {
+    ...["limit", "status", "cursor"].map((name) => {
       const { description, examples, ...schema } = listFields[name] ?? {};
       const value = Array.isArray(examples) ? examples[0] : undefined;
       return {
         name,
         in: "query",
         required: false,
-        description,
+        description: description ?? "",
         schema: name === "status" ? { $ref: "#/components/schemas/PetStatus" } : schema,
-        example: value,
-      } as unknown as JsonObject;
+        // A tool that tries the examples has no page to continue.
+        ...(name === "cursor" || value === undefined ? {} : { example: value }),
+      };
     }),
     bookmark,
   ],
@@ -337,7 +352,10 @@ const createPet: JsonObject = {
   },
   responses: {
     201: success("The animal was created.", "Animal", ANIMAL_EXAMPLE, ["Location", "Idempotency-Replayed"]),
-    ...failures([...COMMON, "payload_too_large", "unsupported_media_type", "idempotency_key_reused"], []),
+    ...failures(
+      [...COMMON, "request_timeout", "payload_too_large", "unsupported_media_type", "idempotency_key_reused"],
+      [],
+    ),
   },
 };
 
@@ -370,15 +388,7 @@ export const document: JsonObject = {
     license: { name: "MIT", identifier: "MIT" },
     contact: { name: "The Pet Store Service authors" },
   },
-  servers: [
-    { url: "/v1", description: "Where this document came from: local, staging or production", "x-internal": false },
-    {
-      url: "https://api.example.com/v1",
-      description: "Production, at the address that its operator chooses",
-      "x-internal": false,
-    },
-    { url: "https://staging.example.com/v1", description: "Staging, likewise", "x-internal": false },
-  ],
+  servers: [{ url: "/v1", description: "The deployment that this document came from" }],
   tags: [{ name: "Pets", description: "The animals of the store." }],
   paths: { "/pets": { get: listPets, post: createPet }, "/pets/{petId}": { get: getPet } },
   components: {

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List animals
-         * @description Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`; follow it as it is.
+         * @description Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`. Follow it as it is, or send its `cursor` with the same `limit` and `status`.
          */
         get: operations["listPets"];
         put?: never;
@@ -73,8 +73,8 @@ export interface components {
              * @example 7
              */
             categoryId: number;
-            /** @default available */
-            status: components["schemas"]["PetStatus"];
+            /** @description Availability status. When it is omitted, the animal is `available`. */
+            status?: components["schemas"]["PetStatus"];
         };
         /**
          * @description An animal: what was sent to create it, and its identifier.
@@ -136,7 +136,7 @@ export interface components {
              * @description Machine-readable.
              * @enum {string}
              */
-            code: "invalid_request" | "unauthorized" | "insufficient_scope" | "not_found" | "method_not_allowed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "service_unavailable";
+            code: "invalid_request" | "unauthorized" | "insufficient_scope" | "not_found" | "method_not_allowed" | "request_timeout" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "service_unavailable";
             /** @description For people. Its words may change. */
             message: string;
             /**
@@ -186,7 +186,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Maximum number of animals returned.
+                 * @description Maximum number of animals returned; 20 unless given.
                  * @example 20
                  */
                 limit?: number;
@@ -195,6 +195,8 @@ export interface operations {
                  * @example available
                  */
                 status?: components["schemas"]["PetStatus"];
+                /** @description Where the page starts. Opaque: take it from the `Link` of the page before, never make one. */
+                cursor?: string;
             };
             header?: {
                 /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
@@ -364,6 +366,18 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout`: The body was not complete in time. */
+            408: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
                     [name: string]: unknown;
                 };
                 content: {
