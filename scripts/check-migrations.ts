@@ -1,4 +1,4 @@
-// npm run check:migrations: the SQL in drizzle/ is what the tables in src/db/schema.ts ask for, and nothing was edited by hand
+// npm run check:migrations: the SQL in drizzle/ is what the tables in src/*/table.ts ask for, and nothing was edited by hand
 // in a way that drizzle-kit cannot follow.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -9,10 +9,10 @@ const scratch = mkdtempSync(join(tmpdir(), "petstore-migrations-"));
 try {
   drizzleKit("check", "--out", "drizzle");
   cpSync("drizzle", scratch, { recursive: true });
-  drizzleKit("generate", "--schema", "src/db/schema.ts", "--out", relative(".", scratch));
+  drizzleKit("generate", "--schema", "src/*/table.ts", "--out", relative(".", scratch));
   const generated = readdirSync(scratch).filter((file) => !readdirSync("drizzle").includes(file));
   if (generated.length > 0) {
-    throw new Error("The tables in src/db/schema.ts have no migration. Run `npm run db:generate` and review the SQL.");
+    throw new Error("The tables in src/*/table.ts have no migration. Run `npm run db:generate` and review the SQL.");
   }
   console.log("The migrations are in step with the tables.");
 } finally {

@@ -2,7 +2,8 @@
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { type Environment, generateKey, randomBase62 } from "../src/auth/key-format.ts";
-import { type KeyRecord, keyRecordName, SCOPES } from "../src/auth/key-record.ts";
+import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
+import { SCOPES } from "../src/auth/scopes.ts";
 import { KeyStore, type StoredKey } from "./key-store.ts";
 
 const HELP = `Usage: npm run keys -- <command> --env local|staging|production [options]

@@ -1,32 +1,28 @@
 import { Hono } from "hono";
 import { version } from "../package.json";
-import { documentation } from "./http/documentation.ts";
-import { authenticate } from "./auth/bearer.ts";
+import { authenticate } from "./auth/guard.ts";
 import type { AppEnv } from "./env.ts";
-import { onError, onNotFound } from "./http/errors.ts";
+import { preflight } from "./http/cors.ts";
+import { documentation } from "./http/documentation.ts";
+import { onError, onMethodNotAllowed, onNotFound } from "./http/errors.ts";
+import { frame } from "./http/frame.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
-import { preflight } from "./http/preflight.ts";
-import { requestLog } from "./http/request-log.ts";
 import { json } from "./http/respond.ts";
-import { pets } from "./pets/routes.ts";
-
-/** For clients in TypeScript: `hc<AppType>(...)` of hono/client knows every operation with its types. */
-export type AppType = ReturnType<typeof createApp>;
+import { v1 } from "./v1.ts";
 
 /** The whole service: what every request passes, what is public, and what is behind a key. */
 export function createApp() {
   const app = new Hono<AppEnv>();
   app.onError(onError);
-  app.notFound(onNotFound(app));
+  app.notFound(onNotFound);
 
-  app.use(lingeringClose, requestLog);
-  app.options("*", preflight);
-  app.get("/", (c) => new Response(null, { status: 302, headers: { ...c.get("headers"), Location: "/docs" } }));
+  app.use(lingeringClose, frame, preflight(app), onMethodNotAllowed(app));
+  app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
-  app.get("/health", (c) => json(c, { status: "ok", version }, 200, { "Cache-Control": "no-store" }));
+  app.get("/health", (c) => json(c, { status: "ok", version }, 200));
 
-  const routes = app.route("/v1/pets", pets);
+  const operations = app.route("/v1", v1);
   // Whatever else is below /v1 tells a stranger no more than that a key is needed.
   app.all("/v1/*", authenticate);
-  return routes;
+  return operations;
 }

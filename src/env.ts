@@ -1,20 +1,52 @@
-import type { KeyRecord } from "./auth/key-record.ts";
-import type { RequestLog } from "./http/request-log.ts";
+import type { Hono } from "hono";
+
+/** Whose API key a request carries. */
+export interface ApiKey {
+  /** Names the key in logs and for operators; no secret. */
+  id: string;
+  scopes: readonly string[];
+  /** ISO 8601 in UTC. */
+  expiresAt?: string | undefined;
+  revokedAt?: string | undefined;
+}
+
+/** The facts of a request that its log line tells. None of them ever holds a key, a body, a raw path or a bound parameter. */
+export interface RequestLog {
+  /** Also the `X-Request-Id` header. */
+  requestId: string;
+  /** The id of the API key, never the key. */
+  keyId?: string;
+  errorCode?: string;
+  /** Whether the caller sent a bookmark. */
+  bookmark?: boolean;
+}
+
+/** The work that D1 did for a request. */
+export interface DatabaseUsage {
+  /** Where the session stands: a later session that starts from it sees everything this one saw or wrote. */
+  bookmark: string | undefined;
+  /** Milliseconds that the SQL took inside the database. Undefined until D1 has responded. */
+  duration: number | undefined;
+  rowsRead: number;
+  rowsWritten: number;
+}
 
 /**
  * What a handler finds on its context. The bindings (`Env`) are generated from wrangler.toml into
- * worker-configuration.d.ts by `npm run types:generate`.
+ * worker-configuration.d.ts by `npm run generate:types`.
  */
 export interface AppEnv {
   Bindings: Env;
   Variables: {
-    /** Also the `X-Request-Id` header. */
-    requestId: string;
-    /** Headers of the answer that are known before it is. */
+    /** The headers of the response. Handlers and middleware add to them; `json` sends them. */
     headers: Record<string, string>;
     /** The line that will be logged for this request; whoever learns something adds it. */
     log: RequestLog;
-    /** Whose key it is. Undefined until `authorize` or `authenticate` has found it good. */
-    apiKey: KeyRecord;
+    /** Undefined until a key was found good. */
+    apiKey: ApiKey | undefined;
+    /** Undefined until a handler has opened a database session. */
+    database: DatabaseUsage | undefined;
   };
 }
+
+export type App = Hono<AppEnv>;

@@ -1,20 +1,32 @@
-/** Every failure the API can answer with. The list is closed and published; a code always travels with the same status. */
-export const ERROR_STATUS = {
-  invalid_request: 400,
-  unauthorized: 401,
-  insufficient_scope: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_key_reused: 422,
-  rate_limited: 429,
-  internal_error: 500,
-  service_unavailable: 503,
-} as const;
+interface ErrorRule {
+  status: number;
+  /** For the documentation: when the API responds with it. */
+  when: string;
+  /** Seconds after which a client may try again (RFC 9110, section 10.2.3). */
+  retryAfter?: number;
+}
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+/** Every failure the API can respond with. The list is closed and published; a code always travels with the same status. */
+export const ERRORS = {
+  invalid_request: {
+    status: 400,
+    when: "The body, the query or a header breaks a rule. The message lists every invalid field.",
+  },
+  unauthorized: { status: 401, when: "The API key is missing or not valid." },
+  insufficient_scope: { status: 403, when: "The API key lacks the scope that the operation needs." },
+  not_found: { status: 404, when: "The resource or the path does not exist." },
+  method_not_allowed: { status: 405, when: "The path does not support the method. `Allow` lists those it supports." },
+  request_timeout: { status: 408, when: "The request body was not complete within 10 seconds." },
+  payload_too_large: { status: 413, when: "The request body is larger than 64 KiB." },
+  unsupported_media_type: { status: 415, when: "The media type of the request body is not supported." },
+  idempotency_key_reused: { status: 422, when: "The `Idempotency-Key` was used for another request." },
+  // The window of the rate limiter in wrangler.toml.
+  rate_limited: { status: 429, when: "The API key has sent too many requests.", retryAfter: 60 },
+  internal_error: { status: 500, when: "The service has a bug." },
+  service_unavailable: { status: 503, when: "Storage cannot respond.", retryAfter: 5 },
+} as const satisfies { [code: string]: ErrorRule };
+
+export type ErrorCode = keyof typeof ERRORS;
 
 /** The body of every failure: three fields, flat, `status` equal to the HTTP status. */
 export interface ErrorBody {
@@ -23,50 +35,27 @@ export interface ErrorBody {
   status: number;
 }
 
-// A property of V8 that TypeScript's library does not know.
-const v8Error = Error as unknown as { stackTraceLimit: number };
-
 /**
  * A failure as the client sees it. `message` is written for strangers: no SQL, no stack, nothing that the caller sent.
- * What really happened goes into `cause`, which is logged and never sent.
+ * The cause is logged and never sent.
  */
 export class ApiError extends Error {
+  override readonly name = "ApiError";
   readonly code: ErrorCode;
-  readonly headers: Record<string, string>;
 
-  constructor(code: ErrorCode, message: string, options: { headers?: Record<string, string>; cause?: unknown } = {}) {
-    // No stack: it is never read (what is logged is the cause), and taking it costs a tenth of a refused request.
-    const { stackTraceLimit } = v8Error;
-    v8Error.stackTraceLimit = 0;
-    super(message, { cause: options.cause });
-    v8Error.stackTraceLimit = stackTraceLimit;
-    this.name = "ApiError";
+  constructor(code: ErrorCode, message: string, options?: { cause: unknown }) {
+    super(message, options);
     this.code = code;
-    this.headers = options.headers ?? {};
-  }
-
-  get status() {
-    return ERROR_STATUS[this.code];
-  }
-
-  get body(): ErrorBody {
-    return { code: this.code, message: this.message, status: this.status };
   }
 }
 
-/** Seconds a client should wait before it tries again when storage cannot answer (RFC 9110, section 10.2.3). */
-const STORAGE_RETRY_AFTER_SECONDS = 5;
-
-/** KV, D1 or the rate limiter cannot answer. */
+/** KV, D1 or the rate limiter cannot respond. */
 export function serviceUnavailable(cause: unknown): ApiError {
-  return new ApiError("service_unavailable", "The service cannot answer right now. Try again later.", {
-    headers: { "Retry-After": String(STORAGE_RETRY_AFTER_SECONDS) },
-    cause,
-  });
+  return new ApiError("service_unavailable", "The service cannot respond right now. Try again later.", { cause });
 }
 
-/** Any thrown value as the failure a stranger may see: whatever we did not throw ourselves is a bug, and says nothing. */
+/** Any thrown value as the failure a stranger may see: an error that the service did not throw on purpose is a bug, and says nothing. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  return new ApiError("internal_error", "Something went wrong on our side.", { cause: thrown });
+  return new ApiError("internal_error", "Something went wrong inside the service.", { cause: thrown });
 }

@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { forgetExpiredKeys } from "./db/idempotency.ts";
+import { forgetExpiredKeys } from "./idempotency/expiry.ts";
 
 const app = createApp();
 

@@ -1,4 +1,4 @@
-import { crc32 } from "../crc32.ts";
+import { crc32 } from "../hash/crc32.ts";
 
 // An API key is `petstore_<environment>_<30 random characters><6 characters of checksum>`, the last two in base 62. Thirty
 // characters of 62 carry 178 bits. Checksum and environment are checked before any storage is asked, so typos, garbage and

@@ -1,9 +1,5 @@
 import * as z from "zod/mini";
-import { sha256 } from "../sha256.ts";
-
-/** What a key may do. A route names the one it needs. */
-export const SCOPES = ["pets:read", "pets:write"] as const;
-export type Scope = (typeof SCOPES)[number];
+import { sha256 } from "../hash/sha256.ts";
 
 const timestamp = z.iso.datetime();
 

@@ -1,30 +1,12 @@
-import { fillPlaceholders, type Query, type SQLWrapper, sql } from "drizzle-orm";
-import {
-  QueryBuilder,
-  SQLiteDeleteBase,
-  SQLiteInsertBuilder,
-  SQLiteSyncDialect,
-  type SQLiteTable,
-} from "drizzle-orm/sqlite-core";
-import type { Int64 } from "../int64.ts";
+import { fillPlaceholders, type Query } from "drizzle-orm";
+import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import { lazy } from "../lazy.ts";
 
-const dialect = new SQLiteSyncDialect();
-// What is built here is compiled, and never run by drizzle.
-const noSession = undefined as never;
-const selects = new QueryBuilder(dialect);
-
-/**
- * Drizzle as the compiler of our SQL. Building a query costs about as much as all the rest of a request, so each one is built
- * once per isolate. The builders stand alone: `drizzle()` would bring everything that runs queries into the
- * bundle, a tenth of it.
- */
-export const queryBuilder = {
-  select: selects.select.bind(selects),
-  insert: <Table extends SQLiteTable>(table: Table) =>
-    new SQLiteInsertBuilder<Table, "async", unknown>(table, noSession, dialect),
-  delete: <Table extends SQLiteTable>(table: Table) =>
-    new SQLiteDeleteBase<Table, "async", unknown>(table, noSession, dialect),
-};
+/** Drizzle without a connection: it builds queries, and D1 runs them in the session of the request. */
+const builder = lazy(
+  () => new BaseSQLiteDatabase<"async", unknown>("async", new SQLiteAsyncDialect(), undefined as never, undefined),
+);
+export type QueryBuilder = ReturnType<typeof builder>;
 
 /** SQL with the values for its `?`. */
 export interface Statement<Row> {
@@ -35,25 +17,18 @@ export interface Statement<Row> {
 }
 
 /**
- * A drizzle query, compiled when an isolate first needs it: most never need them all, and a cold start would wait for them. Its
- * inputs are `sql.placeholder()`s.
+ * A drizzle query, compiled on first use and once per isolate: building a query costs about as much as all the rest of a request.
+ * Its inputs are `sql.placeholder()`s.
  *
  * @typeParam Parameters the placeholders by name, with the type of value each takes.
  * @typeParam Row what the query returns.
  */
 export function compile<Parameters extends Record<string, unknown>, Row>(
-  build: () => {
-    toSQL(): Query;
-  },
+  build: (db: QueryBuilder) => { toSQL(): Query },
 ): (parameters: Parameters) => Statement<Row> {
-  let compiled: Query | undefined;
+  const compiled = lazy(() => build(builder()).toSQL());
   return (parameters) => {
-    compiled ??= build().toSQL();
-    return { sql: compiled.sql, values: fillPlaceholders(compiled.params, parameters) };
+    const { sql, params } = compiled();
+    return { sql, values: fillPlaceholders(params, parameters) };
   };
-}
-
-/** Reads an INTEGER to the last digit. D1 returns integers as JavaScript numbers, exact only up to 2^53. */
-export function exact(column: SQLWrapper) {
-  return sql<Int64>`CAST(${column} AS TEXT)`;
 }

@@ -1,24 +1,35 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 
-/**
- * Announces that an operation will go, on every answer of it, failures included: place it before whatever can fail.
- * `Deprecation` is RFC 9745, `Sunset` RFC 8594; the links are RFC 8288.
- *
- * @param successor the path that replaces the operation.
- * @param documentation the path that explains it.
- */
-export function deprecated(options: {
+export interface Deprecation {
   since: Date;
   sunset: Date;
+  /** The path that replaces the operation. */
   successor: string;
+  /** The path that explains it. */
   documentation: string;
-}): MiddlewareHandler<AppEnv> {
-  const Deprecation = `@${options.since.getTime() / 1000}`;
-  const Sunset = options.sunset.toUTCString();
-  const Link = `<${options.successor}>; rel="successor-version", <${options.documentation}>; rel="deprecation"`;
-  return async (c, next) => {
-    Object.assign(c.get("headers"), { Deprecation, Sunset, Link });
+}
+
+/**
+ * Announces the removal of an operation, on every response of it, failures included: place it before the guard.
+ * `Deprecation` is RFC 9745, `Sunset` RFC 8594; the links are RFC 8288.
+ */
+export function deprecated(
+  deprecation: Deprecation,
+): MiddlewareHandler<AppEnv> & { readonly deprecation: Deprecation } {
+  const announcement = deprecationHeaders(deprecation);
+  const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
+    Object.assign(c.get("headers"), announcement);
     await next();
+  };
+  return Object.assign(middleware, { deprecation });
+}
+
+/** The headers of a deprecated operation. */
+export function deprecationHeaders({ since, sunset, successor, documentation }: Deprecation) {
+  return {
+    Deprecation: `@${since.getTime() / 1000}`,
+    Sunset: sunset.toUTCString(),
+    Link: `<${successor}>; rel="successor-version", <${documentation}>; rel="deprecation"`,
   };
 }

@@ -5,14 +5,27 @@ import type { AppEnv } from "../env.ts";
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** The rest of what protects a page; JSON needs none of it (`X-Frame-Options` repeats the policy for old browsers). */
+const PAGE_HEADERS = {
+  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Origin-Agent-Cluster": "?1",
+  "Referrer-Policy": "no-referrer",
+  "X-Frame-Options": "DENY",
+};
+
+/** The OpenAPI document, which pages of any origin may read. A cache may keep it, so it does not depend on the `Origin`. */
+const DOCUMENT_HEADERS = { "Access-Control-Allow-Origin": "*" };
+
 /** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
   // Without the body that a strange client may have sent.
-  const { url, method, headers: requestHeaders } = c.req.raw;
-  const asset = await c.env.ASSETS.fetch(url, { method, headers: requestHeaders });
+  const { url, method, headers } = c.req.raw;
+  const asset = await c.env.ASSETS.fetch(url, { method, headers });
   if (asset.status === 404) return c.notFound();
-  const headers = new Headers(asset.headers);
-  const own = { ...c.get("headers"), "Content-Security-Policy": CONTENT_SECURITY_POLICY };
-  for (const [name, value] of Object.entries(own)) headers.set(name, value);
-  return new Response(asset.body, { status: asset.status, headers });
+  const response = new Response(asset.body, asset);
+  const own = c.req.path === "/openapi.json" ? DOCUMENT_HEADERS : PAGE_HEADERS;
+  for (const [name, value] of Object.entries(own)) response.headers.set(name, value);
+  return response;
 };

@@ -1,8 +1,8 @@
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import type { AppEnv } from "../env.ts";
-import { ApiError, toApiError } from "../errors.ts";
-import { logError } from "./request-log.ts";
+import type { App, AppEnv } from "../env.ts";
+import { ApiError, ERRORS, type ErrorBody, toApiError } from "../errors.ts";
+import { logError } from "../log.ts";
 import { json } from "./respond.ts";
 
 /** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */
@@ -10,9 +10,11 @@ const LOCAL_HINT =
   "Is local storage prepared? `npm run dev` applies the migrations and seeds the API key of the README.";
 
 /** The one place where failures become responses. */
-function respondWithError(c: Context<AppEnv>, error: ApiError): Response {
-  c.get("log").errorCode = error.code;
-  return json(c, error.body, error.status, error.headers);
+function respondWithError(c: Context<AppEnv>, { code, message }: ApiError): Response {
+  const { status, ...rule } = ERRORS[code];
+  c.get("log").errorCode = code;
+  if ("retryAfter" in rule) c.get("headers")["Retry-After"] = String(rule.retryAfter);
+  return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 
 /** Whatever a handler or a middleware throws. */
@@ -25,28 +27,18 @@ export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   return respondWithError(c, error);
 }
 
-/** Whatever no route answers: 405 where another method would have been answered, else 404. */
-export function onNotFound(app: Hono<AppEnv>): (c: Context<AppEnv>) => Promise<Response> {
-  // Preflights are answered on every path, known or not, so they say nothing about what a path knows.
-  const operations = {
-    get routes() {
-      return app.routes.filter(({ method }) => method !== "OPTIONS");
-    },
-  };
-  const checkMethod = methodNotAllowed({
-    app: operations as Hono<AppEnv>,
+/** Paths that no route knows. */
+export function onNotFound(c: Context<AppEnv>): Response {
+  return respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
+}
+
+/** Paths that another method knows: the response lists the methods (RFC 9110, section 15.5.6). */
+export const onMethodNotAllowed = (app: App) =>
+  methodNotAllowed({
+    app,
     onMethodNotAllowed(c: Context<AppEnv>, methods) {
       const allow = methods.join(", ");
-      // RFC 9110, section 15.5.6: the answer lists the methods that the path knows.
-      const options = { headers: { Allow: allow } };
-      return respondWithError(c, new ApiError("method_not_allowed", `This path answers ${allow} only.`, options));
+      c.get("headers")["Allow"] = allow;
+      return respondWithError(c, new ApiError("method_not_allowed", `This path supports ${allow} only.`));
     },
   });
-  return async (c) => {
-    // Hono's middleware, called where it is needed, so that no other request goes through it.
-    await checkMethod(c, async () => {
-      c.res = respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
-    });
-    return c.res;
-  };
-}

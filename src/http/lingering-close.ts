@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
-import { ERROR_STATUS } from "../errors.ts";
+import { ERRORS } from "../errors.ts";
 
 /** Milliseconds and bytes for which the rest of a body is read before the response goes out all the same. */
 const LINGER_MILLISECONDS = 1_000;
@@ -19,7 +19,7 @@ export const lingeringClose: MiddlewareHandler = (c, next) => {
 async function linger(c: Context, body: ReadableStream<Uint8Array>, next: Next): Promise<void> {
   await next();
   // A body that was too large was read only in part; any other was read to its end, or not at all.
-  const readToItsEnd = c.req.raw.bodyUsed && c.res.status !== ERROR_STATUS.payload_too_large;
+  const readToItsEnd = c.req.raw.bodyUsed && c.res.status !== ERRORS.payload_too_large.status;
   if (readToItsEnd) return;
   const rest = discard(body).catch(() => {
     // The client hung up: there is nobody left to answer.

@@ -1,45 +1,60 @@
 import type { Context, TypedResponse } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
+import { CORS_HEADERS } from "./cors.ts";
 
-// Plain records that become one Response: Hono's header(), cors and secure-headers set each header of each answer by a call into the
-// runtime, and together make a list a half dearer.
+/** The headers of every response, unless the operation says otherwise. */
 const EVERYWHERE = {
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers":
-    "Allow,Deprecation,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+  "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Origin-Agent-Cluster": "?1",
-  "Referrer-Policy": "no-referrer",
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
 };
 
-/** The headers of every answer, where those of a request start (`c.get("headers")`). */
-export function startHeaders(requestId: string): Record<string, string> {
-  return { ...EVERYWHERE, "X-Request-Id": requestId };
+/**
+ * The responses that `json` made. They carry the headers of their request already: one Response from one record costs a third
+ * less CPU than a header at a time.
+ */
+const complete = new WeakSet<Response>();
+
+/** Begins the headers of a response: those that every response has, and CORS for a request from a page of another origin. */
+export function startHeaders(c: Context<AppEnv>, requestId: string): void {
+  const headers: Record<string, string> = { ...EVERYWHERE, "X-Request-Id": requestId };
+  if (c.req.header("Origin") !== undefined) Object.assign(headers, CORS_HEADERS);
+  c.set("headers", headers);
 }
 
-/** Responds with JSON, and with the headers that were gathered for this request on the way (`c.get("headers")`). */
-export function json<Body, Status extends ContentfulStatusCode>(
-  c: Context<AppEnv>,
-  body: Body,
-  status: Status,
-  headers?: Record<string, string>,
-) {
-  return jsonText<Body, Status>(c, JSON.stringify(body), status, headers);
+/** Responds with JSON and with the headers of the request (`c.get("headers")`). */
+export function json<Body, Status extends ContentfulStatusCode>(c: Context<AppEnv>, body: Body, status: Status) {
+  return jsonText<Body, Status>(c, JSON.stringify(body), status);
 }
 
 /** Responds with a body that is JSON already. */
-export function jsonText<Body, Status extends ContentfulStatusCode>(
-  c: Context<AppEnv>,
-  text: string,
-  status: Status,
-  headers?: Record<string, string>,
-) {
-  const all = { ...c.get("headers"), "Content-Type": "application/json", ...headers };
-  return new Response(text, { status, headers: all }) as Response & TypedResponse<Body, Status, "json">;
+export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<AppEnv>, text: string, status: Status) {
+  const response = new Response(text, { status, headers: responseHeaders(c, "application/json") });
+  complete.add(response);
+  return response as Response & TypedResponse<Body, Status, "json">;
+}
+
+/**
+ * Completes any other response: of Hono's own methods, of a library, of the assets. Headers that it has stay, because it knows
+ * better than the defaults.
+ */
+export function completeResponse(c: Context<AppEnv>): void {
+  if (complete.has(c.res)) return;
+  const response = new Response(c.res.body, c.res);
+  for (const [name, value] of Object.entries(responseHeaders(c))) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  // Hono merges the headers of a response that is set over another one.
+  c.res = undefined;
+  c.res = response;
+}
+
+function responseHeaders(c: Context<AppEnv>, contentType?: string): Record<string, string> {
+  const headers = c.get("headers");
+  const bookmark = c.get("database")?.bookmark;
+  if (bookmark !== undefined) headers["x-d1-bookmark"] = bookmark;
+  if (contentType !== undefined) headers["Content-Type"] = contentType;
+  return headers;
 }

@@ -1,47 +1,57 @@
 import { zValidator } from "@hono/zod-validator";
-import type { ValidationTargets } from "hono";
-import { type $ZodErrorClass, type $ZodIssue, type $ZodType, _safeParse } from "zod/v4/core";
-import type * as z from "zod/mini";
+import type { MiddlewareHandler } from "hono";
+import * as z from "zod/mini";
+import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
+import { lazy } from "../lazy.ts";
+
+/** A validator: for the types of a client it takes a schema's input, and for the handler it leaves its output. */
+export type Validator<Target extends string, Schema extends z.ZodMiniType> = MiddlewareHandler<
+  AppEnv,
+  string,
+  { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
+> & { readonly target: Target; readonly schema: () => Schema };
 
 /**
- * Validates one part of a request. The message of a failure names every offending field with its rule, which is the
- * `error` of the field's schema.
+ * Validates the query of a request. A parameter that is sent twice reaches its rule as an array.
  *
  * @throws ApiError `invalid_request`
  */
-export function validate<Target extends keyof ValidationTargets, Schema extends z.ZodMiniType>(
-  target: Target,
-  schema: Schema,
-) {
-  return zValidator(target, schema, noHook, { validationFunction: parse });
+export function query<Schema extends z.ZodMiniType>(schema: () => Schema): Validator<"query", Schema> {
+  const validator = lazy(() =>
+    zValidator("query", schema(), (result) => {
+      if (!result.success) throw invalid(result.error.issues);
+    }),
+  );
+  const middleware: MiddlewareHandler = (c, next) => validator()(c, next);
+  return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
 }
 
-/**
- * A hook would cost a promise and a copy of the result for each request. To the types it is one that answers nothing: without any
- * they would give each operation the validator's own answer to a failure, which `parse` never lets happen.
- */
-const noHook = undefined as unknown as () => void;
-
-/** What we need of a ZodError. Making a real one is a tenth of the CPU of a refused request. */
-class Issues {
-  readonly issues: $ZodIssue[];
-
-  constructor(issues: $ZodIssue[]) {
-    this.issues = issues;
-  }
-}
-
-const safeParse = _safeParse(Issues as $ZodErrorClass);
-
-/** At once: our schemas have nothing to wait for. Typed for the validator, whose option knows zod's classic schemas only. */
-function parse(schema: $ZodType, value: unknown): never {
-  const result = safeParse(schema, value);
-  if (!result.success) throw new ApiError("invalid_request", describe(result.error.issues));
-  return result as never;
-}
-
-function describe(issues: readonly $ZodIssue[]): string {
+/** The failure of a validation. Its message lists every invalid field with its rule, which is the `error` of the field's schema. */
+export function invalid(issues: readonly z.core.$ZodIssue[]): ApiError {
   const sentences = issues.map(({ path, message }) => [...path, message].join(" "));
-  return `${[...new Set(sentences)].join("; ")}.`;
+  return new ApiError("invalid_request", `${[...new Set(sentences)].join("; ")}.`);
+}
+
+/** The error of a field: its rule, which is all that a client needs to mend the request. */
+export function rule(text: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => `${input === undefined ? "is required:" : "has to be"} ${text}`,
+  };
+}
+
+/** A field that `parse` reads; undefined breaks the rule. `Input` is the type that a client has to send. */
+export function parsed<Input, Output>(
+  parse: (value: unknown) => Output | undefined,
+  { error }: ReturnType<typeof rule>,
+) {
+  return z.pipe(
+    z.unknown() as z.ZodMiniType<Input, Input>,
+    z.transform((input, context): Output => {
+      const output = parse(input);
+      if (output !== undefined) return output;
+      context.issues.push({ code: "custom", message: error({ input }), input });
+      return z.NEVER;
+    }),
+  );
 }

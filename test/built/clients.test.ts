@@ -3,7 +3,8 @@ import { text } from "node:stream/consumers";
 import { hc } from "hono/client";
 import createClient from "openapi-fetch";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
-import type { AppType } from "../../src/app.ts";
+import type { AppType } from "../../src/app-type.ts";
+import type { ErrorBody } from "../../src/errors.ts";
 import type { components, paths } from "./petstore-api.d.ts";
 import { type BuiltService, startBuiltService } from "./service.ts";
 
@@ -41,6 +42,7 @@ test("a client generated from the document lists, creates and fetches, with type
 test("Hono's RPC client knows the app's own types", async () => {
   const client = hc<AppType>(service.url.origin, { headers: authorization() });
   const created = await client.v1.pets.$post({ json: { name: "Max", categoryId: 8 } });
+  if (created.status !== 201) throw new Error(`status ${created.status}`);
   const animal = await created.json();
   expectTypeOf(animal).toEqualTypeOf<{
     id: number;
@@ -55,6 +57,12 @@ test("Hono's RPC client knows the app's own types", async () => {
 
   const fetched = await client.v1.pets[":petId"].$get({ param: { petId: String(animal.id) } });
   expect(await fetched.json()).toEqual(animal);
+
+  const missing = await client.v1.pets[":petId"].$get({ param: { petId: "12345" } });
+  if (missing.status !== 404) throw new Error(`status ${missing.status}`);
+  const failure = await missing.json();
+  expectTypeOf(failure).toEqualTypeOf<ErrorBody>();
+  expect(failure).toMatchObject({ code: "not_found", status: 404 });
 
   // @ts-expect-error -- a name is required
   const failed = await client.v1.pets.$post({ json: { categoryId: 8 } });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ERROR_STATUS } from "../../src/errors.ts";
+import { ERRORS } from "../../src/errors.ts";
 import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
 import { exchange, parseResponse, type RawResponse } from "./socket.ts";
 
@@ -142,9 +142,9 @@ function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest):
   const value: unknown = JSON.parse(body);
   if (status === 200 && Array.isArray(value)) return LIST.test(body) ? undefined : "not a list of animals";
   if (status === 200 || status === 201) return ANIMAL.test(body) ? undefined : "not an animal";
-  const { code, message, ...rest } = value as { code: keyof typeof ERROR_STATUS; message: unknown };
+  const { code, message, ...rest } = value as { code: keyof typeof ERRORS; message: unknown };
   const whole = typeof message === "string" && JSON.stringify(rest) === `{"status":${status}}`;
-  return whole && ERROR_STATUS[code] === status && status < 500 ? undefined : "not the error envelope";
+  return whole && ERRORS[code].status === status && status < 500 ? undefined : "not the error envelope";
 }
 
 /** Runs `task` for every item, a few at a time. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { call, REQUEST_ID } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
 
 let key: string;
 beforeAll(async () => {
@@ -25,22 +26,30 @@ test("secure headers are on every answer", async () => {
     expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
     expect(headers.get("Strict-Transport-Security")).toMatch(/^max-age=\d{8}/);
     expect(headers.get("Content-Security-Policy")).toBe("default-src 'none'; frame-ancestors 'none'");
-    expect(headers.get("X-Frame-Options")).toBe("DENY");
-    expect(headers.get("Referrer-Policy")).toBe("no-referrer");
+    expect(headers.get("Cache-Control")).toMatch(/^(private, )?no-store$/);
     expect(headers.get("X-Powered-By")).toBeNull();
     expect(headers.get("Server")).toBeNull();
   }
 });
 
 test("the pages of the documentation take scripts and data from their own origin only", async () => {
-  for (const path of ["/docs", "/docs/errors", "/openapi.json"]) {
+  for (const path of ["/docs", "/docs/errors"]) {
     const response = await call(path);
     expect(response.status).toBe(200);
     expect(response.headers.get("Content-Security-Policy")).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
+    expect(response.headers.get("X-Frame-Options")).toBe("DENY");
+    expect(response.headers.get("Referrer-Policy")).toBe("no-referrer");
     await response.body?.cancel();
   }
+});
+
+test("pages of any origin may read the document, and a cache may keep it", async () => {
+  const response = await call("/openapi.json");
+  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  expect(response.headers.get("Cache-Control")).toMatch(/^public/);
+  await response.body?.cancel();
 });
 
 describe("X-Request-Id", () => {
@@ -65,7 +74,10 @@ describe("cross-origin requests", () => {
       });
       expect(response.status).toBe(204);
       expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
-      expect(response.headers.get("Access-Control-Allow-Methods")).toBe("GET,HEAD,POST");
+      const methods = OPERATIONS.map(({ method }) => method);
+      expect(response.headers.get("Access-Control-Allow-Methods")?.split(",").toSorted()).toEqual(
+        [...new Set([...methods, "HEAD"])].toSorted(),
+      );
       expect(response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(",").toSorted()).toEqual([
         "authorization",
         "content-type",
@@ -97,6 +109,12 @@ describe("cross-origin requests", () => {
       }
     }
   });
+});
+
+test("a request without an Origin gets no headers for other origins", async () => {
+  for (const { headers } of await everyKindOfAnswer()) {
+    expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+  }
 });
 
 describe("the request log", () => {

@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
 import { createApp } from "../../src/app.ts";
-import { ERROR_STATUS } from "../../src/errors.ts";
-import { parseExact } from "../../src/http/json.ts";
-import { listPetsQuery, newPet } from "../../src/pets/schemas.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { ERRORS } from "../../src/errors.ts";
+import { parseExact } from "../../src/exact/json.ts";
+import { newPet } from "../../src/pets/create-pet.ts";
+import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -25,16 +27,18 @@ test("every route below /v1 has its description, and every description its route
 });
 
 test("every operation has an id, a tag, a scope, a stability and the bearer scheme", () => {
-  expect(new Set(operations.map(({ operation }) => operation.operationId))).toEqual(
-    new Set(["createPet", "getPet", "listPets"]),
-  );
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  const tags = document.tags.map(({ name }) => name);
   for (const { operation } of operations) {
-    expect(operation).toMatchObject({
-      tags: ["Pets"],
-      security: [{ apiKey: [] }],
-      "x-stability": "stable",
-      "x-required-scope": expect.stringMatching(/^pets:(read|write)$/),
-    });
+    expect(operation).toMatchObject({ tags: [expect.any(String)], security: [{ apiKey: [] }] });
+    expect(tags).toContain(operation.tags[0]);
+    expect(["stable", "beta", "experimental"]).toContain(operation["x-stability"]);
+    expect(SCOPES).toContain(operation["x-required-scope"]);
+  }
+  for (const stable of ["listPets", "createPet", "getPet"] as const) {
+    const [found] = operations.filter(({ operation }) => operation.operationId === stable);
+    expect(found?.operation["x-stability"]).toBe("stable");
   }
   expect(document.paths["/pets/{petId}"].get).toMatchObject({ deprecated: true, "x-sunset": "2030-12-05" });
 });
@@ -71,15 +75,16 @@ test("every example is valid by its own schema", () => {
 });
 
 test("the error codes are those of the service, each with its status", () => {
-  expect(schemas.Error.properties.code.enum).toEqual(Object.keys(ERROR_STATUS));
+  expect(schemas.Error.properties.code.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {
     const responses: [string, { content: { "application/json": { examples: object } } }][] = Object.entries(
       operation.responses,
     );
     for (const [status, response] of responses) {
       if (Number(status) < 400) continue;
-      const [code] = Object.keys(response.content["application/json"].examples);
-      expect(ERROR_STATUS[code as keyof typeof ERROR_STATUS]).toBe(Number(status));
+      for (const code of Object.keys(response.content["application/json"].examples)) {
+        expect(ERRORS[code as keyof typeof ERRORS].status).toBe(Number(status));
+      }
     }
   }
 });
@@ -104,7 +109,7 @@ describe("the schemas of requests say what the service checks", () => {
     fc.assert(
       fc.property(fc.record({ name, categoryId, status, extra: fc.jsonValue() }, { requiredKeys: [] }), (body) => {
         // As the service reads it: a number past 2^53 is exact there.
-        const accepted = newPet.safeParse(parseExact(JSON.stringify(body))).success;
+        const accepted = newPet().safeParse(parseExact(JSON.stringify(body))).success;
         expect(isValid(body, schemas.NewPet)).toBe(accepted);
         if (accepted) valid++;
       }),
@@ -123,7 +128,7 @@ describe("the schemas of requests say what the service checks", () => {
           fc.oneof(fc.integer({ min: -5, max: 110 }), fc.constantFrom("sold", "pending", "available", "x")),
           (value) => {
             // A query holds text; a schema speaks of what it means.
-            expect(isValid(value, schema)).toBe(listPetsQuery.safeParse({ [parameter]: String(value) }).success);
+            expect(isValid(value, schema)).toBe(listPetsQuery().safeParse({ [parameter]: String(value) }).success);
           },
         ),
       );

@@ -2,14 +2,15 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { Hono } from "hono";
 import { beforeAll, describe, expect, test } from "vitest";
-import { authorize } from "../../src/auth/bearer.ts";
+import { guard } from "../../src/auth/guard.ts";
 import type { AppEnv } from "../../src/env.ts";
-import { requestLog } from "../../src/http/request-log.ts";
+import { frame } from "../../src/http/frame.ts";
 import { json } from "../../src/http/respond.ts";
 import { pets } from "../../src/pets/routes.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 
 let key: string;
 beforeAll(async () => {
@@ -21,24 +22,11 @@ beforeAll(async () => {
   await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Odd', 1, 'sold')");
 });
 
-/** Counts what reaches D1, and passes it on. */
-function countingDatabase() {
-  const counter = { sessions: 0 };
-  const DB = new Proxy(env.DB, {
-    get(target, property) {
-      if (property === "withSession") counter.sessions++;
-      const value = Reflect.get(target, property);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { counter, DB };
-}
-
 test("answers the animal", async () => {
-  const { counter, DB } = countingDatabase();
+  const { starts, DB } = observedDatabase();
   const response = await call("/v1/pets/1", { key, bindings: { DB } });
   expect(await expectJson(response, 200)).toEqual({ id: 1, name: "Rex", categoryId: 7, status: "sold" });
-  expect(counter.sessions).toBe(1);
+  expect(starts).toHaveLength(1);
 });
 
 test("finds ids beyond 2^53 to the last digit", async () => {
@@ -79,18 +67,18 @@ test.each([
   "%E0%A4%A",
   "1,2",
 ])("%s names no animal, and D1 is not asked", async (petId) => {
-  const { counter, DB } = countingDatabase();
+  const { starts, DB } = observedDatabase();
   await expectError(await call(`/v1/pets/${petId}`, { key, bindings: { DB } }), "not_found");
-  expect(counter.sessions).toBe(0);
+  expect(starts).toEqual([]);
 });
 
 test("any text but the canonical decimal form is not found without D1", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }), async (text) => {
       fc.pre(!/^(0|-?[1-9]\d*)$/.test(text) && text !== "." && text !== "..");
-      const { counter, DB } = countingDatabase();
+      const { starts, DB } = observedDatabase();
       await expectError(await call(`/v1/pets/${encodeURIComponent(text)}`, { key, bindings: { DB } }), "not_found");
-      expect(counter.sessions).toBe(0);
+      expect(starts).toEqual([]);
     }),
   );
 });
@@ -125,8 +113,8 @@ describe("every answer announces the end of the operation", () => {
 
   test("and a new operation, whose path its own would match as well, does not", async () => {
     const app = new Hono<AppEnv>()
-      .use(requestLog)
-      .get("/v1/pets/search", authorize("pets:read"), (c) => json(c, [], 200))
+      .use(frame)
+      .get("/v1/pets/search", guard("pets:read"), (c) => json(c, [], 200))
       .route("/v1/pets", pets);
     const request = new Request("https://pets.example/v1/pets/search", { headers: { Authorization: `Bearer ${key}` } });
     const response = await app.fetch(request, env);

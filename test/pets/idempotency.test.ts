@@ -1,9 +1,9 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { fingerprintOf } from "../../src/db/idempotency.ts";
+import { fingerprintOf } from "../../src/idempotency/creation.ts";
 import worker from "../../src/index.ts";
-import { newPet } from "../../src/pets/schemas.ts";
+import { newPet } from "../../src/pets/create-pet.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -120,15 +120,15 @@ test("a request that fails validation stores nothing, and leaves the key free", 
 describe("a retry after a release", () => {
   test("is still the same request: the fingerprint of version 1.0.0 stays", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
-    expect(await fingerprintOf("createPet", newPet, pet)).toBe(
+    expect(await fingerprintOf("createPet", newPet(), pet)).toBe(
       "195844ede41e51d4b34f0397410207edf12f75a0917a2a8b76967d8405ce3c7b",
     );
   });
 
   test("that added a field is still the same request, and a retry that sets the field is another", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
-    const later = { shape: { ...newPet.shape, note: undefined, colour: undefined } };
-    const old = await fingerprintOf("createPet", newPet, pet);
+    const later = { shape: { ...newPet().shape, note: undefined, colour: undefined } };
+    const old = await fingerprintOf("createPet", newPet(), pet);
     expect(await fingerprintOf("createPet", later, pet)).toBe(old);
     const others = [
       { ...pet, note: "x" },
@@ -139,11 +139,11 @@ describe("a retry after a release", () => {
 
   test("covers every field that the schema has", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
-    const changed = (Object.keys(newPet.shape) as (keyof typeof pet)[]).map((field) =>
-      fingerprintOf("createPet", newPet, { ...pet, [field]: "other" }),
+    const changed = (Object.keys(newPet().shape) as (keyof typeof pet)[]).map((field) =>
+      fingerprintOf("createPet", newPet(), { ...pet, [field]: "other" }),
     );
-    const all = await Promise.all([...changed, fingerprintOf("createPet", newPet, pet)]);
-    expect(new Set(all).size).toBe(Object.keys(newPet.shape).length + 1);
+    const all = await Promise.all([...changed, fingerprintOf("createPet", newPet(), pet)]);
+    expect(new Set(all).size).toBe(Object.keys(newPet().shape).length + 1);
   });
 
   test("from version 1.0.0, which kept no responses, gets the same response", async () => {

@@ -3,8 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { expectDocumented } from "./contract.ts";
-import type { ErrorBody, ErrorCode } from "../../src/errors.ts";
-import { ERROR_STATUS } from "../../src/errors.ts";
+import { type ErrorBody, type ErrorCode, ERRORS } from "../../src/errors.ts";
 
 /** A random UUID (RFC 9562). */
 export const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -52,8 +51,8 @@ function isRaw(body: object | BodyInit): body is BodyInit {
 /** Asserts the whole failure: status, media type, request id, and exactly the three fields. Returns the message. */
 export async function expectError(response: Response, code: ErrorCode): Promise<string> {
   const body = await response.json<ErrorBody>();
-  expect(body).toEqual({ code, message: expect.stringMatching(/\S/), status: ERROR_STATUS[code] });
-  expect(response.status).toBe(ERROR_STATUS[code]);
+  expect(body).toEqual({ code, message: expect.stringMatching(/\S/), status: ERRORS[code].status });
+  expect(response.status).toBe(ERRORS[code].status);
   expect(response.headers.get("Content-Type")).toBe("application/json");
   expect(response.headers.get("X-Request-Id")).toMatch(REQUEST_ID);
   return body.message;

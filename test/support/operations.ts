@@ -1,35 +1,59 @@
-import type { Scope } from "../../src/auth/key-record.ts";
+import document from "../../public/openapi.json" with { type: "json" };
+import type { Scope } from "../../src/auth/scopes.ts";
 import type { Call } from "./client.ts";
 
-/** Every operation behind a key, with a request that succeeds as far as the key is concerned. */
-export interface Operation extends Pick<Call, "method" | "body"> {
+/** An operation of the document, with a request that it describes by example. */
+export interface Operation {
   name: string;
   method: string;
+  /** With the examples of its parameters in it. */
   path: string;
-  /** The pattern that the router knows it by. */
-  route: string;
+  /** As in the document: `/v1/pets/{petId}`. */
+  template: string;
   scope: Scope;
-  /** Its answer to a good key. */
-  status: number;
+  /** A good request gets one of these: the success, or that the example's resource is not there. */
+  outcomes: number[];
+  /** The method and the body, for `call`. */
+  request: Pick<Call, "method" | "body">;
 }
 
-export const OPERATIONS: Operation[] = [
-  { name: "listPets", method: "GET", path: "/v1/pets", route: "/v1/pets", scope: "pets:read", status: 200 },
-  {
-    name: "createPet",
-    method: "POST",
-    path: "/v1/pets",
-    route: "/v1/pets",
-    scope: "pets:write",
-    body: { name: "Rex", categoryId: 1 },
-    status: 201,
-  },
-  {
-    name: "getPet",
-    method: "GET",
-    path: "/v1/pets/4611686018427387904",
-    route: "/v1/pets/:petId",
-    scope: "pets:read",
-    status: 404,
-  },
-];
+interface Described {
+  operationId: string;
+  "x-required-scope": string;
+  parameters: { in?: string; name?: string; example?: string | number }[];
+  requestBody?: { content: { [mediaType: string]: { examples: { example: { value: object } } } } };
+  responses: object;
+}
+
+const paths: { [path: string]: { [method: string]: Described } } = document.paths;
+
+/** Every operation of the document. */
+export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template, methods]) =>
+  Object.entries(methods).map(([method, operation]) => {
+    const [body] = Object.values(operation.requestBody?.content ?? {});
+    return {
+      name: operation.operationId,
+      method: method.toUpperCase(),
+      template: `/v1${template}`,
+      path: `/v1${template.replace(/\{(\w+)\}/g, (_, name) => exampleOf(operation, name))}`,
+      scope: operation["x-required-scope"] as Scope,
+      outcomes: Object.keys(operation.responses)
+        .map(Number)
+        .filter((status) => status < 300 || status === 404 || status === 409),
+      request: { method: method.toUpperCase(), ...(body === undefined ? {} : { body: body.examples.example.value }) },
+    };
+  }),
+);
+
+/** The methods of each path of the document, HEAD among them where there is GET. */
+export const METHODS: [path: string, methods: string[]][] = Object.keys(paths).map((template) => {
+  const there = OPERATIONS.filter((operation) => operation.template === `/v1${template}`);
+  const methods = there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return [there[0]?.path ?? template, methods];
+});
+
+function exampleOf({ operationId, parameters }: Described, name: string): string {
+  const example = parameters.find((parameter) => parameter.in === "path" && parameter.name === name)?.example;
+  if (example === undefined) throw new Error(`The parameter ${name} of ${operationId} has no example`);
+  return String(example);
+}

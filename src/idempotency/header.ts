@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
+import { type Attempt, fingerprintOf } from "./creation.ts";
 
 const MAX_LENGTH = 255;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
@@ -10,19 +11,28 @@ const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 /**
- * The value of the `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or undefined when there
- * is none. The quoted form means the same as the raw one.
+ * The attempt that a request makes under its `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or
+ * undefined when there is none. The quoted form means the same as the raw one.
  *
- * @throws ApiError `invalid_request` unless it is 1 to 255 visible ASCII characters.
+ * @param schema of the request.
+ * @param request validated.
+ * @throws ApiError `invalid_request` unless the key is 1 to 255 visible ASCII characters.
  */
-export function idempotencyKey(c: Context<AppEnv>): string | undefined {
+export async function idempotentAttempt<Fields extends object>(
+  c: Context<AppEnv>,
+  operationId: string,
+  schema: { shape: Fields },
+  request: { [Field in keyof Fields]?: unknown },
+): Promise<Attempt | undefined> {
   const header = c.req.header("Idempotency-Key");
   if (header === undefined) return undefined;
-  const key = parseIdempotencyKey(header);
-  if (key === undefined) {
+  const idempotencyKey = parseIdempotencyKey(header);
+  const apiKeyId = c.get("apiKey")?.id;
+  if (idempotencyKey === undefined) {
     throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
-  return key;
+  if (apiKeyId === undefined) throw new Error("No API key was checked for this request");
+  return { apiKeyId, idempotencyKey, fingerprint: await fingerprintOf(operationId, schema, request) };
 }
 
 /** The key in a header, raw or quoted, or undefined when there is none in it. */

@@ -1,4 +1,4 @@
-import { type Int64, isInt64 } from "../int64.ts";
+import { type Int64, isInt64 } from "./int64.ts";
 
 // Both are in V8 and in the JSON.parse source text access proposal (ECMA-262 2026), not yet in TypeScript's library.
 interface ExactJson {

@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { createApp } from "../../src/app.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
@@ -14,20 +13,11 @@ function mistype(key: string): string {
   return key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 }
 
-test("every operation that the app routes below /v1 is in the security battery", () => {
-  const routed = createApp()
-    .routes.filter(({ path }) => path.startsWith("/v1") && path !== "/v1/*")
-    .map(({ method, path }) => `${method} ${path}`);
-  const guarded = OPERATIONS.map(({ method, route }) => `${method} ${route}`);
-  expect(new Set(routed)).toEqual(new Set(guarded));
-});
-
-describe.each(OPERATIONS)("$name", ({ path, scope, status, ...operation }) => {
-  const request = { method: operation.method, ...(operation.body === undefined ? {} : { body: operation.body }) };
-
+// That every route is an operation of the document, test/openapi/document.test.ts asserts.
+describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
   test("answers a good key", async () => {
     const response = await call(path, { ...request, key: await grantKey({ scopes: [scope] }) });
-    expect(response.status).toBe(status);
+    expect(outcomes).toContain(response.status);
     expect(response.headers.get("Cache-Control")).toBe("private, no-store");
     expect(response.headers.get("WWW-Authenticate")).toBeNull();
   });
@@ -35,7 +25,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, status, ...operation }) => {
   test.each(["bearer", "BEARER", "Bearer  "])("takes the scheme as %j", async (scheme) => {
     const key = await grantKey();
     const response = await call(path, { ...request, headers: { Authorization: `${scheme} ${key}` } });
-    expect(response.status).toBe(status);
+    expect(outcomes).toContain(response.status);
   });
 
   test.each([
@@ -90,7 +80,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, status, ...operation }) => {
     const key = await grantKey({ expiresAt: new Date(expiresAt).toISOString() });
     vi.useFakeTimers({ now: expiresAt - 1, toFake: ["Date"] });
     try {
-      expect((await call(path, { ...request, key })).status).toBe(status);
+      expect(outcomes).toContain((await call(path, { ...request, key })).status);
       vi.setSystemTime(expiresAt);
       await expectError(await call(path, { ...request, key }), "unauthorized");
     } finally {
@@ -111,11 +101,11 @@ describe.each(OPERATIONS)("$name", ({ path, scope, status, ...operation }) => {
   test("refuses a key over its rate limit, and no other key", async () => {
     const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
     const key = await grantKey({ scopes: [scope] });
-    for (let i = 0; i < 2; i++) expect((await call(path, { ...request, key, bindings })).status).toBe(status);
+    for (let i = 0; i < 2; i++) expect(outcomes).toContain((await call(path, { ...request, key, bindings })).status);
     const response = await call(path, { ...request, key, bindings });
     await expectError(response, "rate_limited");
     expect(response.headers.get("Retry-After")).toBe("60");
-    expect((await call(path, { ...request, key: await grantKey(), bindings })).status).toBe(status);
+    expect(outcomes).toContain((await call(path, { ...request, key: await grantKey(), bindings })).status);
   });
 
   test("asks for the scope before it counts against the rate limit", async () => {

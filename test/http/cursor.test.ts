@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Int64 } from "../../src/int64.ts";
-import { decodeCursor, encodeCursor } from "../../src/pets/cursor.ts";
+import type { Int64 } from "../../src/exact/int64.ts";
+import { decodeCursor, encodeCursor } from "../../src/http/cursor.ts";
 
 const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((integer) => String(integer) as Int64);
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonInteger, parseExact, toInt64 } from "../../src/http/json.ts";
-import { type Int64, isInt64 } from "../../src/int64.ts";
+import { jsonInteger, parseExact, toInt64 } from "../../src/exact/json.ts";
+import { type Int64, isInt64 } from "../../src/exact/int64.ts";
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;

@@ -1,5 +1,5 @@
-import { crc32 } from "../crc32.ts";
-import type { Int64 } from "../int64.ts";
+import { crc32 } from "../hash/crc32.ts";
+import type { Int64 } from "../exact/int64.ts";
 
 /** Bytes of the id, and of the checksum that follows it. */
 const ID_BYTES = 8;

@@ -1,0 +1,101 @@
+// The words in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
+import type { ExampleObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+import * as z from "zod/mini";
+import type { ErrorCode } from "../src/errors.ts";
+import { MAX_LIMIT } from "../src/http/paging.ts";
+import type { HeaderName } from "./headers.ts";
+
+export type Stability = "stable" | "beta" | "experimental";
+
+/** A resource of the interface. */
+export interface Resource {
+  tag: { name: string; description: string };
+  schemas: { [name: string]: SchemaObject };
+  /** By operation id. */
+  operations: { [operationId: string]: Operation };
+}
+
+export interface Operation {
+  /** Its handlers, as routes.ts mounts them. They tell its method, path, scope, deprecation, and which parameters and fields there are. */
+  handlers: readonly object[];
+  stability: Stability;
+  summary: string;
+  description: string;
+  /** What the schema of the query cannot say, for each of its parameters; and the parameters of the path. */
+  parameters?: { [name: string]: Parameter };
+  body?: { description: string; schema: string; example: unknown };
+  success: { status: number; description: string; schema: string; example: unknown; headers?: HeaderName[] };
+  /** The failures of this operation, beside those of every operation, of every body and of every `Idempotency-Key`. */
+  errors?: ErrorCode[];
+  /** Says what the `Idempotency-Key` is new for, when the operation takes one. */
+  idempotencyKey?: string;
+}
+
+export interface Parameter {
+  description: string;
+  schema?: SchemaObject | ReferenceObject;
+  example?: unknown;
+}
+
+/** An integer that JSON.stringify writes to the last digit; a number literal would be rounded. */
+const exact = (integer: bigint) => (JSON as unknown as { rawJSON(text: string): number }).rawJSON(String(integer));
+
+export const INT64: SchemaObject = {
+  type: "integer",
+  format: "int64",
+  minimum: exact(-(2n ** 63n)),
+  maximum: exact(2n ** 63n - 1n),
+};
+
+/** The parameters of every list. */
+export const pageParameters = (items: string): { [name: string]: Parameter } => ({
+  limit: {
+    description: `Maximum number of ${items} returned; 20 unless given.`,
+    schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
+    example: 20,
+  },
+  cursor: {
+    description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
+    schema: { type: "string", maxLength: 200, pattern: "^[0-9A-Za-z_-]+$" },
+  },
+});
+
+export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
+
+/**
+ * The properties of a zod object as JSON Schema. Which there are, which are required and which values an enumeration has come from
+ * zod; a rule that zod leaves to a function comes from `rules`. Without defaults: generators take a property that has one for
+ * required, so a description says them.
+ */
+export function objectSchema<Shape extends z.core.$ZodLooseShape>(
+  schema: z.ZodMiniObject<Shape>,
+  rules: { [Field in keyof Shape]: SchemaObject | ReferenceObject },
+): { properties: { [Field in keyof Shape]: SchemaObject | ReferenceObject }; required: string[] } {
+  const { properties, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const described = Object.entries(properties ?? {}).map(([name, property]) => {
+    const { default: _default, ...keywords } = property as SchemaObject;
+    const fieldRules = rules[name] ?? {};
+    return [name, "$ref" in fieldRules ? fieldRules : { ...keywords, ...fieldRules }];
+  });
+  return { properties: Object.fromEntries(described), required };
+}
+
+/** An example of a body, under a name. */
+export const examples = (name: string, value: unknown): { [name: string]: ExampleObject } => ({ [name]: { value } });
+
+/** A parameter of the document, from its description. */
+export function parameterObject(
+  name: string,
+  place: ParameterObject["in"],
+  required: boolean,
+  { description, schema, example }: Parameter,
+): ParameterObject {
+  return {
+    name,
+    in: place,
+    required,
+    description,
+    ...(schema === undefined ? {} : { schema }),
+    ...(example === undefined ? {} : { example }),
+  };
+}

@@ -1,0 +1,68 @@
+// The failures of the operations, as responses of the document.
+import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
+import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { examples, type Operation, ref } from "./describe.ts";
+import { type HeaderName, headersOf } from "./headers.ts";
+
+/** The failures of every operation behind a key, of every body, and of every `Idempotency-Key`. A wrong method is no operation. */
+const OF_EVERY_OPERATION: ErrorCode[] = [
+  "invalid_request",
+  "unauthorized",
+  "insufficient_scope",
+  "rate_limited",
+  "internal_error",
+  "service_unavailable",
+];
+const OF_EVERY_BODY: ErrorCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
+const OF_EVERY_IDEMPOTENCY_KEY: ErrorCode[] = ["idempotency_key_reused"];
+
+const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
+  unauthorized: ["WWW-Authenticate"],
+  insufficient_scope: ["WWW-Authenticate"],
+  rate_limited: ["Retry-After"],
+  internal_error: ["x-d1-bookmark"],
+  service_unavailable: ["Retry-After"],
+};
+
+/** The codes that an operation can fail with, in the order of their status. */
+export function codesOf({ body, idempotencyKey, errors = [] }: Operation): ErrorCode[] {
+  const codes = [
+    ...OF_EVERY_OPERATION,
+    ...(body === undefined ? [] : OF_EVERY_BODY),
+    ...(idempotencyKey === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
+    ...errors,
+  ];
+  return codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
+}
+
+/**
+ * The responses to failures, by status. Codes that share a status share a response.
+ *
+ * @param more headers that every response of the operation has.
+ */
+export function failures(operation: Operation, more: HeadersObject): { [status: string]: ResponseObject } {
+  const byStatus = Object.groupBy(codesOf(operation), (code) => ERRORS[code].status);
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, codes = []]) => {
+      // A failure of the operation itself comes after the database was asked.
+      const own = codes.some((code) => operation.errors?.includes(code) || code === "idempotency_key_reused");
+      const names = [...new Set(codes.flatMap((code) => HEADERS[code] ?? []))];
+      return [
+        status,
+        {
+          description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join(" "),
+          headers: { ...headersOf([...names, ...(own ? (["x-d1-bookmark"] as const) : [])]), ...more },
+          content: {
+            "application/json": {
+              schema: ref("Error"),
+              examples: Object.assign(
+                {},
+                ...codes.map((code) => examples(code, { code, message: ERRORS[code].when, status: Number(status) })),
+              ),
+            },
+          },
+        },
+      ];
+    }),
+  );
+}

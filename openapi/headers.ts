@@ -1,0 +1,79 @@
+// The response headers that the document names.
+import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas31";
+import { ERRORS } from "../src/errors.ts";
+import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
+import { BOOKMARK } from "../src/http/session.ts";
+
+const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
+
+export const headers = {
+  "X-Request-Id": header("Names this request, also in the service's log.", {
+    type: "string",
+    format: "uuid",
+    maxLength: 36,
+  }),
+  "x-d1-bookmark": header(
+    "Where the database stood. Echo it in a later request to see at least what this response saw or wrote.",
+    { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
+    false,
+  ),
+  "Access-Control-Allow-Origin": header(
+    "Sent to requests with an `Origin`. Any origin may call the service; there are no cookies.",
+    { type: "string", const: "*" },
+    false,
+  ),
+  "Cache-Control": header("Responses behind a key are not to be stored.", {
+    type: "string",
+    const: "private, no-store",
+  }),
+  "WWW-Authenticate": header("What to authenticate with, and what was wrong (RFC 6750).", {
+    type: "string",
+    pattern: "^Bearer realm=",
+    maxLength: 200,
+  }),
+  "Retry-After": header("Seconds to wait.", {
+    type: "integer",
+    format: "int32",
+    minimum: Math.min(...retryAfter),
+    maximum: Math.max(...retryAfter),
+  }),
+  "Idempotency-Replayed": header(
+    "An earlier request with this Idempotency-Key created the resource.",
+    { type: "string", const: "true" },
+    false,
+  ),
+  Link: header(
+    'The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page.',
+    { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: 2_000 },
+    false,
+  ),
+} satisfies { [name: string]: HeaderObject };
+
+export type HeaderName = keyof typeof headers;
+
+function header(description: string, schema: SchemaObject, required = true): HeaderObject {
+  return { description, required, schema };
+}
+
+/** The headers of a response: those of every response, and these. */
+export function headersOf(names: readonly HeaderName[]): HeadersObject {
+  const all: HeaderName[] = ["X-Request-Id", "Access-Control-Allow-Origin", "Cache-Control", ...names];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The header that tells where a creation at this path put the resource. */
+export function locationHeader(path: string): HeadersObject {
+  const pattern = `^[/]v1${path.replaceAll("/", "[/]")}[/][0-9]+$`;
+  return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 60 }) };
+}
+
+/** The headers of every response of a deprecated operation. */
+export function announcement(deprecation: Deprecation): HeadersObject {
+  const { Deprecation, Sunset, Link } = deprecationHeaders(deprecation);
+  const exactly = (description: string, value: string) => header(description, { type: "string", const: value });
+  return {
+    Deprecation: exactly("Since when the operation is deprecated (RFC 9745).", Deprecation),
+    Sunset: exactly("When the operation will be removed (RFC 8594).", Sunset),
+    Link: exactly("What replaces the operation, and what explains it (RFC 8288).", Link),
+  };
+}

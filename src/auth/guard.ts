@@ -1,0 +1,29 @@
+import type { MiddlewareHandler } from "hono";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import { CHALLENGE, requireKey } from "./bearer.ts";
+import { limitRate } from "./rate-limit.ts";
+import type { Scope } from "./scopes.ts";
+
+/** Asks for a good key, and for nothing else. For paths that are no operation. */
+export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await requireKey(c);
+  await next();
+};
+
+/**
+ * Every operation starts with this. It asks for a good key, for the scope, and for room in the rate limit of the key, in this
+ * order.
+ */
+export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
+  const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
+    const key = await requireKey(c);
+    if (!key.scopes.includes(scope)) {
+      c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
+      throw new ApiError("insufficient_scope", `This API key lacks the scope ${scope}.`);
+    }
+    await limitRate(c.env.RATE_LIMITER, key.id);
+    await next();
+  };
+  return Object.assign(middleware, { scope });
+}

@@ -1,0 +1,120 @@
+import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Session } from "../db/session.ts";
+import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { sha256 } from "../hash/sha256.ts";
+import { idempotencyKeys } from "./table.ts";
+
+/**
+ * One attempt at a creation under an `Idempotency-Key`. A creation that happens exactly once is three statements in one
+ * transaction: the INSERT of the resource, on the condition `isFirstAttempt`; then `remember`; then a SELECT of what the key
+ * stands for now, whichever attempt made it. They can be repeated any number of times.
+ */
+export interface Attempt extends Record<string, unknown> {
+  apiKeyId: string;
+  idempotencyKey: string;
+  /** Of `fingerprintOf`. */
+  fingerprint: string;
+}
+
+/**
+ * The SHA-256 of an operation and the whole of its validated request, so that the same request in other bytes is the same
+ * request. A retry has to stay the same across a release that adds a field: a new field goes to the end of the schema and is
+ * optional there, without a default. Left out, it then leaves no trace here.
+ */
+export async function fingerprintOf<Fields extends object>(
+  operationId: string,
+  { shape }: { shape: Fields },
+  request: { [Field in keyof Fields]?: unknown },
+): Promise<string> {
+  const values = (Object.keys(shape) as (keyof Fields)[]).map((field) => request[field]);
+  while (values.length > 0 && values.at(-1) === undefined) values.pop();
+  return sha256(JSON.stringify([operationId, ...values]));
+}
+
+const parameter = sql.placeholder;
+
+const isThisKey = () =>
+  and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
+
+/** The condition of the INSERT: nothing was created under this key yet. */
+export function isFirstAttempt(db: QueryBuilder): SQL {
+  return notExists(
+    db
+      .select({ one: sql`1` })
+      .from(idempotencyKeys)
+      .where(isThisKey()),
+  );
+}
+
+/**
+ * Ties the key to the row that the statement before inserted, and keeps the response. When that inserted none, the key is tied
+ * already.
+ *
+ * @param table the table of the resource.
+ * @param id its primary key.
+ * @param response SQL for the body of the response, from the inserted row.
+ */
+export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL) {
+  return compile<Attempt, never>((db) =>
+    db.insert(idempotencyKeys).select(
+      db
+        .select({
+          id: sql`NULL`.as("id"),
+          apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
+          key: sql`${parameter("idempotencyKey")}`.as("key"),
+          fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
+          response: response.as("response"),
+          resourceId: sql`${id}`.as("resourceId"),
+          createdAt: sql`unixepoch()`.as("createdAt"),
+        })
+        .from(table)
+        .where(and(eq(id, sql`last_insert_rowid()`), sql`changes() = 1`)),
+    ),
+  );
+}
+
+/** What was created under the key, the request, and the response. */
+const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; response: string | null }>((db) =>
+  db
+    .select({
+      fingerprint: idempotencyKeys.fingerprint,
+      resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
+      response: idempotencyKeys.response,
+    })
+    .from(idempotencyKeys)
+    .where(isThisKey()),
+);
+
+/** The outcome of a creation under an `Idempotency-Key`. */
+export interface Creation {
+  id: Int64;
+  /** The body of the first response. Null when version 1.0.0 created the resource: the same request then tells what it was. */
+  response: string | null;
+  /** Whether an earlier request created the resource. */
+  replayed: boolean;
+}
+
+/**
+ * Creates a resource once, in one round trip: when an earlier request with this key did, it returns the response to that.
+ *
+ * @param insert the INSERT on the condition `isFirstAttempt`.
+ * @param remembered the statement of `remember`.
+ * @throws ApiError `idempotency_key_reused` when the key came with another request.
+ */
+export async function createOnce(
+  session: Session,
+  attempt: Attempt,
+  insert: Statement<{ id: Int64 }>,
+  remembered: Statement<never>,
+): Promise<Creation> {
+  const [[inserted], , [known]] = await session.writeRepeatably([insert, remembered, recall(attempt)]);
+  if (known === undefined) throw new Error("The idempotency key was not remembered");
+  if (known.fingerprint !== attempt.fingerprint) {
+    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
+  }
+  return { id: known.resourceId, response: known.response, replayed: inserted === undefined };
+}

@@ -1,0 +1,43 @@
+import { and, asc, inArray, lt, sql } from "drizzle-orm";
+import { compile } from "../db/statement.ts";
+import { idempotencyKeys } from "./table.ts";
+
+/** Seconds for which a key is remembered at least. The job that removes older ones runs every hour. */
+const LIFETIME_SECONDS = 24 * 60 * 60;
+/** Rows that one run of `forgetOldest` looks at. */
+const BATCH_SIZE = 1_000;
+
+/** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
+const forgetOldest = compile<Record<string, never>, never>((db) =>
+  db
+    .delete(idempotencyKeys)
+    .where(
+      and(
+        inArray(
+          idempotencyKeys.id,
+          db
+            .select({ id: idempotencyKeys.id })
+            .from(idempotencyKeys)
+            .orderBy(asc(idempotencyKeys.id))
+            .limit(BATCH_SIZE),
+        ),
+        lt(idempotencyKeys.createdAt, sql`unixepoch() - ${LIFETIME_SECONDS}`),
+      ),
+    ),
+);
+
+/** Statements that one run sends at most. D1 allows 1,000 in an invocation of a Worker; what is left is for the next run. */
+const MAX_BATCHES = 900;
+
+/** Removes the keys that are past their life. Returns how many. */
+export async function forgetExpiredKeys(database: D1Database): Promise<number> {
+  const { sql: text, values } = forgetOldest({});
+  const statement = database.prepare(text).bind(...values);
+  let forgotten = 0;
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const { meta } = await statement.run();
+    if (meta.changes === 0) break;
+    forgotten += meta.changes;
+  }
+  return forgotten;
+}

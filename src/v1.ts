@@ -1,0 +1,6 @@
+import { Hono } from "hono";
+import type { AppEnv } from "./env.ts";
+import { pets } from "./pets/routes.ts";
+
+/** The operations of version 1 of the interface, one line a resource. */
+export const v1 = new Hono<AppEnv>().route("/pets", pets);
