@@ -29,7 +29,8 @@ export default defineConfig({
           exclude: ["test/built/**", "test/browser/**", "test/third-party/**"],
           setupFiles: ["test/support/migrate.ts"],
           // Milliseconds: none of these takes long, but the machine may have other things to do.
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -38,16 +39,17 @@ export default defineConfig({
           name: "built",
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
-          // Milliseconds. Some of these send thousands of requests; on a slow machine that takes its time.
-          testTimeout: 60_000,
+          // Milliseconds. Some of these send thousands of requests; on a busy machine that takes its time.
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
         },
       },
       {
         // The documentation page in Chromium, which a machine has to have: npm run test:browser.
-        test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 60_000 },
+        test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 120_000 },
       },
       {
-        // Other people's tools against the bundle: npm run test:third-party, which needs tools/ installed, and Java.
+        // Other people's tools against the bundle: npm run test:third-party, which needs the packages of test/third-party installed, and Java.
         test: {
           name: "third-party",
           include: ["test/third-party/**/*.test.ts"],

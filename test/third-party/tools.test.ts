@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// Tools that know the service from its document alone. They are in tools/, with a lock file of their own.
+// Tools that know the service from its document alone. They are packages of this folder, with a lock file of its own.
 
 const DOCUMENT = "public/openapi.json";
 
@@ -33,7 +33,7 @@ function run(
   options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Outcome> {
   const env = { ...process.env, ...options.env };
-  const bin = join(import.meta.dirname, "../../tools/node_modules/.bin", tool);
+  const bin = join(import.meta.dirname, "node_modules/.bin", tool);
   return new Promise((resolve) => {
     execFile(bin, args, { maxBuffer: 1e9, cwd: options.cwd, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
@@ -42,13 +42,18 @@ function run(
 }
 
 test("Redocly finds nothing to say, at its strictest", async () => {
-  const { code, output } = await run("redocly", ["lint", DOCUMENT, "--config=tools/redocly.yaml", "--max-problems=20"]);
+  const { code, output } = await run("redocly", [
+    "lint",
+    DOCUMENT,
+    "--config=test/third-party/redocly.yaml",
+    "--max-problems=20",
+  ]);
   expect(code, output).toBe(0);
   expect(output).not.toMatch(/\bwarning/i);
 });
 
 test("Spectral finds nothing to say, with the rules of OpenAPI and of OWASP", async () => {
-  const args = ["lint", DOCUMENT, "--ruleset=tools/spectral.yaml", "--fail-severity=hint"];
+  const args = ["lint", DOCUMENT, "--ruleset=test/third-party/spectral.yaml", "--fail-severity=hint"];
   const { code, output } = await run("spectral", args);
   expect(code, output).toBe(0);
 });
@@ -94,7 +99,7 @@ test("Prism, as a validating proxy, finds no answer that the document does not d
   const { url, key, harness } = await startBuiltService();
   const port = await freePort();
   const prism: ChildProcess = spawn(
-    join(import.meta.dirname, "../../tools/node_modules/.bin/prism"),
+    join(import.meta.dirname, "node_modules/.bin/prism"),
     ["proxy", DOCUMENT, `${url.origin}/v1`, `--port=${port}`, "--host=127.0.0.1"],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
