@@ -1,14 +1,15 @@
 // npm run check:compatibility: fails when the document breaks clients of the last released one, unless the change is acknowledged.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findBreakingChanges, type OpenApiDocument } from "./compatibility.ts";
+import { findBreakingChanges } from "./compatibility.ts";
+import { parseDocument } from "./read.ts";
 
-const read = (file: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
+const read = (file: string) => readFileSync(join(import.meta.dirname, file), "utf8");
 
-const released = read("released.json") as OpenApiDocument;
-const current = read("../public/openapi.json") as OpenApiDocument;
+const released = parseDocument(read("released.json"));
+const current = parseDocument(read("../public/openapi.json"));
 /** The sentence of each change that is meant, with the reason. */
-const acknowledged = read("acknowledged.json") as { [change: string]: string };
+const acknowledged = JSON.parse(read("acknowledged.json")) as { [change: string]: string };
 
 const breaking = findBreakingChanges(released, current);
 const open = breaking.filter((change) => !(change in acknowledged));
