@@ -17,7 +17,9 @@ const stale = Object.keys(acknowledged).filter((change) => !breaking.includes(ch
 for (const change of open) console.error(change);
 for (const change of stale) console.error(`Acknowledged, but no such change: ${change}`);
 if (open.length + stale.length > 0) {
-  console.error("\nThe document breaks clients of openapi/released.json. See docs/versioning.md.");
+  console.error(
+    "\nThe document breaks clients of openapi/released.json. What is meant goes into openapi/acknowledged.json: see docs/versioning.md.",
+  );
   process.exitCode = 1;
 } else {
   console.log(`Compatible with the released document (${breaking.length} acknowledged changes).`);

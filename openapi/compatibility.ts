@@ -5,6 +5,7 @@ import { compareContent } from "./compatibility/content.ts";
 import { compareParameters } from "./compatibility/parameters.ts";
 import { compareResponses } from "./compatibility/responses.ts";
 import type { Documents } from "./compatibility/schemas.ts";
+import { compareStability, stabilityOf } from "./compatibility/stability.ts";
 import { resolve, sharedName, show, write } from "./read.ts";
 
 /** The members of a path that are operations (OpenAPI 3.1, Path Item Object). */
@@ -18,6 +19,7 @@ export function findBreakingChanges(released: OpenAPIObject, current: OpenAPIObj
     .map((path) => `${path}: no server has this base path any more, so every request of its clients fails`);
   const operations = operationsOf(current);
   for (const [name, before] of operationsOf(released)) {
+    if (stabilityOf(before) === "experimental") continue;
     const after = operations.get(name);
     if (after === undefined) changes.push(`${name}: the operation is gone, so its clients fail`);
     else changes.push(...compareOperations({ released, current }, name, before, after));
@@ -56,7 +58,8 @@ function compareOperations(
   after: OperationObject,
 ): string[] {
   return [
-    ...compareMarks(name, before, after),
+    ...compareStability(name, stabilityOf(before), stabilityOf(after)),
+    ...compareAccess(name, before, after),
     ...compareParameters(documents, name, before, after),
     ...compareRequestBodies(documents, name, before, after),
     ...compareResponses(documents, name, before, after),
@@ -64,7 +67,7 @@ function compareOperations(
 }
 
 /** Compares what an operation is called, and who may call it. */
-function compareMarks(name: string, before: OperationObject, after: OperationObject): string[] {
+function compareAccess(name: string, before: OperationObject, after: OperationObject): string[] {
   const changes: string[] = [];
   const [id, newId] = [before.operationId, after.operationId];
   if (id !== newId) {

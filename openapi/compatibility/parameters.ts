@@ -2,6 +2,7 @@ import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject }
 import { resolve, sharedName } from "../read.ts";
 import { compareValue } from "./content.ts";
 import type { Documents } from "./schemas.ts";
+import { compareStability, stabilityOf } from "./stability.ts";
 
 interface Parameter extends ParameterObject {
   /** As the operation has it: maybe a reference. */
@@ -19,6 +20,7 @@ export function compareParameters(
   const changes: string[] = [];
 
   for (const [key, parameter] of parameters) {
+    if (stabilityOf(parameter, before) === "experimental") continue;
     const found = newParameters.get(key);
     if (found === undefined) {
       const moved = [...newParameters].find(([other, { name }]) => name === parameter.name && !parameters.has(other));
@@ -27,6 +29,8 @@ export function compareParameters(
       continue;
     }
     const place = sharedName(parameter.part, found.part) ?? `${where}, ${key}`;
+    const stability = stabilityOf(parameter, before);
+    changes.push(...compareStability(place, stability, stabilityOf(found, { "x-stability": stability })));
     const [style, newStyle] = [styleOf(parameter), styleOf(found)];
     if (style !== newStyle) {
       changes.push(`${place}: the parameter was ${style} and is now ${newStyle}, so the service misreads it`);

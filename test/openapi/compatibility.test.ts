@@ -1,8 +1,8 @@
-import type { OpenAPIObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, ParameterObject, SchemaObject } from "openapi3-ts/oas31";
 import { describe, expect, test } from "vitest";
 import { findBreakingChanges } from "../../openapi/compatibility.ts";
 import document from "../../public/openapi.json" with { type: "json" };
-import { expectVerdict, type Verdict } from "../support/documents.ts";
+import { answering, api, expectVerdict, getToy, type Verdict } from "../support/documents.ts";
 
 describe("of the document of the service", () => {
   type Editable = typeof document;
@@ -149,5 +149,61 @@ describe("of the document of the service", () => {
     expect(findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject)).toEqual([
       "schemas/Error.status: the field may now be missing, so clients that read it break",
     ]);
+  });
+});
+
+describe("of stability marks", () => {
+  const marked = (stability: string, schema: SchemaObject = {}): OpenAPIObject =>
+    getToy({ "x-stability": stability, ...answering(schema).paths?.["/toys/{id}"]?.get });
+  const size = (stability: string | undefined, parameter: Partial<ParameterObject> = {}) =>
+    getToy({
+      parameters: [
+        { name: "size", in: "query", ...(stability === undefined ? {} : { "x-stability": stability }), ...parameter },
+      ],
+    });
+
+  test.each<[string, OpenAPIObject, OpenAPIObject, Verdict]>([
+    ["a stable operation that becomes beta", marked("stable"), marked("beta"), /was stable and is now beta, /],
+    ["an operation without a mark that becomes beta", getToy({}), getToy({ "x-stability": "beta" }), /was stable/],
+    ["a beta operation that becomes experimental", marked("beta"), marked("experimental"), /was beta and is now exp/],
+    ["a mark that nobody knows", marked("beta"), marked("alpha"), /was beta and is now alpha, /],
+    ["a beta operation that becomes stable", marked("beta"), marked("stable"), null],
+    ["a change of a beta operation", marked("beta"), marked("beta", { type: "null" }), null],
+    ["a change of an experimental operation", marked("experimental", { type: "null" }), marked("stable"), null],
+    ["an experimental operation that goes", marked("experimental"), api({}), null],
+    ["a beta operation that goes", marked("beta"), api({}), /the operation is gone/],
+    ["a wider response of a beta operation", marked("beta", { type: "null" }), marked("beta"), /may now be of type/],
+
+    ["a new beta parameter", getToy({}), size("beta"), null],
+    [
+      "a stable parameter that becomes beta",
+      size(undefined),
+      size("beta"),
+      /parameter size: was stable and is now beta, /,
+    ],
+    ["a beta parameter that becomes stable", size("beta"), size(undefined), null],
+    ["a beta parameter that goes", size("beta"), getToy({}), /the parameter is gone/],
+    ["an experimental parameter that goes", size("experimental"), getToy({}), null],
+    ["an experimental parameter that changes", size("experimental"), size("beta", { schema: { maximum: 5 } }), null],
+    [
+      "an experimental parameter that becomes required",
+      size("experimental"),
+      size("experimental", { required: true }),
+      /the parameter is now required/,
+    ],
+    [
+      "an experimental parameter that stays required",
+      size("experimental", { required: true }),
+      size("beta", { required: true }),
+      null,
+    ],
+    [
+      "a parameter with the mark that its operation had",
+      getToy({ "x-stability": "beta", parameters: [{ name: "size", in: "query" }] }),
+      size("beta"),
+      null,
+    ],
+  ])("%s", (_, before, after, verdict) => {
+    expectVerdict(before, after, verdict);
   });
 });

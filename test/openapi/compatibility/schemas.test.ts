@@ -356,7 +356,7 @@ test("after a change that breaks nobody, every value that was valid is valid", (
         expectAccepted(findBreakingChanges(answering(before), answering(after)), values, after, before);
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   );
-  expect(compared).toBeGreaterThan(30);
+  expect(compared).toBeGreaterThan(10);
 });
