@@ -6,10 +6,7 @@ import { compareParameters } from "./compatibility/parameters.ts";
 import { compareResponses } from "./compatibility/responses.ts";
 import type { Documents } from "./compatibility/schemas.ts";
 import { compareStability, stabilityOf } from "./compatibility/stability.ts";
-import { resolve, sharedName, show, write } from "./read.ts";
-
-/** The members of a path that are operations (OpenAPI 3.1, Path Item Object). */
-const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
+import { operationsOf, resolve, sharedName, show, write } from "./read.ts";
 
 /** Every way in which `current` breaks clients of `released`, as sentences. */
 export function findBreakingChanges(released: OpenAPIObject, current: OpenAPIObject): string[] {
@@ -31,24 +28,6 @@ export function findBreakingChanges(released: OpenAPIObject, current: OpenAPIObj
 /** Which hosts there are is up to the operator. */
 function basePathsOf({ servers = [{ url: "/" }] }: OpenAPIObject): string[] {
   return servers.map(({ url }) => new URL(url, "https://host.example").pathname);
-}
-
-/** Every operation, with what its path and the document say of it. */
-function operationsOf(document: OpenAPIObject): Map<string, OperationObject> {
-  const operations = new Map<string, OperationObject>();
-  for (const [path, item] of Object.entries(document.paths ?? {})) {
-    const { parameters = [], ...members } = resolve(document, item);
-    for (const method of METHODS) {
-      const operation = members[method];
-      if (operation === undefined) continue;
-      operations.set(`${method.toUpperCase()} ${path}`, {
-        security: document.security ?? [],
-        ...operation,
-        parameters: [...parameters, ...(operation.parameters ?? [])],
-      });
-    }
-  }
-  return operations;
 }
 
 function compareOperations(

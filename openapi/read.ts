@@ -1,4 +1,7 @@
-import type { OpenAPIObject, ReferenceObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, OperationObject, ReferenceObject } from "openapi3-ts/oas31";
+
+/** The members of a path that are operations (OpenAPI 3.1, Path Item Object). */
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
 
 /** Parses a document. An integer past 2^53 becomes a bigint: rounded, the limit of an int64 could change unseen. */
 export function parseDocument(text: string): OpenAPIObject {
@@ -54,4 +57,22 @@ export function expand(document: OpenAPIObject, value: unknown, open: string[] =
     return expand(document, resolve(document, value), [...open, value.$ref]);
   }
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, expand(document, part, open)]));
+}
+
+/** Every operation, as `GET /pets`, with what its path and the document say of it. */
+export function operationsOf(document: OpenAPIObject): Map<string, OperationObject> {
+  const operations = new Map<string, OperationObject>();
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    const { parameters = [], ...members } = resolve(document, item);
+    for (const method of METHODS) {
+      const operation = members[method];
+      if (operation === undefined) continue;
+      operations.set(`${method.toUpperCase()} ${path}`, {
+        security: document.security ?? [],
+        ...operation,
+        parameters: [...parameters, ...(operation.parameters ?? [])],
+      });
+    }
+  }
+  return operations;
 }
