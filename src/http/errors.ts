@@ -17,7 +17,7 @@ function respondWithError(c: Context<AppEnv>, { code, message }: ApiError): Resp
   return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 
-/** Whatever a handler or a middleware throws. */
+/** For an error that a handler or a middleware throws. */
 export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   const error = toApiError(thrown);
   if (error.cause !== undefined) logError(c, error.cause);
@@ -27,13 +27,13 @@ export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   return respondWithError(c, error);
 }
 
-/** Paths that no route knows. */
+/** For a path that no route knows. */
 export function onNotFound(c: Context<AppEnv>): Response {
   return respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
 }
 
-/** Paths that another method knows: the response lists the methods (RFC 9110, section 15.5.6). */
-export const onMethodNotAllowed = (app: App) =>
+/** Tells the methods of a path that supports other ones than the request's (RFC 9110, section 15.5.6). */
+export const methodsOf = (app: App) =>
   methodNotAllowed({
     app,
     onMethodNotAllowed(c: Context<AppEnv>, methods) {
