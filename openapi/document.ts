@@ -17,7 +17,7 @@ import type { Deprecation } from "../src/http/deprecation.ts";
 import { BOOKMARK } from "../src/http/session.ts";
 import { pets } from "../src/pets/openapi.ts";
 import { v1 } from "../src/v1.ts";
-import { examples, INT64, type Operation, parameterObject, ref, type Resource } from "./describe.ts";
+import { INT64, jsonContent, type Operation, parameterObject, type Resource } from "./describe.ts";
 import { failures } from "./failures.ts";
 import { announcement, headers, headersOf, locationHeader } from "./headers.ts";
 
@@ -91,7 +91,7 @@ function operationObject(operationId: string, tag: string, path: string, operati
           requestBody: {
             required: true,
             description: `${body.description}, in at most ${MAX_BODY_BYTES} bytes.`,
-            content: { "application/json": { schema: ref(body.schema), examples: examples("example", body.example) } },
+            content: jsonContent(body),
           },
         }),
     responses: {
