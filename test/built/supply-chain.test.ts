@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 
 // Packages of ours depend on @scarf/scarf, whose install script reports who installs what. npm 11 and later leave it out because of
 // `allowScripts`; npm 10 runs it, and it stops because of `scarfSettings`.
-test.each(["package.json", "tools/package.json"])("%s keeps installations to itself, with every npm", async (file) => {
+test.each(["package.json", "test/third-party/package.json"])("%s keeps installations to itself, with every npm", async (file) => {
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   expect(manifest.allowScripts).toMatchObject({ "@scarf/scarf": false });
 
