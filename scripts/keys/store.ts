@@ -1,6 +1,6 @@
-import { parseKeyRecord, type KeyRecord } from "../src/auth/key-record.ts";
-import type { Environment } from "../src/auth/key-format.ts";
-import { runWrangler } from "./wrangler.ts";
+import { parseKeyRecord, type KeyRecord } from "../../src/auth/key-record.ts";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { runWrangler } from "../wrangler.ts";
 
 /** The largest metadata that KV takes with a value, in bytes. */
 const MAX_METADATA_BYTES = 1024;
@@ -11,15 +11,23 @@ export interface StoredKey {
   record: KeyRecord;
 }
 
+/** `record` is undefined where the service could make nothing of it. */
+export interface ListedKey {
+  name: string;
+  record: KeyRecord | undefined;
+}
+
 /**
  * The key records of one environment, through wrangler's own `kv key` commands: with whatever login wrangler has, and none of
  * our own. Each method is one or two of its commands, and throws what they say.
  */
 export class KeyStore {
+  readonly environment: Environment;
   readonly #target: string[];
 
   /** @param persistTo the folder of the local state, for the local environment. */
   constructor(environment: Environment, persistTo?: string) {
+    this.environment = environment;
     this.#target = [
       "--binding=API_KEYS",
       ...(environment === "local"
@@ -41,11 +49,11 @@ export class KeyStore {
     return parseKeyRecord(await runWrangler(["kv", "key", "get", name, "--text", ...this.#target]));
   }
 
-  /** Every key that was ever created, the oldest first; `record` is undefined where the service could make nothing of it. */
-  async list(): Promise<{ name: string; record: KeyRecord | undefined }[]> {
+  /** Every key that was ever created, the oldest first. */
+  async list(): Promise<ListedKey[]> {
     const output = await runWrangler(["kv", "key", "list", "--prefix=key:", ...this.#target]);
     const entries: { name: string; metadata?: unknown }[] = JSON.parse(output);
-    const keys: { name: string; record: KeyRecord | undefined }[] = [];
+    const keys: ListedKey[] = [];
     for (const { name, metadata } of entries) {
       // An entry that something else wrote has no metadata of ours; the value is what counts.
       const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));

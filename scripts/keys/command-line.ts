@@ -1,0 +1,159 @@
+import { Command, CommanderError, Option } from "commander";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { SCOPES } from "../../src/auth/key-record.ts";
+import { createKey, endPredecessor, issueSuccessor, revokeKey } from "./operations.ts";
+import { oneLine } from "./one-line.ts";
+import { showKey, showList, type Terminal } from "./report.ts";
+import { KeyStore } from "./store.ts";
+import { toDuration, toEnvironment, toExpiry, toFolder, toName, toScopes } from "./values.ts";
+
+const DAY = 86_400_000;
+
+interface CommonOptions {
+  env: Environment;
+  json?: true;
+  persistTo?: string;
+}
+interface ChangeOptions extends CommonOptions {
+  yes?: true;
+}
+interface CreateOptions extends ChangeOptions {
+  name: string;
+  scopes: readonly string[];
+  expires?: Date;
+}
+interface RotateOptions extends ChangeOptions {
+  overlap: number;
+  expires?: Date;
+}
+
+/**
+ * Runs one command to its end. A mistake is one line on standard error.
+ *
+ * @param args what stands on the command line after the program.
+ * @returns the exit code: 0, or 1 for mistakes and failures.
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    await describe(terminal).parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    // Of its own errors commander has told already. It ends with one as well when it has printed the help.
+    if (error instanceof CommanderError) return error.code === "commander.help" ? 0 : error.exitCode;
+    terminal.say(oneLine(error));
+    return 1;
+  }
+}
+
+/** Every command and option, once: they are read by this, and so is the help. */
+function describe(terminal: Terminal): Command {
+  const program = new Command("npm run keys --")
+    .description("Manages the API keys of one environment.")
+    .requiredOption(
+      "--env <local|staging|production>",
+      "Staging and production go through wrangler's login.",
+      toEnvironment,
+    )
+    .option("--json", "Prints one JSON value on standard output, and nothing else there.")
+    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+    .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      // Only the help that commander shows when there is no command: mistakes go through outputError.
+      writeErr: (text) => terminal.print(text.trimEnd()),
+      outputError: (text) => terminal.say(toSentence(text)),
+    })
+    .exitOverride();
+
+  program
+    .command("create")
+    .description("Creates an API key. The key is shown once, and stored nowhere.")
+    .requiredOption("--name <name>", "Whose key it is.", toName)
+    .addOption(
+      new Option("--scopes <list>", "What it may do, separated by commas.")
+        .argParser(toScopes)
+        .default(SCOPES, SCOPES.join(",")),
+    )
+    .option("--expires <when>", "A duration from now (90d), or a date (2027-01-31). Never unless given.", toExpiry)
+    .addOption(yes())
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<CreateOptions>();
+      await confirm(options, terminal);
+      showKey(terminal, options.json, await createKey(open(options), options));
+    });
+
+  program
+    .command("list")
+    .description("Lists every key that was ever created, with what became of it.")
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions>();
+      showList(terminal, options.json, await open(options).list());
+    });
+
+  program
+    .command("revoke")
+    .description("Ends a key. It stays in the list.")
+    .argument("<id>", "The id in the list.")
+    .addOption(yes())
+    .action(async (id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<ChangeOptions>();
+      await confirm(options, terminal);
+      const revoked = await revokeKey(open(options), id);
+      if (options.json) return terminal.print(JSON.stringify(revoked));
+      terminal.print(`${id} is revoked since ${revoked.revokedAt}. ${propagation(options.env)}`);
+    });
+
+  program
+    .command("rotate")
+    .description("Creates a key with the same name and scopes, and lets the old one end after an overlap.")
+    .argument("<id>", "The id in the list.")
+    .addOption(new Option("--overlap <duration>", "How long both work.").argParser(toDuration).default(DAY, "24h"))
+    .option(
+      "--expires <when>",
+      "When the new key ends, as for create. It lives as long as the old one unless given.",
+      toExpiry,
+    )
+    .addOption(yes())
+    .action(async (id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<RotateOptions>();
+      await confirm(options, terminal);
+      const store = open(options);
+      const rotation = await issueSuccessor(store, id, options);
+      // From here on the new key works, so it is shown, whatever becomes of the old one.
+      showKey(terminal, options.json, rotation.successor, rotation);
+      await endPredecessor(store, rotation);
+    });
+
+  return program;
+}
+
+function yes(): Option {
+  return new Option("--yes", "Changes keys of production without asking.");
+}
+
+function open({ env, persistTo }: CommonOptions): KeyStore {
+  return new KeyStore(env, persistTo);
+}
+
+async function confirm({ env, yes }: ChangeOptions, terminal: Terminal): Promise<void> {
+  if (env !== "production" || yes) return;
+  if (terminal.ask === undefined) throw new Error("This changes keys of production. Say --yes.");
+  const answer = await terminal.ask("This changes keys of production. Type production to go on: ");
+  if (answer !== "production") throw new Error("Nothing was changed.");
+}
+
+function propagation(environment: Environment): string {
+  return environment === "local"
+    ? "A running npm run dev may accept it for another 30 seconds."
+    : "The service may accept it for another two minutes (docs/keys.md).";
+}
+
+/** What commander says of a mistake, on one line and like our own words. It may repeat what was typed, escapes and all. */
+function toSentence(text: string): string {
+  const plain = text
+    .replace(/^error: /, "")
+    .replace(/\p{C}+/gu, " ")
+    .trim();
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}
