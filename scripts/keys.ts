@@ -3,6 +3,9 @@ import { createInterface } from "node:readline/promises";
 import { run } from "./keys/command-line.ts";
 import type { Terminal } from "./keys/report.ts";
 
+// wrangler remarks on standard output which files it reads. Only the key belongs there.
+process.env["WRANGLER_LOG"] = "error";
+
 const terminal: Terminal = {
   print: (text) => console.log(text),
   say: (text) => console.error(text),

@@ -4,6 +4,7 @@ import { SCOPES } from "../../src/auth/key-record.ts";
 import { createKey, endPredecessor, issueSuccessor, revokeKey } from "./operations.ts";
 import { oneLine } from "./one-line.ts";
 import { showKey, showList, type Terminal } from "./report.ts";
+import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
 import { toDuration, toEnvironment, toExpiry, toFolder, toName, toScopes } from "./values.ts";
 
@@ -31,11 +32,12 @@ interface RotateOptions extends ChangeOptions {
  * Runs one command to its end. A mistake is one line on standard error.
  *
  * @param args what stands on the command line after the program.
+ * @param open opens the storage of an environment, once all that was given is known to be right.
  * @returns the exit code: 0, or 1 for mistakes and failures.
  */
-export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function run(args: readonly string[], terminal: Terminal, open = openNamespace): Promise<number> {
   try {
-    await describe(terminal).parseAsync(args, { from: "user" });
+    await describe(terminal, open).parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     // Of its own errors commander has told already. It ends with one as well when it has printed the help.
@@ -46,7 +48,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 /** Every command and option, once: they are read by this, and so is the help. */
-function describe(terminal: Terminal): Command {
+function describe(terminal: Terminal, open: typeof openNamespace): Command {
   const program = new Command("npm run keys --")
     .description("Manages the API keys of one environment.")
     .requiredOption(
@@ -57,6 +59,10 @@ function describe(terminal: Terminal): Command {
     .option("--json", "Prints one JSON value on standard output, and nothing else there.")
     .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
+    .hook("preAction", (_, command) => {
+      const { env, persistTo } = command.optsWithGlobals<CommonOptions>();
+      if (persistTo !== undefined && env !== "local") command.error("error: --persist-to is for --env local.");
+    })
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -80,7 +86,9 @@ function describe(terminal: Terminal): Command {
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
       await confirm(options, terminal);
-      showKey(terminal, options.json, await createKey(open(options), options));
+      await withStore(options, async (store) => {
+        showKey(terminal, options.json, await createKey(store, options));
+      });
     });
 
   program
@@ -88,7 +96,7 @@ function describe(terminal: Terminal): Command {
     .description("Lists every key that was ever created, with what became of it.")
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
-      showList(terminal, options.json, await open(options).list());
+      await withStore(options, async (store) => showList(terminal, options.json, await store.list()));
     });
 
   program
@@ -99,9 +107,11 @@ function describe(terminal: Terminal): Command {
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<ChangeOptions>();
       await confirm(options, terminal);
-      const revoked = await revokeKey(open(options), id);
-      if (options.json) return terminal.print(JSON.stringify(revoked));
-      terminal.print(`${id} is revoked since ${revoked.revokedAt}. ${propagation(options.env)}`);
+      await withStore(options, async (store) => {
+        const revoked = await revokeKey(store, id);
+        if (options.json) return terminal.print(JSON.stringify(revoked));
+        terminal.print(`${id} is revoked since ${revoked.revokedAt}. ${propagation(options.env)}`);
+      });
     });
 
   program
@@ -118,22 +128,28 @@ function describe(terminal: Terminal): Command {
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<RotateOptions>();
       await confirm(options, terminal);
-      const store = open(options);
-      const rotation = await issueSuccessor(store, id, options);
-      // From here on the new key works, so it is shown, whatever becomes of the old one.
-      showKey(terminal, options.json, rotation.successor, rotation);
-      await endPredecessor(store, rotation);
+      await withStore(options, async (store) => {
+        const rotation = await issueSuccessor(store, id, options);
+        // From here on the new key works, so it is shown, whatever becomes of the old one.
+        showKey(terminal, options.json, rotation.successor, rotation);
+        await endPredecessor(store, rotation);
+      });
     });
+
+  async function withStore({ env, persistTo }: CommonOptions, use: (store: KeyStore) => Promise<void>): Promise<void> {
+    const namespace = await open(env, persistTo);
+    try {
+      await use(new KeyStore(env, namespace));
+    } finally {
+      await namespace.close();
+    }
+  }
 
   return program;
 }
 
 function yes(): Option {
   return new Option("--yes", "Changes keys of production without asking.");
-}
-
-function open({ env, persistTo }: CommonOptions): KeyStore {
-  return new KeyStore(env, persistTo);
 }
 
 async function confirm({ env, yes }: ChangeOptions, terminal: Terminal): Promise<void> {
