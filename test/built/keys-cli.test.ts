@@ -18,6 +18,8 @@ beforeAll(async () => {
   vi.stubEnv("CLOUDFLARE_API_TOKEN", "");
   vi.stubEnv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:9");
   vi.stubEnv("CI", "true");
+  // Six processes load wrangler, which is large. They compile it once.
+  vi.stubEnv("NODE_COMPILE_CACHE", join(state, "compiled"));
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
