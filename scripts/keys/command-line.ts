@@ -1,9 +1,10 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/key-record.ts";
-import { createKey, endPredecessor, issueSuccessor, revokeKey } from "./operations.ts";
+import { createKey, type Expiry, revokeKey } from "./operations.ts";
 import { oneLine } from "./one-line.ts";
-import { showKey, showList, type Terminal } from "./report.ts";
+import { showKey, showList, showRevocation, showRotation, type Terminal } from "./report.ts";
+import { endPredecessor, issueSuccessor } from "./rotation.ts";
 import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
 import { toDuration, toEnvironment, toExpiry, toFolder, toName, toScopes } from "./values.ts";
@@ -21,11 +22,11 @@ interface ChangeOptions extends CommonOptions {
 interface CreateOptions extends ChangeOptions {
   name: string;
   scopes: readonly string[];
-  expires?: Date;
+  expires?: Expiry;
 }
 interface RotateOptions extends ChangeOptions {
   overlap: number;
-  expires?: Date;
+  expires?: Expiry;
 }
 
 /**
@@ -61,7 +62,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
     .hook("preAction", (_, command) => {
       const { env, persistTo } = command.optsWithGlobals<CommonOptions>();
-      if (persistTo !== undefined && env !== "local") command.error("error: --persist-to is for --env local.");
+      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     })
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -86,9 +87,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
       await confirm(options, terminal);
-      await withStore(options, async (store) => {
-        showKey(terminal, options.json, await createKey(store, options));
-      });
+      await withStore(options, async (store) => showKey(terminal, options.json, await createKey(store, options)));
     });
 
   program
@@ -107,11 +106,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<ChangeOptions>();
       await confirm(options, terminal);
-      await withStore(options, async (store) => {
-        const revoked = await revokeKey(store, id);
-        if (options.json) return terminal.print(JSON.stringify(revoked));
-        terminal.print(`${id} is revoked since ${revoked.revokedAt}. ${propagation(options.env)}`);
-      });
+      await withStore(options, async (store) => showRevocation(terminal, options, await revokeKey(store, id)));
     });
 
   program
@@ -131,7 +126,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
       await withStore(options, async (store) => {
         const rotation = await issueSuccessor(store, id, options);
         // From here on the new key works, so it is shown, whatever becomes of the old one.
-        showKey(terminal, options.json, rotation.successor, rotation);
+        showRotation(terminal, options, rotation);
         await endPredecessor(store, rotation);
       });
     });
@@ -157,12 +152,6 @@ async function confirm({ env, yes }: ChangeOptions, terminal: Terminal): Promise
   if (terminal.ask === undefined) throw new Error("This changes keys of production. Say --yes.");
   const answer = await terminal.ask("This changes keys of production. Type production to go on: ");
   if (answer !== "production") throw new Error("Nothing was changed.");
-}
-
-function propagation(environment: Environment): string {
-  return environment === "local"
-    ? "A running npm run dev may accept it for another 30 seconds."
-    : "The service may accept it for another two minutes (docs/keys.md).";
 }
 
 /** What commander says of a mistake, on one line and like our own words. It may repeat what was typed, escapes and all. */

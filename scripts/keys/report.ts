@@ -1,4 +1,7 @@
-import { type NewKey, type Rotation, statusOf } from "./operations.ts";
+import type { Environment } from "../../src/auth/key-format.ts";
+import type { KeyRecord } from "../../src/auth/key-record.ts";
+import { type NewKey, statusOf } from "./operations.ts";
+import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
 
 /** Where a command writes, and whom it asks. A text is one or more whole lines. */
@@ -11,25 +14,63 @@ export interface Terminal {
   ask?(question: string): Promise<string>;
 }
 
-/** Shows a key this once. The secret goes to standard output, alone or in the JSON; what is said about it goes beside it. */
+/**
+ * Shows a key this once. The secret goes to standard output, alone or in the JSON; what is said about it goes beside it.
+ *
+ * @param remark one line more for a person.
+ * @param fields more of the JSON.
+ */
 export function showKey(
   terminal: Terminal,
   json: boolean | undefined,
   { key, stored }: NewKey,
-  rotation?: Rotation,
+  remark?: string,
+  fields?: { replaces: Partial<KeyRecord>; earlierSuccessors?: Rotation["earlierSuccessors"] },
 ): void {
   const { id, ...rest } = stored.record;
-  const old = rotation?.old.record;
-  if (json) {
-    const replaces = old && { replaces: { id: old.id, expiresAt: old.expiresAt } };
-    terminal.print(JSON.stringify({ id, key, ...rest, ...replaces }));
-    return;
-  }
+  if (json) return terminal.print(JSON.stringify({ id, key, ...rest, ...fields }));
   const until = rest.expiresAt === undefined ? "never expires" : `expires ${rest.expiresAt}`;
   terminal.say(`${id}: "${rest.name}", ${rest.scopes.join(" ")}, ${until}.`);
-  if (old) terminal.say(`${old.id} works until ${old.expiresAt}.`);
+  if (remark !== undefined) terminal.say(remark);
   terminal.say("This is the key. It is shown this once; store it now.");
   terminal.print(key);
+}
+
+/** Shows the new key of a rotation, what becomes of the old one, and the keys that earlier rotations created in its place. */
+export function showRotation(
+  terminal: Terminal,
+  { json, env }: { json?: boolean; env: Environment },
+  rotation: Rotation,
+): void {
+  const { successor, old, earlierSuccessors } = rotation;
+  const { id, expiresAt: endBefore } = old.record;
+  const { expiresAt } = replacedRecord(old.record, rotation);
+  for (const earlier of earlierSuccessors) {
+    terminal.say(
+      earlier.status === "revoked" || earlier.status === "expired"
+        ? `${id} was rotated before: ${earlier.id}, which replaced it, is ${earlier.status}.`
+        : `${id} was rotated before: ${earlier.id} replaces it as well. ` +
+            `If nobody uses ${earlier.id}, revoke it: npm run keys -- revoke ${earlier.id} --env ${env}`,
+    );
+  }
+  const remark = `${id} works until ${expiresAt}${expiresAt === endBefore ? ", the end that it had before" : ""}.`;
+  showKey(terminal, json, successor, remark, {
+    replaces: { id, ...(expiresAt !== undefined && { expiresAt }) },
+    ...(earlierSuccessors.length > 0 && { earlierSuccessors }),
+  });
+}
+
+export function showRevocation(
+  terminal: Terminal,
+  { json, env }: { json?: boolean; env: Environment },
+  record: KeyRecord,
+): void {
+  if (json) return terminal.print(JSON.stringify(record));
+  const delay =
+    env === "local"
+      ? "A running npm run dev may accept it for another 30 seconds."
+      : "The service may accept it for another two minutes (docs/keys.md).";
+  terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
 }
 
 export function showList(terminal: Terminal, json: boolean | undefined, keys: readonly ListedKey[]): void {

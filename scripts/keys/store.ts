@@ -2,8 +2,8 @@ import { parseKeyRecord, type KeyRecord } from "../../src/auth/key-record.ts";
 import type { Environment } from "../../src/auth/key-format.ts";
 import type { Namespace } from "./namespace.ts";
 
-/** The largest metadata that KV takes with a value, in bytes. */
-const MAX_METADATA_BYTES = 1024;
+/** The longest record that a listing has, in bytes of JSON: the largest metadata that KV takes with a value. */
+export const MAX_RECORD_BYTES = 1_024;
 
 /** A key record with its name in KV, the hash of the key. */
 export interface StoredKey {
@@ -17,6 +17,11 @@ export interface ListedKey {
   record: KeyRecord | undefined;
 }
 
+/** Whether KV takes the record as metadata. */
+export function isListable(record: KeyRecord): boolean {
+  return Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES;
+}
+
 /** The key records of one environment. Every method throws what its namespace throws. */
 export class KeyStore {
   readonly environment: Environment;
@@ -28,10 +33,9 @@ export class KeyStore {
   }
 
   async put({ name, record }: StoredKey): Promise<void> {
-    // The whole record once more as metadata, which a listing returns: one request instead of one for each key.
-    const json = JSON.stringify(record);
-    if (Buffer.byteLength(json) > MAX_METADATA_BYTES) throw new Error("The name of the key is too long.");
-    await this.#namespace.put(name, json, record);
+    // The whole record once more as metadata, which a listing returns: one request instead of one for each key. A record that
+    // something else wrote may be too long for that. It must be possible to revoke it all the same.
+    await this.#namespace.put(name, JSON.stringify(record), isListable(record) ? record : undefined);
   }
 
   /** The record behind a name as the service sees it, or undefined when there is none, or none that lets anybody in. */
@@ -44,7 +48,7 @@ export class KeyStore {
   async list(): Promise<ListedKey[]> {
     const keys: ListedKey[] = [];
     for (const { name, metadata } of await this.#namespace.list("key:")) {
-      // An entry that something else wrote has no metadata of ours; the value is what counts.
+      // An entry without metadata of ours; the value is what counts.
       const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));
       keys.push({ name, record: record ?? (await this.get(name)) });
     }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/key-record.ts";
+import type { Expiry } from "./operations.ts";
 
 // What each option's value means. All of it is checked while the command line is read, before anything else happens.
 
@@ -43,11 +44,11 @@ export function toDuration(value: string): number {
 }
 
 /**
- * A time to come: a date, a date with a time, or a duration from now.
+ * A time to come: a date, a date with a time, or a duration from the creation of the key.
  *
  * @throws InvalidArgumentError for what is none of them, a date that no calendar has, and a time in the past.
  */
-export function toExpiry(value: string): Date {
+export function toExpiry(value: string): Expiry {
   const duration = parseDuration(value);
   const [, day] = DATE.exec(value) ?? [];
   if (duration === undefined && day === undefined)
@@ -58,7 +59,7 @@ export function toExpiry(value: string): Date {
   if (Number.isNaN(date.getTime()) || !exists || date.getUTCFullYear() > 9999)
     throw new InvalidArgumentError(`There is no date ${value}.`);
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError(`${value} is in the past.`);
-  return date;
+  return (createdAt) => (duration === undefined ? date.getTime() : createdAt + duration);
 }
 
 /** @throws InvalidArgumentError for an empty path. */
