@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildCandidates, FLOOR } from "./candidates.ts";
+import { buildBaselines, buildService, FLOOR } from "./candidates.ts";
 import { measureCpu } from "./own-cost.ts";
+import { prepare } from "./prepare.ts";
 import { cpuTable } from "./report.ts";
 import { REQUESTS } from "./requests.ts";
 
@@ -12,8 +13,8 @@ const ROUNDS = 40;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
-  const candidates = await buildCandidates([FLOOR]);
-  console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, folder, ROUNDS)));
+  const candidates = await prepare([await buildService(), ...(await buildBaselines([FLOOR]))], folder);
+  console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, ROUNDS)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 // What a Worker itself costs: CPU and start-up. Candidates are interleaved: whatever else the machine does meets all of them alike.
-import { type Candidate, EMPTY } from "./candidates.ts";
-import { type BenchRequest, connections, repeat } from "./requests.ts";
+import type { Prepared } from "./prepare.ts";
+import { type BenchRequest, connections, expected, repeat } from "./requests.ts";
 import { Server } from "./server.ts";
 
 /** Many short rounds, so that many of them are undisturbed on a machine that others use too. */
@@ -18,21 +18,17 @@ export const METHOD = `CPU: ${ROUNDS} rounds of ${REQUESTS} requests after ${WAR
 
 /** Microseconds of CPU a request, of the whole process: for each candidate and each kind of request, one figure a round. */
 export async function measureCpu(
-  candidates: Candidate[],
+  candidates: Prepared[],
   requests: BenchRequest[],
-  folder: string,
   rounds = ROUNDS,
 ): Promise<number[][][]> {
   await using running = new AsyncDisposableStack();
   const loads = [];
   for (const candidate of candidates) {
-    const server = running.use(await Server.start(candidate, folder));
+    const server = running.use(await Server.start(candidate));
     const agent = running.adopt(connections(CONNECTIONS), (open) => open.destroy());
-    // Nobody can expect a refusal of a Worker that does nothing.
-    const answered = requests.map((request) =>
-      candidate.name === EMPTY && request.status >= 400 ? { ...request, status: 200 } : request,
-    );
-    loads.push({ server, agent, measured: answered.map((request) => ({ request, cpu: [] as number[] })) });
+    const measured = expected(candidate, requests).map((request) => ({ request, cpu: [] as number[] }));
+    loads.push({ server, agent, measured });
   }
   const all = loads.flatMap(({ server, agent, measured }) => measured.map((kind) => ({ server, agent, ...kind })));
   for (const { server, agent, request } of all) await repeat(agent, server.port, request, WARM_UP);
@@ -48,12 +44,12 @@ export async function measureCpu(
 }
 
 /** Milliseconds from the start of the process to the end of its first answer, of each candidate. */
-export async function measureStarts(candidates: Candidate[], folder: string): Promise<number[][]> {
+export async function measureStarts(candidates: Prepared[]): Promise<number[][]> {
   const measured = candidates.map((candidate) => ({ candidate, starts: [] as number[] }));
   for (let round = 0; round < STARTS; round++) {
     for (const { candidate, starts } of shuffle(measured)) {
       const began = performance.now();
-      await using _server = await Server.start(candidate, folder);
+      await using _server = await Server.start(candidate);
       starts.push(performance.now() - began);
     }
   }

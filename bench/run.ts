@@ -3,9 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildCandidates, EMPTY, SERVICE } from "./candidates.ts";
+import { BASELINES, buildBaselines, buildService, EMPTY } from "./candidates.ts";
 import { measureOperations } from "./operations.ts";
 import { measureCpu, measureStarts } from "./own-cost.ts";
+import { prepare } from "./prepare.ts";
 import { writeReport } from "./report.ts";
 import { CREATE, CREATE_ONCE, REQUESTS } from "./requests.ts";
 import { measureGrowth, measurePages } from "./size.ts";
@@ -13,13 +14,12 @@ import { measureUnderLoad } from "./under-load.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
-  const candidates = await buildCandidates();
-  const service = candidates.find(({ name }) => name === SERVICE);
-  if (service === undefined) throw new Error("no service");
+  const service = await buildService();
+  const candidates = await prepare([service, ...(await buildBaselines(BASELINES))], folder);
   console.log("CPU and start-up");
-  const cpu = await measureCpu(candidates, REQUESTS, folder);
-  const [creations = []] = await measureCpu([service], [CREATE, CREATE_ONCE], folder);
-  const starts = await measureStarts(candidates, folder);
+  const cpu = await measureCpu(candidates, REQUESTS);
+  const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE]);
+  const starts = await measureStarts(candidates);
   console.log("Round trips and rows");
   const operations = await measureOperations(service);
   console.log("Pages of small and large databases");

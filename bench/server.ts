@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
-import { connections, KEY_NAME, KEY_RECORD, LIST, send } from "./requests.ts";
+import type { Prepared } from "./prepare.ts";
+import { connections, LIST, send } from "./requests.ts";
 
 export const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
 
@@ -19,9 +19,8 @@ export class Server {
     this.#process = process;
   }
 
-  /** Starts workerd, and returns when it gave its first answer. `folder` takes its files. */
-  static async start(candidate: Candidate, folder: string): Promise<Server> {
-    const config = writeConfig(candidate, folder);
+  /** Starts workerd, and returns when it gave its first answer. */
+  static async start({ config }: Prepared): Promise<Server> {
     // Whatever a Worker logs goes nowhere.
     const child = spawn(WORKERD, ["serve", "--control-fd=3", config], {
       stdio: ["ignore", "ignore", "inherit", "pipe"],
@@ -49,32 +48,6 @@ export class Server {
     );
     return nanoseconds.reduce((sum, value) => sum + value, 0) / 1_000;
   }
-}
-
-/** Returns the path of the configuration. */
-function writeConfig({ name, script }: Candidate, folder: string): string {
-  const directory = join(folder, name.replaceAll(" ", "-"));
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, "worker.js"), script);
-  const stubs = readFileSync(join(import.meta.dirname, "stub.js"), "utf8")
-    .replace("KEY_NAME_HERE", KEY_NAME)
-    .replace('"KEY_RECORD_HERE"', JSON.stringify(KEY_RECORD));
-  writeFileSync(join(directory, "stub.js"), stubs);
-  const config = join(directory, "config.capnp");
-  writeFileSync(
-    config,
-    `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .main)],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
-);
-const main :Workerd.Worker = (
-  modules = [(name = "stub.js", esModule = embed "stub.js"), (name = "worker.js", esModule = embed "worker.js")],
-  compatibilityDate = "${COMPATIBILITY_DATE}"
-);
-`,
-  );
-  return config;
 }
 
 /** The port that workerd chose: it writes a line of JSON to its control descriptor for each socket it listens on. */
