@@ -9,12 +9,13 @@ import { prepare } from "./prepare.ts";
 import { cpuTable } from "./report.ts";
 import { REQUESTS } from "./requests.ts";
 
-const ROUNDS = 40;
+/** Of CPU measurement for each candidate. */
+const SECONDS = 6;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
   const candidates = await prepare([await buildService(), ...(await buildBaselines([FLOOR]))], folder);
-  console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, ROUNDS)));
+  console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, SECONDS)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { type Candidate, FLOOR, SERVICE, TUTORIAL } from "./candidates.ts";
 import type { OperationCost } from "./operations.ts";
-import { METHOD } from "./own-cost.ts";
+import { cpuMethod } from "./own-cost.ts";
 import { REQUESTS } from "./requests.ts";
 import { WORKERD } from "./server.ts";
 import type { Growth, PageCost } from "./size.ts";
@@ -45,7 +45,7 @@ Written by \`npm run bench\`. ${machine()}.
 
 ## What the Workers themselves cost
 
-In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}. Given is what the fastest tenth of
+In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${cpuMethod(cpu)} Starts: ${starts[0]?.length}. Given is what the fastest tenth of
 the rounds stay below, and in brackets the median and the upper quartile. What else the machine does only adds, and least to the fastest: ratios are of them.
 
 CPU of the whole process (user and system), microseconds a request; × is the ratio to the hand-written Worker. The empty Worker shows how much of it is workerd's own:

@@ -81,12 +81,3 @@ export function send(agent: Agent, port: number, request: BenchRequest): Promise
     outgoing.end(body);
   });
 }
-
-/** Sends a request `count` times, over as many connections as the agent has, each as fast as it is answered. */
-export async function repeat(agent: Agent, port: number, request: BenchRequest, count: number): Promise<void> {
-  let left = count;
-  const connection = async () => {
-    while (left-- > 0) await send(agent, port, request);
-  };
-  await Promise.all(Array.from({ length: agent.maxSockets }, connection));
-}

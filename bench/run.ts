@@ -5,21 +5,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BASELINES, buildBaselines, buildService, EMPTY } from "./candidates.ts";
 import { measureOperations } from "./operations.ts";
-import { measureCpu, measureStarts } from "./own-cost.ts";
+import { measureCpu } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { writeReport } from "./report.ts";
 import { CREATE, CREATE_ONCE, REQUESTS } from "./requests.ts";
 import { measureGrowth, measurePages } from "./size.ts";
+import { measureStarts } from "./starts.ts";
 import { measureUnderLoad } from "./under-load.ts";
+
+/** Of CPU measurement for each candidate. */
+const SECONDS = 8;
+const STARTS = 31;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
   const service = await buildService();
   const candidates = await prepare([service, ...(await buildBaselines(BASELINES))], folder);
   console.log("CPU and start-up");
-  const cpu = await measureCpu(candidates, REQUESTS);
-  const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE]);
-  const starts = await measureStarts(candidates);
+  const cpu = await measureCpu(candidates, REQUESTS, SECONDS);
+  const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE], SECONDS);
+  const starts = await measureStarts(candidates, STARTS);
   console.log("Round trips and rows");
   const operations = await measureOperations(service);
   console.log("Pages of small and large databases");
