@@ -8,6 +8,7 @@ import { measureCpu } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { cpuTable } from "./report.ts";
 import { REQUESTS } from "./requests.ts";
+import { checkAnswers } from "./same-answers.ts";
 
 /** Of CPU measurement for each candidate. */
 const SECONDS = 6;
@@ -15,6 +16,7 @@ const SECONDS = 6;
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
   const candidates = await prepare([await buildService(), ...(await buildBaselines([FLOOR]))], folder);
+  await checkAnswers(candidates);
   console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, SECONDS)));
 } finally {
   rmSync(folder, { recursive: true, force: true });

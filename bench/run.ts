@@ -9,6 +9,7 @@ import { measureCpu } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { writeReport } from "./report.ts";
 import { CREATE, CREATE_ONCE, REQUESTS } from "./requests.ts";
+import { checkAnswers } from "./same-answers.ts";
 import { measureGrowth, measurePages } from "./size.ts";
 import { measureStarts } from "./starts.ts";
 import { measureUnderLoad } from "./under-load.ts";
@@ -21,6 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
   const service = await buildService();
   const candidates = await prepare([service, ...(await buildBaselines(BASELINES))], folder);
+  await checkAnswers(candidates);
   console.log("CPU and start-up");
   const cpu = await measureCpu(candidates, REQUESTS, SECONDS);
   const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE], SECONDS);
