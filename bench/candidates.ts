@@ -16,13 +16,17 @@ export interface Candidate {
 }
 
 export const SERVICE = "this service";
-/** The Worker without any library, to which all others are compared. */
+/** The same responses as the service, without any library. */
 export const FLOOR = "hand-written";
-/** What the tutorials of the stack show. */
+/** The same lookups and the same SQL, and nothing else: the lower limit. */
+export const BARE = "bare";
+/** The stack as its tutorials show it, without middleware. */
+export const TUTORIAL_PLAIN = "tutorial-plain";
+/** The same stack with Hono's middleware for everything that the service does. */
 export const TUTORIAL = "tutorial";
 /** A Worker that only answers: the cost of workerd itself. */
 export const EMPTY = "empty";
-export const BASELINES = [FLOOR, TUTORIAL, "chanfana", "zod-openapi", EMPTY];
+export const BASELINES = [FLOOR, BARE, TUTORIAL_PLAIN, TUTORIAL, "chanfana", "zod-openapi", EMPTY];
 
 export const ROOT = join(import.meta.dirname, "..");
 

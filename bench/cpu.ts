@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildBaselines, buildService, FLOOR } from "./candidates.ts";
+import { BARE, buildBaselines, buildService, FLOOR } from "./candidates.ts";
 import { measureCpu } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { cpuTable } from "./report.ts";
@@ -15,7 +15,7 @@ const SECONDS = 6;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
-  const candidates = await prepare([await buildService(), ...(await buildBaselines([FLOOR]))], folder);
+  const candidates = await prepare([await buildService(), ...(await buildBaselines([FLOOR, BARE]))], folder);
   await checkAnswers(candidates);
   console.log(cpuTable(candidates, await measureCpu(candidates, REQUESTS, SECONDS)));
 } finally {

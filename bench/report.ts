@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type Candidate, FLOOR, SERVICE, TUTORIAL } from "./candidates.ts";
+import { BARE, type Candidate, FLOOR, SERVICE, TUTORIAL, TUTORIAL_PLAIN } from "./candidates.ts";
 import type { OperationCost } from "./operations.ts";
 import { cpuMethod } from "./own-cost.ts";
 import { REQUESTS } from "./requests.ts";
@@ -34,7 +34,7 @@ export function writeReport(results: Results): void {
   const { candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad } = results;
   const of = <T>(values: T[][], name: string) =>
     values[candidates.findIndex((candidate) => candidate.name === name)] ?? [];
-  const comparison = [FLOOR, TUTORIAL].map((base) => [
+  const comparison = [BARE, FLOOR, TUTORIAL_PLAIN, TUTORIAL].map((base) => [
     base,
     ...of(cpu, SERVICE).map((rounds, r) => ratio(rounds, of(cpu, base)[r])),
     ratio(of(starts, SERVICE), of(starts, base)),
@@ -154,7 +154,7 @@ function ratio(values: number[], bases: number[] = []): string {
 }
 
 function chart(candidates: Candidate[], cpu: number[][][]): string {
-  const colours = ["#1a73e8", "#9aa0a6", "#f9ab00", "#e8710a", "#d93025", "#dadce0"];
+  const colours = ["#1a73e8", "#9aa0a6", "#3c4043", "#fbbc04", "#f9ab00", "#e8710a", "#d93025", "#dadce0"];
   const bar = { width: 18, gap: 4 };
   const group = candidates.length * bar.width + 40;
   const height = 240;

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BASELINES, buildBaselines, buildService, EMPTY } from "./candidates.ts";
+import { BARE, BASELINES, buildBaselines, buildService, EMPTY, TUTORIAL_PLAIN } from "./candidates.ts";
 import { measureOperations } from "./operations.ts";
 import { measureCpu } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
@@ -33,7 +33,7 @@ try {
   const pages = await measurePages(service);
   const growth = await measureGrowth(service);
   console.log("Throughput and latency with real storage");
-  const stacks = candidates.filter(({ name }) => name !== EMPTY);
+  const stacks = candidates.filter(({ name }) => ![BARE, TUTORIAL_PLAIN, EMPTY].includes(name));
   const underLoad = await measureUnderLoad(stacks);
   writeReport({ candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad });
 } finally {
