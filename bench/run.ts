@@ -23,7 +23,7 @@ try {
   const service = await buildService();
   const candidates = await prepare([service, ...(await buildBaselines(BASELINES))], folder);
   await checkAnswers(candidates);
-  console.log("CPU and start-up");
+  console.log("CPU and starts");
   const cpu = await measureCpu(candidates, REQUESTS, SECONDS);
   const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE], SECONDS);
   const starts = await measureStarts(candidates, STARTS);
@@ -35,7 +35,15 @@ try {
   console.log("Throughput and latency with real storage");
   const stacks = candidates.filter(({ name }) => ![BARE, TUTORIAL_PLAIN, EMPTY].includes(name));
   const underLoad = await measureUnderLoad(stacks);
-  writeReport({ candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad });
+  writeReport({
+    own: { candidates, cpu, starts },
+    creations: { without: creations[0] ?? [], with: creations[1] ?? [] },
+    operations,
+    pages,
+    growth,
+    stacks,
+    underLoad,
+  });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

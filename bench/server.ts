@@ -19,12 +19,17 @@ export class Server {
     this.#process = process;
   }
 
-  /** Starts workerd, and returns when it gave its first answer. */
-  static async start({ config }: Prepared): Promise<Server> {
+  /**
+   * Starts workerd, and returns when it gave its first answer.
+   *
+   * @param core the only one that the process may use.
+   */
+  static async start({ config }: Prepared, core?: string): Promise<Server> {
+    const serve = ["serve", "--control-fd=3", config];
+    const [command, args] =
+      core === undefined ? [WORKERD, serve] : ["taskset", ["--cpu-list", core, WORKERD, ...serve]];
     // Whatever a Worker logs goes nowhere.
-    const child = spawn(WORKERD, ["serve", "--control-fd=3", config], {
-      stdio: ["ignore", "ignore", "inherit", "pipe"],
-    });
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", "pipe"] });
     try {
       const server = new Server(await listeningPort(child), child);
       const agent = connections(1);
