@@ -91,10 +91,15 @@ export class Instance {
     return cursor;
   }
 
-  /** Bytes of its database, after this statement. */
-  async sizeAfter(sql: string): Promise<number> {
+  /** Runs one statement on its database. */
+  async execute(sql: string): Promise<D1Result> {
     const database = await this.#miniflare.getD1Database("DB", "petstore");
-    const { meta } = await database.prepare(sql).run();
+    return database.prepare(sql).run();
+  }
+
+  /** In bytes. */
+  async databaseSize(): Promise<number> {
+    const { meta } = await this.execute("SELECT 1");
     return meta.size_after;
   }
 

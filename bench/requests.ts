@@ -8,7 +8,7 @@ export const KEY = generateKey("production");
 /** The name under which KV holds its record, and the record. */
 export const KEY_NAME = `key:${createHash("sha256").update(KEY).digest("hex")}`;
 export const KEY_RECORD = JSON.stringify({
-  id: "bench",
+  id: "key_000000000000",
   name: "bench",
   scopes: ["pets:read", "pets:write"],
   createdAt: "2026-01-01T00:00:00.000Z",
