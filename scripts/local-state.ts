@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { getPlatformProxy } from "wrangler";
+import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { runWrangler } from "./wrangler.ts";
 
@@ -9,7 +10,7 @@ export const LOCAL_API_KEY = "petstore_local_LocalDevelopmentOnlyNotASecret49Y71
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
   name: "Local development",
-  scopes: ["pets:read", "pets:write"],
+  scopes: [...SCOPES],
   createdAt: "2026-01-01T00:00:00.000Z",
 };
 
