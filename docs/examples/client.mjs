@@ -10,7 +10,7 @@ async function call(url, init = {}) {
     const response = await fetch(url, { ...init, headers: all }).catch((error) => {
       if (attempt === 5) throw error;
     });
-    // The answer got lost. Repeating is safe: reads, and creations with an Idempotency-Key.
+    // The response was lost. A retry is safe for reads, and for creations with an Idempotency-Key.
     if (response === undefined) continue;
     bookmark = response.headers.get("x-d1-bookmark") ?? bookmark;
     if (response.ok) return response;
