@@ -5,7 +5,7 @@ import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 /** Seconds that a location may answer from its own copy of a KV value, the least that KV allows. Misses are kept as well. */
 const KV_CACHE_TTL_SECONDS = 30;
 
-/** Seconds that this isolate goes by a record it read, so that a busy key costs no KV read a request. */
+/** Seconds for which an isolate caches a record, so that a busy key costs no KV read a request. */
 const ISOLATE_CACHE_SECONDS = 30;
 /** Records that an isolate keeps, of about half a kilobyte each. */
 const ISOLATE_CACHE_SIZE = 1_000;
