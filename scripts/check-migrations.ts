@@ -12,7 +12,9 @@ try {
   drizzleKit("generate", "--schema", "src/*/table.ts", "--out", relative(".", scratch));
   const generated = readdirSync(scratch).filter((file) => !readdirSync("drizzle").includes(file));
   if (generated.length > 0) {
-    throw new Error("The tables in src/*/table.ts have no migration. Run `npm run db:generate` and review the SQL.");
+    throw new Error(
+      "The tables in src/*/table.ts have no migration. Run `npm run generate:migration` and review the SQL.",
+    );
   }
   console.log("The migrations are in step with the tables.");
 } finally {

@@ -1,5 +1,5 @@
-// npm run docs:transcript: lives through the life of an API key against `npm run dev`, on storage of its own, and writes what it saw
-// into docs/keys.md.
+// npm run generate:transcript: lives through the life of an API key against `npm run dev`, on storage of its own, and writes what it
+// saw into docs/keys.md.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

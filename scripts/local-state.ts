@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { getPlatformProxy } from "wrangler";
+import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { runWrangler } from "./wrangler.ts";
@@ -7,7 +8,7 @@ import { runWrangler } from "./wrangler.ts";
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
   name: "Local development",
-  scopes: ["pets:read", "pets:write"],
+  scopes: [...SCOPES],
   createdAt: "2026-01-01T00:00:00.000Z",
 };
 

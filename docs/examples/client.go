@@ -1,4 +1,5 @@
-// Adds an animal and reads it back; int64 is exact in Go. To repeat a lost creation safely, send the same Idempotency-Key again.
+// Adds an animal and reads it back. int64 is exact in Go.
+// To retry a creation after a lost response, send the same Idempotency-Key again.
 // Usage: go run client.go http://localhost:8787/v1 <API key>
 package main
 
@@ -34,14 +35,14 @@ func call(method, url, key string, body []byte, headers map[string]string) []byt
 		log.Fatal(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		log.Fatal(err)
 	}
 	if response.StatusCode >= 400 {
-		log.Fatalf("%s", answer)
+		log.Fatalf("%s", content)
 	}
-	return answer
+	return content
 }
 
 func main() {

@@ -1,4 +1,4 @@
-"""Creates an animal at each end of the int64 range and reads it back. Python's integers have no size.
+"""Creates an animal at each end of the int64 range and reads it back. Python's integers have no size limit.
 
 Usage: python3 int64.py http://localhost:8787/v1 <API key>
 """
@@ -22,7 +22,7 @@ def call(method, path, body=None, headers=()):
 
 
 for category_id in (2**63 - 1, -(2**63)):
-    # The key makes a retry after a lost answer safe: it cannot create a second animal.
+    # With the key, a retry after a lost response cannot create a second animal.
     idempotency_key = ("Idempotency-Key", str(uuid.uuid4()))
     animal = call("POST", "/pets", {"name": "Edge", "categoryId": category_id}, [idempotency_key])
     assert animal["categoryId"] == category_id, animal

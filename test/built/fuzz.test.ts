@@ -4,7 +4,7 @@ import { ERRORS } from "../../src/errors.ts";
 import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
 import { exchange, parseResponse, type RawResponse } from "./socket.ts";
 
-/** `npm run fuzz` sends 20,000. */
+/** `npm run test:fuzz` sends 20,000. */
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 2_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_301_205);
 const CONNECTIONS = 16;

@@ -2,6 +2,7 @@ import { inject } from "vitest";
 import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
 
 export interface BuiltService {
   url: URL;
@@ -31,7 +32,7 @@ export async function grantProductionKey(
   const record: KeyRecord = {
     id: crypto.randomUUID(),
     name: "test",
-    scopes: ["pets:read", "pets:write"],
+    scopes: [...SCOPES],
     createdAt: "2026-01-01T00:00:00.000Z",
   };
   await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));

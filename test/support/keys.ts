@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
 
 /** Stores a new key, good for everything unless told otherwise. */
 export async function grantKey(record: Partial<KeyRecord> = {}, environment: Environment = "local"): Promise<string> {
@@ -8,7 +9,7 @@ export async function grantKey(record: Partial<KeyRecord> = {}, environment: Env
   await storeKey(key, {
     id: crypto.randomUUID(),
     name: "test",
-    scopes: ["pets:read", "pets:write"],
+    scopes: [...SCOPES],
     createdAt: "2026-01-01T00:00:00.000Z",
     ...record,
   });

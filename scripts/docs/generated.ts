@@ -1,0 +1,18 @@
+/** Functions that render the tables, by the name in the marker. */
+export type Tables = { [name: string]: () => string };
+
+/** A part of a page that is generated: its name in the opening marker, and everything up to the closing one. */
+const PART = /<!-- generated: ([\w-]+) -->\n([\s\S]*?)<!-- end -->/g;
+
+/**
+ * A page with its generated parts as they have to be.
+ *
+ * @throws Error when the page asks for a table that does not exist.
+ */
+export function withTables(text: string, tables: Tables): string {
+  return text.replace(PART, (_, name: string) => {
+    const render = tables[name];
+    if (render === undefined) throw new Error(`There is no generated table ${name}`);
+    return `<!-- generated: ${name} -->\n\n${render()}\n\n<!-- end -->`;
+  });
+}

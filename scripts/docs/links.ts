@@ -1,0 +1,41 @@
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { Marked } from "marked";
+import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
+
+/** A link with a scheme (RFC 3986, section 3.1), or to another host. */
+const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+
+/**
+ * The relative links of a Markdown file that lead to no file, or to no heading of a Markdown file.
+ *
+ * @param root the folder that a link with a leading slash starts from, as on GitHub.
+ */
+export function findBrokenLinks(page: string, root: string): string[] {
+  return linksOf(readFileSync(page, "utf8")).filter((link) => !ABSOLUTE.test(link) && !isThere(page, root, link));
+}
+
+function linksOf(markdown: string): string[] {
+  const links: string[] = [];
+  const marked = new Marked({
+    walkTokens(token) {
+      if (token.type === "link" || token.type === "image") links.push(String(token["href"]));
+    },
+  });
+  marked.parse(markdown, { async: false });
+  return links;
+}
+
+function isThere(page: string, root: string, link: string): boolean {
+  const [path = "", heading] = link.split("#");
+  const target = path === "" ? page : path.startsWith("/") ? join(root, path) : resolve(dirname(page), path);
+  const found = statSync(target, { throwIfNoEntry: false });
+  if (found === undefined || heading === undefined) return found !== undefined;
+  return found.isFile() && target.endsWith(".md") && headingsOf(target).includes(heading);
+}
+
+/** The anchors of the headings of a Markdown file, as GitHub makes them. */
+function headingsOf(page: string): string[] {
+  new Marked(gfmHeadingId()).parse(readFileSync(page, "utf8"), { async: false });
+  return getHeadingList().map(({ id }) => id);
+}

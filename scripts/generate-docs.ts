@@ -1,0 +1,26 @@
+// npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale, when
+// a link leads nowhere, or when a line is too long.
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { findFaults } from "./docs/check.ts";
+import { withTables } from "./docs/generated.ts";
+import { TABLES } from "./docs/tables.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const PAGES = ["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted()];
+
+const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
+if (values.check) {
+  const faults = PAGES.flatMap((page) => findFaults(ROOT, page, TABLES));
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) process.exitCode = 1;
+  else console.log(`The ${PAGES.length} pages of the documentation are in order.`);
+} else {
+  for (const page of PAGES) {
+    const path = join(ROOT, page);
+    const text = readFileSync(path, "utf8");
+    const current = withTables(text, TABLES);
+    if (current !== text) writeFileSync(path, current);
+  }
+}

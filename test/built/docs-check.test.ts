@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findFaults } from "../../scripts/docs/check.ts";
+import { withTables } from "../../scripts/docs/generated.ts";
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "petstore-docs-"));
+  writeFileSync(join(root, "other.md"), "# Other page\n\n## What's `new`?\n\n## Twice\n\n## Twice\n");
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const TABLES = { numbers: () => "| 1 | 2 |" };
+
+function faultsOf(text: string): string[] {
+  writeFileSync(join(root, "page.md"), text);
+  return findFaults(root, "page.md", TABLES);
+}
+
+test("a page in order has no faults", () => {
+  expect(
+    faultsOf("# Page\n\n<!-- generated: numbers -->\n\n| 1 | 2 |\n\n<!-- end -->\n\n[Up](#page), [other](other.md).\n"),
+  ).toEqual([]);
+});
+
+test("a stale table is found, and written", () => {
+  const stale = "Before\n<!-- generated: numbers -->\n| 1 | 3 |\n<!-- end -->\nAfter\n";
+  expect(faultsOf(stale)).toEqual(["page.md is stale. Run npm run generate:docs."]);
+  const written = withTables(stale, TABLES);
+  expect(written).toBe("Before\n<!-- generated: numbers -->\n\n| 1 | 2 |\n\n<!-- end -->\nAfter\n");
+  expect(faultsOf(written)).toEqual([]);
+});
+
+test("a marker without a table throws", () => {
+  expect(() => withTables("<!-- generated: letters -->\n<!-- end -->", TABLES)).toThrow("letters");
+});
+
+test.each([
+  "other.md",
+  "./other.md#other-page",
+  "other.md#whats-new",
+  "other.md#twice-1",
+  "/other.md",
+  "https://example.com/nothing.md#nowhere",
+  "mailto:nobody@example.com",
+])("the link %s leads somewhere, or out of the repository", (link) => {
+  expect(faultsOf(`[A link](${link})`)).toEqual([]);
+});
+
+test.each(["nothing.md", "other.md#nothing", "other.md#Twice", "#nothing", "/nothing", "other", "../other.md"])(
+  "the link %s leads nowhere",
+  (link) => {
+    expect(faultsOf(`[A link](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
+    expect(faultsOf(`- ![An image](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
+    expect(faultsOf(`[A link][1]\n\n[1]: ${link}`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
+  },
+);
+
+test("a link in code is no link", () => {
+  expect(faultsOf("`[A link](nothing.md)`\n\n```md\n[A link](nothing.md)\n```\n")).toEqual([]);
+});
+
+const LONG = "x".repeat(121);
+
+test.each([
+  ["of prose", `First line\n${LONG}`, 2],
+  ["of a list", `- ${LONG}`, 1],
+  ["after a code block", `\`\`\`\n\`\`\`\n${LONG}`, 3],
+])("a line %s is too long", (_, text, line) => {
+  expect(faultsOf(text)).toEqual([`page.md:${line} is longer than 120 characters.`]);
+});
+
+test.each([
+  ["120 characters, of two UTF-16 units each", "🐕".repeat(120)],
+  ["a table", `| ${LONG} |`],
+  ["a code block", `\`\`\`sh\n${LONG}\n\`\`\``],
+  ["the address of a link", `[A link](https://example.com/${LONG})`],
+  ["a bare address", `https://example.com/${LONG}`],
+])("a line may be long in %s", (_, text) => {
+  expect(faultsOf(text)).toEqual([]);
+});
