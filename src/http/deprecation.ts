@@ -18,9 +18,9 @@ export function deprecated(
   deprecation: Deprecation,
 ): MiddlewareHandler<AppEnv> & { readonly deprecation: Deprecation } {
   const announcement = deprecationHeaders(deprecation);
-  const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const middleware: MiddlewareHandler<AppEnv> = (c, next) => {
     Object.assign(c.get("headers"), announcement);
-    await next();
+    return next();
   };
   return Object.assign(middleware, { deprecation });
 }
