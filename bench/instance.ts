@@ -1,10 +1,16 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
-import { type BenchRequest, KEY, KEY_NAME, KEY_RECORD } from "./requests.ts";
+import { type BenchRequest, headersOf, KEY, KEY_NAME, KEY_RECORD } from "./requests.ts";
 
-const ROOT = join(import.meta.dirname, "..");
+/** One statement, and what D1 answered. */
+export interface D1Answer {
+  method: "all" | "raw" | "run";
+  sql: string;
+  values: unknown[];
+  answer: unknown;
+}
 
 /**
  * A candidate with storage of its own: D1 (SQLite) and KV in workerd, by Miniflare. Their simulation costs many times what the
@@ -21,14 +27,22 @@ export class Instance {
     this.#logs = logs;
   }
 
-  /** Starts it with so many animals, one in `RARE` of them sold. */
-  static async start({ script }: Candidate, animals: number, delay?: number): Promise<Instance> {
+  /**
+   * Starts it with so many animals, one in `RARE` of them sold.
+   *
+   * @param instrument puts instrument.js before the Worker, with a delay in milliseconds for each round trip.
+   */
+  static async start(
+    { script, migrations }: Candidate,
+    animals: number,
+    instrument?: { delay: number },
+  ): Promise<Instance> {
     const logs: Record<string, unknown>[] = [];
     const worker = { type: "ESModule", path: "worker.js", contents: script } as const;
-    const wrapper = {
+    const instrumentation = {
       type: "ESModule",
-      path: "delay.js",
-      contents: readFileSync(join(import.meta.dirname, "delay.js"), "utf8"),
+      path: "instrument.js",
+      contents: readFileSync(join(import.meta.dirname, "instrument.js"), "utf8"),
     } as const;
     const miniflare = new Miniflare(
       convertV4MiniflareOptions({
@@ -38,9 +52,9 @@ export class Instance {
         workers: [
           {
             name: "petstore",
-            modules: delay === undefined ? [worker] : [wrapper, worker],
+            modules: instrument === undefined ? [worker] : [instrumentation, worker],
             compatibilityDate: COMPATIBILITY_DATE,
-            bindings: { ENVIRONMENT: "production", DELAY_MILLISECONDS: delay ?? 0 },
+            bindings: { ENVIRONMENT: "production", DELAY_MILLISECONDS: instrument?.delay ?? 0 },
             d1Databases: { DB: "pets" },
             kvNamespaces: { API_KEYS: "keys" },
             ratelimits: { RATE_LIMITER: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } } },
@@ -55,12 +69,7 @@ export class Instance {
     // As wrangler notes them: SQLite reads the last ids of all tables to find that of one.
     await database.prepare("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)").run();
     await database.prepare("INSERT INTO d1_migrations (name) VALUES ('0000.sql'), ('0001.sql')").run();
-    const migrations = readdirSync(join(ROOT, "drizzle")).filter((name) => name.endsWith(".sql"));
-    for (const name of migrations.toSorted()) {
-      for (const sql of readFileSync(join(ROOT, "drizzle", name), "utf8").split("--> statement-breakpoint")) {
-        await database.prepare(sql).run();
-      }
-    }
+    for (const sql of migrations) await database.prepare(sql).run();
     for (let first = 1; first <= animals; first += FILL_BATCH) {
       await database
         .prepare(FILL)
@@ -82,10 +91,15 @@ export class Instance {
     return cursor;
   }
 
-  /** Bytes of its database, after this statement. */
-  async sizeAfter(sql: string): Promise<number> {
+  /** Runs one statement on its database. */
+  async execute(sql: string): Promise<D1Result> {
     const database = await this.#miniflare.getD1Database("DB", "petstore");
-    const { meta } = await database.prepare(sql).run();
+    return database.prepare(sql).run();
+  }
+
+  /** In bytes. */
+  async databaseSize(): Promise<number> {
+    const { meta } = await this.execute("SELECT 1");
     return meta.size_after;
   }
 
@@ -95,18 +109,18 @@ export class Instance {
     await keys.put(name, KEY_RECORD);
   }
 
+  /** What D1 answered so far, when it is instrumented. */
+  async d1Answers(): Promise<D1Answer[]> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/d1-answers`);
+    return (await response.json()) as D1Answer[];
+  }
+
   /** Rows read and written by this request, as its log line tells. */
-  async rowsOf({
-    name,
-    method,
-    path,
-    key = KEY,
-    headers,
-    body,
-  }: BenchRequest): Promise<{ read: number; written: number }> {
+  async rowsOf(request: BenchRequest): Promise<{ read: number; written: number }> {
+    const { name, method, path, body } = request;
     const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,
-      headers: { Authorization: `Bearer ${key}`, ...headers },
+      headers: headersOf(request),
       ...(body === undefined ? {} : { body }),
     });
     await answer.arrayBuffer();

@@ -45,7 +45,7 @@ export interface OperationCost {
 /** Round trips to storage, by the latency when each of them takes 50 ms more, and rows, by the service's own log. */
 export async function measureOperations(candidate: Candidate): Promise<OperationCost[]> {
   await using near = await Instance.start(candidate, 1_000);
-  await using far = await Instance.start(candidate, 1_000, DELAY);
+  await using far = await Instance.start(candidate, 1_000, { delay: DELAY });
   using running = new DisposableStack();
   const agent = running.adopt(connections(1), (open) => open.destroy());
   const costs = [];

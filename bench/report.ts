@@ -2,23 +2,20 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type Candidate, FLOOR, SERVICE, TUTORIAL } from "./candidates.ts";
+import { BARE, type Candidate, FLOOR, TUTORIAL, TUTORIAL_PLAIN } from "./candidates.ts";
+import { chart } from "./chart.ts";
 import type { OperationCost } from "./operations.ts";
-import { METHOD } from "./own-cost.ts";
-import { REQUESTS } from "./requests.ts";
+import { cpuMethod } from "./own-cost.ts";
 import { WORKERD } from "./server.ts";
 import type { Growth, PageCost } from "./size.ts";
-import { type Spread, spread } from "./spread.ts";
+import { startsMethod } from "./starts.ts";
+import { cpuTable, type OwnCosts, ratio, ratioTable, startTable, table, withQuartiles } from "./tables.ts";
 import { LOAD_METHOD, LOAD_REQUESTS, type UnderLoad } from "./under-load.ts";
 
 export interface Results {
-  candidates: Candidate[];
-  /** Microseconds: candidate, request of `REQUESTS`, round. */
-  cpu: number[][][];
-  /** The same of this service for a creation, without and with an `Idempotency-Key`. */
-  creations: number[][];
-  /** Milliseconds: candidate, start. */
-  starts: number[][];
+  own: OwnCosts;
+  /** CPU of this service, microseconds: of each round of creations without an `Idempotency-Key`, and with one. */
+  creations: { without: number[]; with: number[] };
   operations: OperationCost[];
   pages: PageCost[];
   growth: Growth;
@@ -27,50 +24,52 @@ export interface Results {
   underLoad: UnderLoad[];
 }
 
-const NAMES = REQUESTS.map(({ name }) => name);
-
 /** Prints the tables, and writes them and a chart beside this file. */
-export function writeReport(results: Results): void {
-  const { candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad } = results;
-  const of = <T>(values: T[][], name: string) =>
-    values[candidates.findIndex((candidate) => candidate.name === name)] ?? [];
-  const comparison = [FLOOR, TUTORIAL].map((base) => [
-    base,
-    ...of(cpu, SERVICE).map((rounds, r) => ratio(rounds, of(cpu, base)[r])),
-    ratio(of(starts, SERVICE), of(starts, base)),
-  ]);
+export function writeReport({ own, creations, operations, pages, growth, stacks, underLoad }: Results): void {
   const page = `# Benchmark
 
-Written by \`npm run bench\`. ${machine()}.
+\`npm run bench\` writes this page. It measures the production bundle beside other Workers that answer the same requests:
 
-## What the Workers themselves cost
+${CANDIDATES}
 
-In workerd with nothing in front of it, and bindings stubbed in JavaScript. ${METHOD}. Given is what the fastest tenth of
-the rounds stay below, and in brackets the median and the upper quartile. What else the machine does only adds, and least to the fastest: ratios are of them.
+${machine()}
 
-CPU of the whole process (user and system), microseconds a request; × is the ratio to the hand-written Worker. The empty Worker shows how much of it is workerd's own:
+## CPU, start and size
 
-${cpuTable(candidates, cpu)}
+Each Worker runs in a workerd of its own, with nothing in front of it.
+Its bindings are stubs in JavaScript. They repeat what the D1 of workerd returned for the same statements.
 
-This service as a ratio to:
+${cpuMethod(own.cpu)}
+${startsMethod(own.starts)}
+The candidates take turns in random order.
 
-${table(["", ...NAMES, "start-up"], comparison)}
+Each figure is the 10th percentile of the rounds or starts. The median and the 75th percentile follow in brackets.
+Other programs on the machine only add to a figure, and they add least to the fastest rounds. So each × is a ratio of 10th percentiles.
 
-A creation with an \`Idempotency-Key\` costs ${ratio(creations[1] ?? [], creations[0])} the CPU of one without.
+### CPU of a request
 
-${table(
-  ["", "bundle, KiB gzip", "start to first answer, ms"],
-  candidates.map(({ name, gzip }) => [
-    name,
-    (gzip / 1024).toFixed(1),
-    `${withSpread(of(starts, name), 1)} ${ratio(of(starts, name), of(starts, FLOOR))}`,
-  ]),
-)}
+CPU of the whole process (user and system) in microseconds. × is the ratio to the hand-written Worker.
 
-## What the operations of this service cost in storage
+${cpuTable(own)}
 
-Real D1 (SQLite) and KV of workerd. Round trips are latency: what an answer takes longer when each access to KV and D1 is delayed by
-50 ms, in units of that delay. Rows are those that D1 counts, and bills.
+### This service as a ratio to others
+
+${ratioTable(own, [BARE, FLOOR, TUTORIAL_PLAIN, TUTORIAL])}
+
+A creation with an \`Idempotency-Key\` costs ${ratio(creations.with, creations.without)} the CPU of one without.
+
+### Size and start
+
+× is the ratio to the hand-written Worker.
+
+${startTable(own)}
+
+## Storage
+
+The service runs with the D1 (SQLite) and the KV of workerd.
+
+One round trip is a response that takes 50 ms longer when each access to KV and D1 takes 50 ms longer.
+D1 counts the rows, and charges for them.
 
 ${table(
   ["", "round trips", "rows read", "rows written"],
@@ -82,7 +81,10 @@ ${table(
   ]),
 )}
 
-A page of 10 of the list, milliseconds over HTTP: the median and the quartiles. The first three lines are compared with each other, and so are the others:
+### Pages of small and large databases
+
+A list of 10, milliseconds over HTTP: the median, and the quartiles in brackets.
+The first three rows are one comparison, the last four another.
 
 ${table(
   ["animals", "page", "milliseconds", "rows read"],
@@ -94,12 +96,14 @@ ${table(
   ]),
 )}
 
-The database grows by ${growth.bytesPerAnimal.toFixed(0)} bytes an animal and ${growth.bytesPerIdempotencyKey.toFixed(0)} bytes an idempotency key, indexes included
-(names of 12 characters, keys of 36 by API keys with ids of 16).
+The database grows by ${growth.bytesPerAnimal.toFixed(0)} bytes an animal and ${growth.bytesPerIdempotencyKey.toFixed(0)} bytes an idempotency key, indexes included.
+The animals have names of 12 characters. The keys have 36 characters, and the ids of their API keys 16.
 
-## With real storage, under load
+## Load
 
-${LOAD_METHOD} Nearly all of it is the simulation of D1 and KV, which real ones don't have; real ones have a network instead.
+The Workers run with the D1 and the KV of workerd.
+${LOAD_METHOD}
+The simulation of D1 and KV takes nearly all of the time. On Cloudflare, the network takes its place.
 
 ${table(
   ["", ...LOAD_REQUESTS.flatMap(({ name }) => [`${name}, requests/s`, "p50, ms", "p99, ms"])],
@@ -115,69 +119,22 @@ ${table(
 `;
   console.log(page);
   writeFileSync(join(import.meta.dirname, "results.md"), page);
-  writeFileSync(join(import.meta.dirname, "results.svg"), chart(candidates, cpu));
+  writeFileSync(join(import.meta.dirname, "results.svg"), chart(own));
 }
 
-/** CPU of each candidate for each request of `REQUESTS`, microseconds, and as a ratio to the floor. */
-export function cpuTable(candidates: Candidate[], cpu: number[][][]): string {
-  const floor = cpu[candidates.findIndex(({ name }) => name === FLOOR)];
-  return table(
-    ["", ...NAMES],
-    candidates.map(({ name }, c) => [
-      name,
-      ...(cpu[c] ?? []).map((rounds, r) => `${withSpread(rounds, 0)} ${ratio(rounds, floor?.[r])}`),
-    ]),
-  );
-}
+const CANDIDATES = `| name | what it is |
+| --- | --- |
+| this service | the production bundle, as \`wrangler deploy\` makes it |
+| hand-written | the same responses (only cursors differ), log and rate limit, without any library |
+| bare | the lower limit: the same lookups and SQL without any library, log, rate limit, or headers other than \`Content-Type\` |
+| tutorial-plain | Hono, zod, zod-validator, bearer-auth and drizzle, used as their tutorials show |
+| tutorial | tutorial-plain with Hono's middleware for log, request id, secure headers and CORS, with scopes and a rate limit |
+| chanfana | chanfana on Hono, with the middleware of tutorial |
+| zod-openapi | @hono/zod-openapi, with the middleware of tutorial |
+| empty | an empty response: the cost of workerd itself |`;
 
 function machine(): string {
   const workerd = execFileSync(WORKERD, ["--version"], { encoding: "utf8" }).trim();
   const [processor] = cpus();
-  return `${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Linux. Node ${process.versions.node}, ${workerd}`;
-}
-
-function table(head: string[], rows: string[][]): string {
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
-function withQuartiles({ low, median, high }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
-}
-
-function withSpread(values: number[], digits: number): string {
-  const { p10, median, high } = spread(values);
-  return `${p10.toFixed(digits)} (${median.toFixed(digits)}, ${high.toFixed(digits)})`;
-}
-
-function ratio(values: number[], bases: number[] = []): string {
-  return `×${(spread(values).p10 / spread(bases).p10).toFixed(2)}`;
-}
-
-function chart(candidates: Candidate[], cpu: number[][][]): string {
-  const colours = ["#1a73e8", "#9aa0a6", "#f9ab00", "#e8710a", "#d93025", "#dadce0"];
-  const bar = { width: 18, gap: 4 };
-  const group = candidates.length * bar.width + 40;
-  const height = 240;
-  const width = NAMES.length * group + 80;
-  const microseconds = cpu.map((requests) => requests.map((rounds) => spread(rounds).p10));
-  const most = Math.max(...microseconds.flat());
-  const bars = NAMES.flatMap((name, n) => [
-    `<text x="${60 + n * group + (group - 40) / 2}" y="${height + 60}" text-anchor="middle">${name}</text>`,
-    ...microseconds.map((values, c) => {
-      const value = values[n] ?? 0;
-      const tall = (value / most) * height;
-      const x = 60 + n * group + c * bar.width;
-      return `<rect x="${x}" y="${40 + height - tall}" width="${bar.width - bar.gap}" height="${tall}" fill="${colours[c]}"/><text x="${x + 7}" y="${36 + height - tall}" text-anchor="middle" font-size="9">${value.toFixed(0)}</text>`;
-    }),
-  ]);
-  const legend = candidates.map(
-    ({ name }, c) =>
-      `<rect x="${60 + c * 130}" y="${height + 78}" width="12" height="12" fill="${colours[c]}"/><text x="${78 + c * 130}" y="${height + 89}">${name}</text>`,
-  );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height + 110}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="CPU microseconds a request">
-<rect width="100%" height="100%" fill="#fff"/>
-<text x="60" y="20" font-weight="bold">CPU, microseconds a request (less is better)</text>
-${[...bars, ...legend].join("\n")}
-</svg>
-`;
+  return `The machine: ${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Linux, Node ${process.versions.node}, ${workerd}.`;
 }

@@ -3,32 +3,47 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildCandidates, EMPTY, SERVICE } from "./candidates.ts";
+import { BARE, BASELINES, buildBaselines, buildService, EMPTY, TUTORIAL_PLAIN } from "./candidates.ts";
 import { measureOperations } from "./operations.ts";
-import { measureCpu, measureStarts } from "./own-cost.ts";
+import { measureCpu } from "./own-cost.ts";
+import { prepare } from "./prepare.ts";
 import { writeReport } from "./report.ts";
 import { CREATE, CREATE_ONCE, REQUESTS } from "./requests.ts";
+import { checkAnswers } from "./same-answers.ts";
 import { measureGrowth, measurePages } from "./size.ts";
+import { measureStarts } from "./starts.ts";
 import { measureUnderLoad } from "./under-load.ts";
+
+/** Of CPU measurement for each candidate. */
+const SECONDS = 8;
+const STARTS = 31;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
-  const candidates = await buildCandidates();
-  const service = candidates.find(({ name }) => name === SERVICE);
-  if (service === undefined) throw new Error("no service");
-  console.log("CPU and start-up");
-  const cpu = await measureCpu(candidates, REQUESTS, folder);
-  const [creations = []] = await measureCpu([service], [CREATE, CREATE_ONCE], folder);
-  const starts = await measureStarts(candidates, folder);
+  const service = await buildService();
+  const candidates = await prepare([service, ...(await buildBaselines(BASELINES))], folder);
+  await checkAnswers(candidates);
+  console.log("CPU and starts");
+  const cpu = await measureCpu(candidates, REQUESTS, SECONDS);
+  const [creations = []] = await measureCpu(candidates.slice(0, 1), [CREATE, CREATE_ONCE], SECONDS);
+  const starts = await measureStarts(candidates, STARTS);
   console.log("Round trips and rows");
   const operations = await measureOperations(service);
   console.log("Pages of small and large databases");
   const pages = await measurePages(service);
   const growth = await measureGrowth(service);
   console.log("Throughput and latency with real storage");
-  const stacks = candidates.filter(({ name }) => name !== EMPTY);
+  const stacks = candidates.filter(({ name }) => ![BARE, TUTORIAL_PLAIN, EMPTY].includes(name));
   const underLoad = await measureUnderLoad(stacks);
-  writeReport({ candidates, cpu, creations, starts, operations, pages, growth, stacks, underLoad });
+  writeReport({
+    own: { candidates, cpu, starts },
+    creations: { without: creations[0] ?? [], with: creations[1] ?? [] },
+    operations,
+    pages,
+    growth,
+    stacks,
+    underLoad,
+  });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
-import { connections, KEY_NAME, KEY_RECORD, LIST, send } from "./requests.ts";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { Prepared } from "./prepare.ts";
+import { connections, LIST, send } from "./requests.ts";
 
 export const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
 
@@ -18,32 +19,30 @@ export class Server {
     this.#process = process;
   }
 
-  /** Starts workerd, and returns when it gave its first answer. `folder` takes its files. */
-  static async start(candidate: Candidate, folder: string): Promise<Server> {
-    const port = await freePort();
-    const config = writeConfig(candidate, folder);
-    const child = spawn(WORKERD, ["serve", config, `--socket-addr=http=127.0.0.1:${port}`], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    const server = new Server(port, child);
-    const deadline = performance.now() + 20_000;
-    for (;;) {
-      try {
-        await send(connections(1), port, LIST);
-        return server;
-      } catch (error) {
-        if (performance.now() < deadline && child.exitCode === null) continue;
-        await server[Symbol.asyncDispose]();
-        throw error;
-      }
+  /**
+   * Starts workerd, and returns when it gave its first answer.
+   *
+   * @param core the only one that the process may use.
+   */
+  static async start({ config }: Prepared, core?: string): Promise<Server> {
+    const serve = ["serve", "--control-fd=3", config];
+    const [command, args] =
+      core === undefined ? [WORKERD, serve] : ["taskset", ["--cpu-list", core, WORKERD, ...serve]];
+    // Whatever a Worker logs goes nowhere.
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", "pipe"] });
+    try {
+      const server = new Server(await listeningPort(child), child);
+      const agent = connections(1);
+      await send(agent, server.port, LIST).finally(() => agent.destroy());
+      return server;
+    } catch (error) {
+      await end(child);
+      throw error;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process.exitCode !== null) return;
-    const ended = once(this.#process, "exit");
-    this.#process.kill("SIGKILL");
-    await ended;
+    await end(this.#process);
   }
 
   /** CPU time of the process, user and system, over all its threads: the first field of schedstat is nanoseconds on the CPU. */
@@ -56,37 +55,18 @@ export class Server {
   }
 }
 
-/** Returns the path of the configuration. */
-function writeConfig({ name, script }: Candidate, folder: string): string {
-  const directory = join(folder, name.replaceAll(" ", "-"));
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, "worker.js"), script);
-  const stubs = readFileSync(join(import.meta.dirname, "stub.js"), "utf8")
-    .replace("KEY_NAME_HERE", KEY_NAME)
-    .replace('"KEY_RECORD_HERE"', JSON.stringify(KEY_RECORD));
-  writeFileSync(join(directory, "stub.js"), stubs);
-  const config = join(directory, "config.capnp");
-  writeFileSync(
-    config,
-    `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .main)],
-  sockets = [(name = "http", http = (), service = "main")]
-);
-const main :Workerd.Worker = (
-  modules = [(name = "stub.js", esModule = embed "stub.js"), (name = "worker.js", esModule = embed "worker.js")],
-  compatibilityDate = "${COMPATIBILITY_DATE}"
-);
-`,
-  );
-  return config;
+/** The port that workerd chose: it writes a line of JSON to its control descriptor for each socket it listens on. */
+async function listeningPort(child: ChildProcess): Promise<number> {
+  for await (const line of createInterface(child.stdio[3] as Readable)) {
+    const { event, port }: { event: string; port: number } = JSON.parse(line);
+    if (event === "listen") return port;
+  }
+  throw new Error("workerd ended before it listened");
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
 }

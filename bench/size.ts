@@ -1,7 +1,8 @@
 // What the number of animals costs: time and rows of a page, and bytes.
+import { createHash } from "node:crypto";
 import type { Candidate } from "./candidates.ts";
 import { Instance, RARE } from "./instance.ts";
-import { connections, LIST, send } from "./requests.ts";
+import { connections, CREATE, LIST, send } from "./requests.ts";
 import { type Spread, spread } from "./spread.ts";
 
 /** No larger than the smallest database, so that all answers are alike. */
@@ -61,13 +62,10 @@ export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
   return costs;
 }
 
-const GROWTH_ROWS = 100_000;
-const ANIMALS_SQL = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${GROWTH_ROWS})
+const GROWTH_ANIMALS = 100_000;
+const ANIMALS_SQL = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${GROWTH_ANIMALS})
   INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, i % 100, 'available' FROM n`;
-/** With keys as long as a UUID, of a hundred API keys. */
-const KEYS_SQL = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${GROWTH_ROWS})
-  INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
-  SELECT printf('key_%012d', i % 100), hex(randomblob(18)), hex(randomblob(32)), i, unixepoch() FROM n`;
+const GROWTH_KEYS = 3_000;
 
 export interface Growth {
   bytesPerAnimal: number;
@@ -77,11 +75,25 @@ export interface Growth {
 /** Bytes of the database for each row that is added, indexes included. */
 export async function measureGrowth(candidate: Candidate): Promise<Growth> {
   await using instance = await Instance.start(candidate, 0);
-  const empty = await instance.sizeAfter("SELECT 1");
-  const animals = await instance.sizeAfter(ANIMALS_SQL);
-  const keys = await instance.sizeAfter(KEYS_SQL);
-  return {
-    bytesPerAnimal: (animals - empty) / GROWTH_ROWS,
-    bytesPerIdempotencyKey: (keys - animals) / GROWTH_ROWS,
+  const empty = await instance.databaseSize();
+  await instance.execute(ANIMALS_SQL);
+  const animals = await instance.databaseSize();
+  // By requests, because the service alone knows what it keeps of a key.
+  await createOnce(instance.port, GROWTH_KEYS);
+  const keys = await instance.databaseSize();
+  const bytesPerAnimal = (animals - empty) / GROWTH_ANIMALS;
+  return { bytesPerAnimal, bytesPerIdempotencyKey: (keys - animals) / GROWTH_KEYS - bytesPerAnimal };
+}
+
+/** Creates animals with names as long as those of `ANIMALS_SQL`, each with an `Idempotency-Key` as long as a UUID. */
+async function createOnce(port: number, count: number): Promise<void> {
+  using running = new DisposableStack();
+  const agent = running.adopt(connections(8), (open) => open.destroy());
+  const body = JSON.stringify({ name: "Animal 12345", categoryId: 7 });
+  const create = (index: number) => {
+    // The same keys in each run, in no order: how full the pages of an index are depends on them.
+    const key = createHash("sha256").update(`${index}`).digest("hex").slice(0, 36);
+    return send(agent, port, { ...CREATE, body, headers: { ...CREATE.headers, "Idempotency-Key": key } });
   };
+  await Promise.all(Array.from({ length: count }, (_, index) => create(index)));
 }

@@ -1,6 +1,7 @@
 import type { Candidate } from "./candidates.ts";
 import { Instance } from "./instance.ts";
-import { connections, CREATE, GET, LIST, repeat, send } from "./requests.ts";
+import { Load } from "./load.ts";
+import { connections, CREATE, GET, LIST, send } from "./requests.ts";
 import { type Spread, spread } from "./spread.ts";
 
 const THROUGHPUT_ROUNDS = 3;
@@ -10,7 +11,9 @@ const LATENCY_SAMPLES = 100;
 /** Milliseconds from one request to the next, whoever is asked: an open loop, whether the ones before were answered or not. */
 const LATENCY_INTERVAL = 12;
 
-export const LOAD_METHOD = `1,000 animals. Throughput: ${THROUGHPUT_ROUNDS} interleaved rounds of ${THROUGHPUT_REQUESTS} requests over ${THROUGHPUT_CONNECTIONS} connections, the median. Latency: ${LATENCY_SAMPLES} requests of each kind for each candidate, one every ${LATENCY_INTERVAL} ms in turn.`;
+export const LOAD_METHOD = `Each database has 1,000 animals.
+Throughput is the median of ${THROUGHPUT_ROUNDS} interleaved rounds of ${THROUGHPUT_REQUESTS} requests over ${THROUGHPUT_CONNECTIONS} connections.
+Latency comes from ${LATENCY_SAMPLES} requests of each kind to each Worker. One is sent every ${LATENCY_INTERVAL} ms, to the Workers in turn.`;
 export const LOAD_REQUESTS = [LIST, CREATE, GET];
 
 /** One figure for each request of `LOAD_REQUESTS`. */
@@ -36,8 +39,9 @@ export async function measureUnderLoad(candidates: Candidate[]): Promise<UnderLo
   for (let round = 0; round <= THROUGHPUT_ROUNDS; round++) {
     for (const { port, measured } of loads) {
       for (const { request, rates } of measured) {
+        using load = await Load.open(port, THROUGHPUT_CONNECTIONS);
         const start = performance.now();
-        await repeat(agent, port, request, THROUGHPUT_REQUESTS);
+        await load.repeat(request, THROUGHPUT_REQUESTS);
         if (round > 0) rates.push((THROUGHPUT_REQUESTS * 1_000) / (performance.now() - start));
       }
     }

@@ -1,19 +1,24 @@
 // npm run build:docs: writes public/, which the Worker serves: the OpenAPI document, the page to try it on, and the guides.
-// wrangler runs it before every build.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// wrangler runs it before every build. While it runs, a `wrangler dev` may serve the folder, and other builds may write to it.
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Marked } from "marked";
 import { gfmHeadingId } from "marked-gfm-heading-id";
 import { document } from "./document.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PUBLIC = join(ROOT, "public");
+/** On the same file system, so that a finished file can be moved; neither served nor deployed. */
+const UNFINISHED = join(ROOT, ".dist/unfinished");
 const SWAGGER_UI = join(ROOT, "node_modules/swagger-ui-dist");
 
 /** Pages of docs/ that are for users of the API. */
 const GUIDES = { errors: "Errors", guarantees: "Guarantees", keys: "API keys", versioning: "Versioning" };
 
-mkdirSync(join(PUBLIC, "docs/examples"), { recursive: true });
+const start = Date.now();
+const written = new Set<string>();
+
+mkdirSync(UNFINISHED, { recursive: true });
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
   write(`docs/${file}`, readFileSync(join(SWAGGER_UI, file), "utf8"));
@@ -45,6 +50,11 @@ for (const [name, title] of Object.entries(GUIDES)) {
   writePage(`docs/${name}.html`, title, "", `<article>${linked}</article>`);
 }
 
+// What an earlier state of the sources left here. A file that is younger than this build belongs to another build.
+remove(PUBLIC, (path, changed) => !written.has(path) && changed < start);
+// What a build that was killed left there. An hour is longer than any other build needs a file of its own.
+remove(UNFINISHED, (_path, changed) => changed < start - 3_600_000);
+
 function writePage(file: string, title: string, head: string, body: string): void {
   write(
     file,
@@ -71,11 +81,23 @@ function writePage(file: string, title: string, head: string, body: string): voi
   );
 }
 
-/** Only what changed, and whole files at once: a running `wrangler dev` serves this folder, and other builds may run beside this one. */
+/** Only what changed, and whole files at once, for those who read the folder meanwhile. */
 function write(file: string, content: string): void {
   const path = join(PUBLIC, file);
-  if (existsSync(path) && readFileSync(path, "utf8") === content) return;
-  const unfinished = `${path}.${process.pid}`;
+  written.add(path);
+  if (statSync(path, { throwIfNoEntry: false }) && readFileSync(path, "utf8") === content) return;
+  const unfinished = join(UNFINISHED, String(process.pid));
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(unfinished, content);
   renameSync(unfinished, path);
+}
+
+/** Files only: an empty folder is neither served nor deployed. `changed` is in milliseconds since the epoch. */
+function remove(folder: string, isStale: (path: string, changed: number) => boolean): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    // Another build may remove it at the same time.
+    const file = entry.isDirectory() ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (file && isStale(path, file.mtimeMs)) rmSync(path, { force: true });
+  }
 }

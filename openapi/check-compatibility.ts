@@ -1,14 +1,15 @@
 // npm run check:compatibility: fails when the document breaks clients of the last released one, unless the change is acknowledged.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findBreakingChanges, type OpenApiDocument } from "./compatibility.ts";
+import { findBreakingChanges } from "./compatibility.ts";
+import { parseDocument } from "./read.ts";
 
-const read = (file: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
+const read = (file: string) => readFileSync(join(import.meta.dirname, file), "utf8");
 
-const released = read("released.json") as OpenApiDocument;
-const current = read("../public/openapi.json") as OpenApiDocument;
+const released = parseDocument(read("released.json"));
+const current = parseDocument(read("../public/openapi.json"));
 /** The sentence of each change that is meant, with the reason. */
-const acknowledged = read("acknowledged.json") as { [change: string]: string };
+const acknowledged = JSON.parse(read("acknowledged.json")) as { [change: string]: string };
 
 const breaking = findBreakingChanges(released, current);
 const open = breaking.filter((change) => !(change in acknowledged));
@@ -16,7 +17,9 @@ const stale = Object.keys(acknowledged).filter((change) => !breaking.includes(ch
 for (const change of open) console.error(change);
 for (const change of stale) console.error(`Acknowledged, but no such change: ${change}`);
 if (open.length + stale.length > 0) {
-  console.error("\nThe document breaks clients of openapi/released.json. See docs/versioning.md.");
+  console.error(
+    "\nThe document breaks clients of openapi/released.json. What is meant goes into openapi/acknowledged.json: see docs/versioning.md.",
+  );
   process.exitCode = 1;
 } else {
   console.log(`Compatible with the released document (${breaking.length} acknowledged changes).`);

@@ -1,114 +1,89 @@
-// What a document promises to clients and what it demands of them, as sentences that can be compared. A promise that is gone, or a
-// demand that is new, breaks a client (docs/versioning.md).
+// Compares two OpenAPI documents for a client of the older one: the service has to accept what the client sends, and the client has
+// to understand what it receives (docs/versioning.md).
+import type { OpenAPIObject, OperationObject, RequestBodyObject } from "openapi3-ts/oas31";
+import { compareContent } from "./compatibility/content.ts";
+import { compareParameters } from "./compatibility/parameters.ts";
+import { compareResponses } from "./compatibility/responses.ts";
+import type { Documents } from "./compatibility/schemas.ts";
+import { compareStability, stabilityOf } from "./compatibility/stability.ts";
+import { operationsOf, resolve, sharedName, show, write } from "./read.ts";
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-export interface OpenApiDocument {
-  paths: { [path: string]: { [method: string]: Operation } };
-  components?: unknown;
+/** Every way in which `current` breaks clients of `released`, as sentences. */
+export function findBreakingChanges(released: OpenAPIObject, current: OpenAPIObject): string[] {
+  const basePaths = basePathsOf(current);
+  const changes = basePathsOf(released)
+    .filter((path) => !basePaths.includes(path))
+    .map((path) => `${path}: no server has this base path any more, so every request of its clients fails`);
+  const operations = operationsOf(current);
+  for (const [name, before] of operationsOf(released)) {
+    if (stabilityOf(before) === "experimental") continue;
+    const after = operations.get(name);
+    if (after === undefined) changes.push(`${name}: the operation is gone, so its clients fail`);
+    else changes.push(...compareOperations({ released, current }, name, before, after));
+  }
+  // A component is compared wherever it is used, and says the same each time.
+  return [...new Set(changes)];
 }
-interface Operation {
-  operationId: string;
-  "x-required-scope": string;
-  parameters: unknown[];
-  requestBody?: unknown;
-  responses: { [status: string]: unknown };
+
+/** Which hosts there are is up to the operator. */
+function basePathsOf({ servers = [{ url: "/" }] }: OpenAPIObject): string[] {
+  return servers.map(({ url }) => new URL(url, "https://host.example").pathname);
 }
-type Node = { [name: string]: Json };
 
-/** Words in a schema that change no meaning. */
-const PROSE = new Set(["description", "summary", "examples", "example", "title"]);
-
-/** Every way in which `current` breaks clients of `released`, as sentences; a looser rule counts too, so that somebody looks. */
-export function findBreakingChanges(released: OpenApiDocument, current: OpenApiDocument): string[] {
-  const [before, after] = [describe(released), describe(current)];
+function compareOperations(
+  documents: Documents,
+  name: string,
+  before: OperationObject,
+  after: OperationObject,
+): string[] {
   return [
-    ...[...before.promises]
-      .filter((promise) => !after.promises.has(promise))
-      .map((promise) => `No longer so: ${promise}`),
-    ...[...after.demands].filter((demand) => !before.demands.has(demand)).map((demand) => `Newly required: ${demand}`),
-    // A rule on a field that is new as well binds nobody.
-    ...[...after.rules]
-      .filter(([rule, field]) => !before.rules.has(rule) && before.promises.has(`${field} exists`))
-      .map(([rule]) => `A rule that is new: ${rule}`),
+    ...compareStability(name, stabilityOf(before), stabilityOf(after)),
+    ...compareAccess(name, before, after),
+    ...compareParameters(documents, name, before, after),
+    ...compareRequestBodies(documents, name, before, after),
+    ...compareResponses(documents, name, before, after),
   ];
 }
 
-interface Description {
-  promises: Set<string>;
-  demands: Set<string>;
-  /** What requests have to keep, by the field that it is about. */
-  rules: Map<string, string>;
+/** Compares what an operation is called, and who may call it. */
+function compareAccess(name: string, before: OperationObject, after: OperationObject): string[] {
+  const changes: string[] = [];
+  const [id, newId] = [before.operationId, after.operationId];
+  if (id !== newId) {
+    changes.push(`${name}: operationId was ${show(id)} and is now ${show(newId)}, so generated clients rename it`);
+  }
+  const [scope, newScope] = [before, after].map((operation): unknown => operation["x-required-scope"]);
+  if (newScope !== undefined && scope !== newScope) {
+    changes.push(
+      `${name}: x-required-scope was ${show(scope)} and is now ${show(newScope)}, so keys without the new one are refused`,
+    );
+  }
+  const ways = waysIn(after);
+  for (const way of waysIn(before)) {
+    if (ways.includes(way)) continue;
+    changes.push(`${name}: ${way} is no longer enough to authenticate, so clients that use it are refused`);
+  }
+  return changes;
 }
 
-function describe(document: OpenApiDocument): Description {
-  const promises = new Set<string>();
-  const demands = new Set<string>();
-  const rules = new Map<string, string>();
-
-  for (const [path, operations] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
-      const where = `${method.toUpperCase()} ${path}`;
-      promises.add(`${where} exists, as ${operation.operationId}`);
-      promises.add(`${where} is open to ${write(operation["x-required-scope"])}`);
-      for (const item of operation.parameters) {
-        const parameter = resolve(item);
-        const name = `${where}: ${write(parameter["in"])} parameter ${write(parameter["name"])}`;
-        promises.add(`${name} exists`);
-        describeSchema(name, parameter["schema"], "request");
-        if (parameter["required"] === true) demands.add(name);
-      }
-      const body = operation.requestBody === undefined ? undefined : jsonSchema(resolve(operation.requestBody));
-      if (body !== undefined) describeSchema(`${where}: request body`, body, "request");
-      for (const [status, item] of Object.entries(operation.responses)) {
-        const response = resolve(item);
-        promises.add(`${where} answers ${status}`);
-        for (const [header, reference] of Object.entries((response["headers"] ?? {}) as Node)) {
-          const { required, schema } = resolve(reference);
-          if (required === true) promises.add(`${where} ${status}: sends ${header}`);
-          describeSchema(`${where} ${status}: header ${header}`, schema, "response");
-        }
-        describeSchema(`${where} ${status}: body`, jsonSchema(response), "response");
-      }
-    }
-  }
-  return { promises, demands, rules };
-
-  function describeSchema(where: string, item: Json | undefined, direction: "request" | "response"): void {
-    const { properties, required, items, ...keywords } = resolve(item);
-    for (const [rule, value] of Object.entries(keywords)) {
-      // New error codes are announced as compatible; each one that there is stays.
-      if (rule === "enum" && where.endsWith(".code") && Array.isArray(value)) {
-        for (const code of value) promises.add(`${where} may be ${write(code)}`);
-      } else if (!PROSE.has(rule)) {
-        const sentence = `${where}: ${rule} is ${write(value)}`;
-        promises.add(sentence);
-        if (direction === "request") rules.set(sentence, where);
-      }
-    }
-    for (const [name, property] of Object.entries((properties ?? {}) as Node)) {
-      const field = `${where}.${name}`;
-      promises.add(`${field} exists`);
-      const isRequired = Array.isArray(required) && required.includes(name);
-      if (isRequired) (direction === "request" ? demands : promises).add(`${field} is always there`);
-      describeSchema(field, property, direction);
-    }
-    if (items !== undefined) describeSchema(`${where}[]`, items, direction);
-  }
-
-  /** Follows `$ref`, one level at a time; words beside it add to what it names. */
-  function resolve(item: unknown): Node {
-    const { $ref, ...beside } = (item ?? {}) as Node;
-    if (typeof $ref !== "string") return beside;
-    const target = $ref
-      .split("/")
-      .slice(1)
-      .reduce<unknown>((node, name) => (node as Node)[name], document);
-    return { ...resolve(target), ...beside };
-  }
+/** The alternatives of `security`. Without any, nothing is needed. */
+function waysIn({ security = [] }: OperationObject): string[] {
+  return (security.length === 0 ? [{}] : security).map(write);
 }
 
-const write = (value: Json | undefined) => JSON.stringify(value);
-
-function jsonSchema({ content }: Node): Json | undefined {
-  return ((content as Node | undefined)?.["application/json"] as Node | undefined)?.["schema"];
+function compareRequestBodies(
+  documents: Documents,
+  name: string,
+  before: OperationObject,
+  after: OperationObject,
+): string[] {
+  const none: RequestBodyObject = { content: {} };
+  const body = resolve(documents.released, before.requestBody ?? none);
+  const newBody = resolve(documents.current, after.requestBody ?? none);
+  const place = sharedName(before.requestBody, after.requestBody) ?? `${name}, request body`;
+  const changes = compareContent({ ...documents, direction: "request" }, place, body.content, newBody.content);
+  if (newBody.required && !body.required) {
+    changes.push(`${name}: a request body is now required, so requests without one are refused`);
+  }
+  return changes;
 }

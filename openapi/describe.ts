@@ -1,5 +1,5 @@
 // The words in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
-import type { ExampleObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
 import { MAX_LIMIT } from "../src/http/paging.ts";
@@ -23,12 +23,19 @@ export interface Operation {
   description: string;
   /** What the schema of the query cannot say, for each of its parameters; and the parameters of the path. */
   parameters?: { [name: string]: Parameter };
-  body?: { description: string; schema: string; example: unknown };
-  success: { status: number; description: string; schema: string; example: unknown; headers?: HeaderName[] };
+  body?: Body & { description: string };
+  success: { status: number; description: string; body?: Body; headers?: HeaderName[] };
   /** The failures of this operation, beside those of every operation, of every body and of every `Idempotency-Key`. */
   errors?: ErrorCode[];
   /** Says what the `Idempotency-Key` is new for, when the operation takes one. */
   idempotencyKey?: string;
+}
+
+/** A JSON body. */
+export interface Body {
+  /** The name of its schema. */
+  schema: string;
+  example: unknown;
 }
 
 export interface Parameter {
@@ -80,8 +87,10 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   return { properties: Object.fromEntries(described), required };
 }
 
-/** An example of a body, under a name. */
-export const examples = (name: string, value: unknown): { [name: string]: ExampleObject } => ({ [name]: { value } });
+/** The content of a request or a response. */
+export const jsonContent = ({ schema, example }: Body): ContentObject => ({
+  "application/json": { schema: ref(schema), examples: { example: { value: example } } },
+});
 
 /** A parameter of the document, from its description. */
 export function parameterObject(

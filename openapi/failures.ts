@@ -1,7 +1,7 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
-import { examples, type Operation, ref } from "./describe.ts";
+import { type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
 
 /** The failures of every operation behind a key, of every body, and of every `Idempotency-Key`. A wrong method is no operation. */
@@ -55,9 +55,8 @@ export function failures(operation: Operation, more: HeadersObject): { [status: 
           content: {
             "application/json": {
               schema: ref("Error"),
-              examples: Object.assign(
-                {},
-                ...codes.map((code) => examples(code, { code, message: ERRORS[code].when, status: Number(status) })),
+              examples: Object.fromEntries(
+                codes.map((code) => [code, { value: { code, message: ERRORS[code].when, status: Number(status) } }]),
               ),
             },
           },

@@ -64,16 +64,20 @@ export function headersOf(names: readonly HeaderName[]): HeadersObject {
 /** The header that tells where a creation at this path put the resource. */
 export function locationHeader(path: string): HeadersObject {
   const pattern = `^[/]v1${path.replaceAll("/", "[/]")}[/][0-9]+$`;
-  return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 60 }) };
+  return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 40 }) };
 }
 
 /** The headers of every response of a deprecated operation. */
 export function announcement(deprecation: Deprecation): HeadersObject {
-  const { Deprecation, Sunset, Link } = deprecationHeaders(deprecation);
+  const { Deprecation, Sunset } = deprecationHeaders(deprecation);
   const exactly = (description: string, value: string) => header(description, { type: "string", const: value });
   return {
     Deprecation: exactly("Since when the operation is deprecated (RFC 9745).", Deprecation),
     Sunset: exactly("When the operation will be removed (RFC 8594).", Sunset),
-    Link: exactly("What replaces the operation, and what explains it (RFC 8288).", Link),
+    Link: header("What replaces the operation, and what explains it (RFC 8288).", {
+      type: "string",
+      pattern: 'rel="successor-version"',
+      maxLength: 200,
+    }),
   };
 }

@@ -6,7 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { LOCAL_API_KEY, prepareLocalState } from "./local-state.ts";
+import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { prepareLocalState } from "./local-state.ts";
 import { startWrangler } from "./wrangler.ts";
 
 const ROUNDS = 5;

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { LOCAL_API_KEY, prepareLocalState } from "./local-state.ts";
+import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { prepareLocalState } from "./local-state.ts";
 import { startWrangler } from "./wrangler.ts";
 
 /** wrangler's own default. */

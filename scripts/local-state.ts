@@ -2,10 +2,8 @@ import { join } from "node:path";
 import { getPlatformProxy } from "wrangler";
 import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
+import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { runWrangler } from "./wrangler.ts";
-
-/** The one key that every local service accepts. Public on purpose: no other environment takes a key of this form. */
-export const LOCAL_API_KEY = "petstore_local_LocalDevelopmentOnlyNotASecret49Y71h";
 
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",

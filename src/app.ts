@@ -4,7 +4,7 @@ import { authenticate } from "./auth/guard.ts";
 import type { AppEnv } from "./env.ts";
 import { preflight } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
-import { onError, onMethodNotAllowed, onNotFound } from "./http/errors.ts";
+import { methodsOf, onError, onNotFound } from "./http/errors.ts";
 import { frame } from "./http/frame.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
 import { json } from "./http/respond.ts";
@@ -16,13 +16,15 @@ export function createApp() {
   app.onError(onError);
   app.notFound(onNotFound);
 
-  app.use(lingeringClose, frame, preflight(app), onMethodNotAllowed(app));
+  app.use(lingeringClose, frame);
   app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version }, 200));
+  const routes = app.route("/v1", v1);
 
-  const operations = app.route("/v1", v1);
-  // Whatever else is below /v1 tells a stranger no more than that a key is needed.
-  app.all("/v1/*", authenticate);
-  return operations;
+  // Requests that no route has responded to. Below /v1 they tell a stranger no more than that a key is needed.
+  app.use(preflight(app));
+  app.use("/v1/*", authenticate);
+  app.use(methodsOf(app));
+  return routes;
 }

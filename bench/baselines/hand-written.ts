@@ -1,7 +1,20 @@
-// The floor: the same work for the requests that are measured, and the same answers (but for the form of the cursor), without any library. One file, no routing but
-// `if`, no types to speak of; the headers are the service's own, so that both always send the same.
-import { startHeaders } from "../../src/http/respond.ts";
+// The floor: the same work as the service for the requests that are measured, and the same responses (but for the form of the cursor), without
+// any library. One file, no routing but `if`, no types to speak of.
 
+/** What the interface demands of every response with JSON. */
+const HEADERS = {
+  "Cache-Control": "private, no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Content-Type": "application/json",
+  "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+};
+/** What it demands for a browser on another site. */
+const CORS_HEADERS = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers":
+    "Allow,Deprecation,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+};
 const DEPRECATION = {
   Deprecation: "@1764892800",
   Sunset: "Thu, 05 Dec 2030 00:00:00 GMT",
@@ -30,11 +43,8 @@ export default {
     const start = Date.now();
     const requestId = crypto.randomUUID();
     const { origin, pathname, searchParams } = new URL(request.url);
-    const headers: Record<string, string> = {
-      ...startHeaders(requestId),
-      "Content-Type": "application/json",
-      "Cache-Control": "private, no-store",
-    };
+    const headers: Record<string, string> = { ...HEADERS, "X-Request-Id": requestId };
+    if (request.headers.has("Origin")) Object.assign(headers, CORS_HEADERS);
     const log: Record<string, unknown> = { level: "info", requestId, method: request.method, route: pathname };
     let status = 200;
     let body: unknown;

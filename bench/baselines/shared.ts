@@ -1,4 +1,4 @@
-// What the three stacks with libraries have in common: the table, the schemas, and the usual middleware with a bearer key. They keep
+// What the stacks with libraries have in common: the table, the schemas, and the usual middleware with a bearer key. They keep
 // the interface, and leave out what does not come with them: exact integers, links to the next page, bookmarks, a log of fields.
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Hono } from "hono";
@@ -40,6 +40,17 @@ export function describe({ issues }: { issues: readonly { path: PropertyKey[]; m
   return issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
 }
 
+/** A key that KV knows. */
+export const bearerKey = bearerAuth<App>({
+  async verifyToken(token, c) {
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
+    const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const key = await c.env.API_KEYS.get<App["Variables"]["key"]>(`key:${hex}`, "json");
+    if (key !== null) c.set("key", key);
+    return key !== null;
+  },
+});
+
 const CODES: Record<number, string> = {
   400: "invalid_request",
   401: "unauthorized",
@@ -58,18 +69,7 @@ export function useMiddleware(app: Hono<App>): void {
       status,
     );
   });
-  app.use(
-    "/v1/*",
-    bearerAuth<App>({
-      async verifyToken(token, c) {
-        const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
-        const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-        const key = await c.env.API_KEYS.get<App["Variables"]["key"]>(`key:${hex}`, "json");
-        if (key !== null) c.set("key", key);
-        return key !== null;
-      },
-    }),
-  );
+  app.use("/v1/*", bearerKey);
   app.use("/v1/*", async (c, next) => {
     const { id, scopes } = c.get("key");
     if (!scopes.includes(c.req.method === "POST" ? "pets:write" : "pets:read")) refuse(403, "Not with this key");

@@ -1,33 +1,12 @@
-// The usual way: Hono with its middleware, `import { z }`, and drizzle queries built for each request.
-import { zValidator } from "@hono/zod-validator";
-import { asc, eq } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/d1";
+// The usual way, with everything that the service does and Hono has a middleware for.
 import { Hono } from "hono";
-import type { z } from "zod";
-import { type App, describe, listQuery, newPet, pets, refuse, useMiddleware } from "./shared.ts";
-
-const onResult = (result: { success: boolean; error?: z.core.$ZodError }) => {
-  if (result.error !== undefined) refuse(400, describe(result.error));
-};
+import { type App, describe, refuse, useMiddleware } from "./shared.ts";
+import { addPets } from "./tutorial-routes.ts";
 
 const app = new Hono<App>();
 useMiddleware(app);
-app.get("/v1/pets", zValidator("query", listQuery, onResult), async (c) => {
-  const { limit, status } = c.req.valid("query");
-  const db = drizzle(c.env.DB);
-  const where = status === undefined ? undefined : eq(pets.status, status);
-  return c.json(await db.select().from(pets).where(where).orderBy(asc(pets.id)).limit(limit));
-});
-app.post("/v1/pets", zValidator("json", newPet, onResult), async (c) => {
-  const [pet] = await drizzle(c.env.DB).insert(pets).values(c.req.valid("json")).returning();
-  return c.json(pet, 201);
-});
-app.get("/v1/pets/:petId", async (c) => {
-  const [pet] = await drizzle(c.env.DB)
-    .select()
-    .from(pets)
-    .where(eq(pets.id, Number(c.req.param("petId"))));
-  return pet ? c.json(pet) : c.json({ code: "not_found", message: "Not found", status: 404 }, 404);
+addPets(app, ({ error }) => {
+  if (error !== undefined) refuse(400, describe(error));
 });
 
 export default app;

@@ -2,10 +2,10 @@ import { serviceUnavailable } from "../errors.ts";
 import { type Environment, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
-/** Seconds that a location may answer from its own copy of a KV value, the least that KV allows. Misses are kept as well. */
+/** Seconds for which a location caches a KV value, the least that KV allows. It caches misses as well. */
 const KV_CACHE_TTL_SECONDS = 30;
 
-/** Seconds for which an isolate caches a record, so that a busy key costs no KV read a request. */
+/** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read with each request. */
 const ISOLATE_CACHE_SECONDS = 30;
 /** Records that an isolate keeps, of about half a kilobyte each. */
 const ISOLATE_CACHE_SIZE = 1_000;
@@ -17,8 +17,9 @@ interface CacheEntry {
 }
 
 /**
- * The records that were in force when KV was read, and those that were corrupt, by their names in KV, the oldest first. Only
- * operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
+ * The records that were in force when KV was read, and those that were corrupt, by the API key, the oldest first. By the key
+ * rather than by its hash: to hash it on every request costs as much as all other checks together, and the request holds the key
+ * in memory anyway. Only operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
  */
 const cache = new Map<string, CacheEntry>();
 
@@ -26,7 +27,7 @@ const cache = new Map<string, CacheEntry>();
  * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
  *
  * @param onCorrupt called with the name of a KV entry that is not a key record; it lets nobody in.
- * @throws ApiError `service_unavailable` when KV cannot answer.
+ * @throws ApiError `service_unavailable` when KV cannot respond.
  */
 export async function lookUpKey(
   store: KVNamespace,
@@ -35,18 +36,18 @@ export async function lookUpKey(
   onCorrupt: (name: string) => void,
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
-  const name = await keyRecordName(key);
-  const cached = cache.get(name);
+  const cached = cache.get(key);
   if (cached !== undefined && isFresh(cached.readAt)) return inForce(cached.record);
 
   const readAt = Date.now();
+  const name = await keyRecordName(key);
   const value = await readValue(store, name);
-  cache.delete(name);
+  cache.delete(key);
   if (value === null) return undefined;
   const record = parseKeyRecord(value) ?? "corrupt";
   if (record === "corrupt") onCorrupt(name);
   const good = inForce(record);
-  if (good !== undefined || record === "corrupt") keep(name, { record, readAt });
+  if (good !== undefined || record === "corrupt") keep(key, { record, readAt });
   return good;
 }
 
@@ -74,10 +75,10 @@ function isFresh(readAt: number): boolean {
   return age >= 0 && age < ISOLATE_CACHE_SECONDS * 1_000;
 }
 
-function keep(name: string, entry: CacheEntry): void {
+function keep(key: string, entry: CacheEntry): void {
   if (cache.size >= ISOLATE_CACHE_SIZE) {
     const [oldest] = cache.keys();
     if (oldest !== undefined) cache.delete(oldest);
   }
-  cache.set(name, entry);
+  cache.set(key, entry);
 }

@@ -13,6 +13,12 @@ const keyRecord = z.strictObject({
   createdAt: timestamp,
   expiresAt: z.optional(timestamp),
   revokedAt: z.optional(timestamp),
+
+  // For operators. The service goes by the fields above.
+  /** What `expiresAt` was before a rotation brought it forward; null when the key had none. */
+  givenExpiresAt: z.optional(z.nullable(timestamp)),
+  /** The ids of the keys that rotations created in its place, the oldest first. */
+  replacedBy: z.optional(z.array(z.string())),
 });
 
 /** What KV holds of an API key, under the SHA-256 of the key. Times are ISO 8601 in UTC. */

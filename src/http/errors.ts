@@ -2,12 +2,12 @@ import type { Context } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { App, AppEnv } from "../env.ts";
 import { ApiError, ERRORS, type ErrorBody, toApiError } from "../errors.ts";
+import { LOCAL_API_KEY } from "../local-api-key.ts";
 import { logError } from "../log.ts";
 import { json } from "./respond.ts";
 
 /** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */
-const LOCAL_HINT =
-  "Is local storage prepared? `npm run dev` applies the migrations and seeds the API key of the README.";
+const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
 
 /** The one place where failures become responses. */
 function respondWithError(c: Context<AppEnv>, { code, message }: ApiError): Response {
@@ -17,23 +17,27 @@ function respondWithError(c: Context<AppEnv>, { code, message }: ApiError): Resp
   return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 
-/** Whatever a handler or a middleware throws. */
+/** For an error that a handler or a middleware throws. */
 export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   const error = toApiError(thrown);
   if (error.cause !== undefined) logError(c, error.cause);
-  if (c.env.ENVIRONMENT === "local" && (error.code === "unauthorized" || error.code === "service_unavailable")) {
-    console.warn(LOCAL_HINT);
-  }
+  if (c.env.ENVIRONMENT === "local" && showsUnpreparedStorage(c, error)) console.warn(LOCAL_HINT);
   return respondWithError(c, error);
 }
 
-/** Paths that no route knows. */
+/** KV does not know the key that every prepared storage knows, or D1 has no tables. */
+function showsUnpreparedStorage(c: Context<AppEnv>, { code, cause }: ApiError): boolean {
+  if (code === "unauthorized") return c.req.header("Authorization")?.endsWith(` ${LOCAL_API_KEY}`) ?? false;
+  return cause instanceof Error && cause.message.includes("no such table");
+}
+
+/** For a path that no route knows. */
 export function onNotFound(c: Context<AppEnv>): Response {
   return respondWithError(c, new ApiError("not_found", "There is nothing at this path."));
 }
 
-/** Paths that another method knows: the response lists the methods (RFC 9110, section 15.5.6). */
-export const onMethodNotAllowed = (app: App) =>
+/** Tells the methods of a path that supports other ones than the request's (RFC 9110, section 15.5.6). */
+export const methodsOf = (app: App) =>
   methodNotAllowed({
     app,
     onMethodNotAllowed(c: Context<AppEnv>, methods) {

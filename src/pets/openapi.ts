@@ -74,7 +74,7 @@ export const pets: Resource = {
         ...pageParameters("animals"),
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
       },
-      success: { status: 200, description: "Animals.", schema: "Pets", example: [ADA], headers: ["Link"] },
+      success: { status: 200, description: "Animals.", body: { schema: "Pets", example: [ADA] }, headers: ["Link"] },
     },
     createPet: {
       handlers: createPet,
@@ -87,8 +87,7 @@ export const pets: Resource = {
       success: {
         status: 201,
         description: "The animal was created.",
-        schema: "Animal",
-        example: ADA,
+        body: { schema: "Animal", example: ADA },
         headers: ["Idempotency-Replayed"],
       },
     },
@@ -98,7 +97,7 @@ export const pets: Resource = {
       summary: "Fetch an animal",
       description: "Deprecated, to be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
       parameters: { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } },
-      success: { status: 200, description: "The animal.", schema: "Animal", example: ADA },
+      success: { status: 200, description: "The animal.", body: { schema: "Animal", example: ADA } },
       errors: ["not_found"],
     },
   },

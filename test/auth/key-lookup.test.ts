@@ -118,6 +118,18 @@ describe("KV is read", () => {
   });
 });
 
+test("a key that is being replaced works until the end that its rotation set", async () => {
+  const end = start + 10 * SECOND;
+  const replaced = { expiresAt: new Date(end).toISOString(), replacedBy: ["key_000000000000", "key_111111111111"] };
+  for (const givenExpiresAt of [null, new Date(end + SECOND).toISOString()]) {
+    vi.setSystemTime(start);
+    const key = await grantKey({ ...replaced, givenExpiresAt });
+    await expectError(await ask(key, {}), "not_found");
+    vi.setSystemTime(end);
+    await expectError(await ask(key, {}), "unauthorized");
+  }
+});
+
 describe("what an isolate remembers of a key", () => {
   test("ends in the millisecond that the key expires", async () => {
     const { reads, bindings } = countingStore();

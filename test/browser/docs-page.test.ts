@@ -3,7 +3,8 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
-import { LOCAL_API_KEY, LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
 import { buildBundle } from "../../scripts/wrangler.ts";
 
 /** Debian's, unless another is named. */

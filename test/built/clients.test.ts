@@ -79,8 +79,8 @@ describe("the examples in docs/examples run", () => {
     },
     {
       language: "JavaScript",
-      version: ["node", "--version"],
-      run: ["node", "docs/examples/client.mjs"],
+      version: [process.execPath, "--version"],
+      run: [process.execPath, "docs/examples/client.mjs"],
       prints: "Juno the Jay",
     },
     {

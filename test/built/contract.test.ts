@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { LOCAL_API_KEY } from "../../scripts/local-state.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { expectDocumented } from "../support/contract.ts";
 import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
 import { exchange, parseResponse } from "./socket.ts";

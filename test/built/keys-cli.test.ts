@@ -2,37 +2,75 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
+import { runWrangler } from "../../scripts/wrangler.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
+import { keyRecordName } from "../../src/auth/key-record.ts";
+import { type Outcome, runKeys } from "./keys.ts";
 
 let state: string;
-beforeAll(() => {
+let local: Namespace;
+/** Milliseconds: on a busy machine the local runtime takes longer to start than the ten seconds that a hook has. */
+const START_TIMEOUT = 60_000;
+beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
+  local = await openNamespace("local", join(state, "shared"));
+  // No login, and nothing to reach: what staging and production would say on a machine that is not set up.
+  vi.stubEnv("CLOUDFLARE_API_TOKEN", "");
+  vi.stubEnv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:9");
+  vi.stubEnv("CI", "true");
+  // Six processes load wrangler, which is large. They compile it once.
+  vi.stubEnv("NODE_COMPILE_CACHE", join(state, "compiled"));
+}, START_TIMEOUT);
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await local.close();
+  rmSync(state, { recursive: true });
 });
-afterAll(() => rmSync(state, { recursive: true }));
 
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs the command as an operator does, without a terminal. Local keys are in a store of this file's own. */
-function keys(...args: string[]): Promise<Outcome> {
-  const local = args.includes("local") ? [`--persist-to=${state}`] : [];
-  return new Promise((resolve) => {
-    // No login, and nothing to reach: what staging and production would say on a machine that is not set up.
-    const env = { ...process.env, CLOUDFLARE_API_TOKEN: "", CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9", CI: "true" };
-    execFile(process.execPath, ["scripts/keys.ts", ...args, ...local], { env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
+const keys = (...args: string[]) => runKeys(local, args);
 
 async function list(): Promise<Record<string, unknown>[]> {
   const { stdout } = await keys("list", "--env", "local", "--json");
   return JSON.parse(stdout);
 }
+
+/** Runs the command as an operator does: a process of its own, and storage that nothing else has open. */
+function keysProcess(...args: string[]): Promise<Omit<Outcome, "opened">> {
+  const all = ["scripts/keys.ts", ...args, `--persist-to=${join(state, "operator")}`];
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test("what the command writes is what wrangler and the service read", async () => {
+  const created = await keysProcess(
+    "create",
+    "--env",
+    "local",
+    "--name",
+    "\u00c9mile's shop",
+    "--expires",
+    "90d",
+    "--json",
+  );
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[^\n]+\n$/), stderr: "" });
+  const { key, ...record } = JSON.parse(created.stdout);
+  const name = await keyRecordName(key);
+
+  const target = ["--binding=API_KEYS", "--env=", "--local", `--persist-to=${join(state, "operator")}`];
+  const [entries, value, mistake] = await Promise.all([
+    runWrangler(["kv", "key", "list", ...target]),
+    runWrangler(["kv", "key", "get", name, "--text", ...target]),
+    keysProcess("create", "--env", "local"),
+  ]);
+  expect(JSON.parse(entries)).toEqual([{ name, metadata: record }]);
+  expect(JSON.parse(value)).toEqual(record);
+  expect(mistake).toEqual({ code: 1, stdout: "", stderr: "Required option '--name <name>' not specified\n" });
+});
 
 test("a key is created, listed, rotated and revoked", async () => {
   const created = await keys("create", "--env", "local", "--name", "ci", "--expires", "90d", "--json");
@@ -53,7 +91,13 @@ test("a key is created, listed, rotated and revoked", async () => {
   expect(rotated).toMatchObject({ name: "ci", scopes: record.scopes, replaces: { id: record.id } });
   expect(rotated.key).not.toBe(key);
   const [old] = await list();
-  expect(old).toEqual({ ...record, expiresAt: rotated.replaces.expiresAt, status: "active" });
+  expect(old).toEqual({
+    ...record,
+    expiresAt: rotated.replaces.expiresAt,
+    givenExpiresAt: record.expiresAt,
+    replacedBy: [rotated.id],
+    status: "active",
+  });
   expect(Date.parse(rotated.replaces.expiresAt) - Date.parse(rotated.createdAt)).toBeCloseTo(3_600_000, -4);
 
   const revoked = await keys("revoke", rotated.id, "--env", "local", "--json");
@@ -84,8 +128,8 @@ test("without --json, the key stands alone on standard output", async () => {
 });
 
 test("help is printed for the asking", async () => {
-  for (const args of [["--help"], [], ["create", "--help"]]) {
-    expect(await keys(...args)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: /), stderr: "" });
+  for (const args of [["--help"], [], ["--env", "local"], ["help"], ["create", "--help"], ["help", "create"]]) {
+    expect(await keys(...args)).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: /), stderr: "", opened: [] });
   }
 });
 
@@ -95,39 +139,71 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     before = await list();
   });
 
+  const create = ["create", "--env", "local", "--name", "x"];
   test.each([
-    [["create", "--name", "x"], /^Which environment\?/],
-    [["create", "--env", "moon", "--name", "x"], /^Which environment\?/],
-    [["create", "--env", "local"], /^Whose key is it\?/],
-    [["create", "--env", "local", "--name", " "], /^Whose key is it\?/],
-    [["create", "--env", "local", "--name", "x", "--scopes", "pets:fly"], /^There is no scope pets:fly\./],
-    [["create", "--env", "local", "--name", "x", "--expires", "tomorrow"], /^--expires takes a date/],
-    [["create", "--env", "local", "--name", "x", "--expires", "2027-02-30"], /^There is no date 2027-02-30\./],
-    [["create", "--env", "local", "--name", "x", "--expires", "2020-01-01"], /^2020-01-01 is in the past\./],
-    [["create", "--env", "local", "--name", "x", "--expires", "0d"], /^0d is in the past\./],
-    [["create", "ci", "--env", "local"], /^What is ci\?/],
-    [["create", "--env", "local", "--nmae", "x"], /^Unknown option '--nmae'/],
-    [["rotate", "--env", "local"], /^Which key\?/],
-    [["rotate", "key_0", "--env", "local", "--overlap", "long"], /^--overlap takes a duration/],
-    [["rotate", "key_0", "--env", "local"], /^There is no key key_0 in local\./],
-    [["revoke", "key_0", "--env", "local"], /^There is no key key_0 in local\./],
-    [["create", "--env", "local", "--name", "x", "--expires", "2027-02-30T00:00:00Z"], /^There is no date/],
-    [["create", "--env", "local", "--name", "x", "--expires", "9999-12-31T23:59:59-01:00"], /^There is no date/],
-    [["create", "--env", "local", "--name", "a\u202eb"], /^Whose key is it\?/],
-    [["revoke", "key_0", "--env", "local", "--overlap", "24h"], /^revoke takes no --overlap\./],
-    [["destroy", "--env", "local"], /^There is no command destroy\./],
+    [["create", "--name", "x"], /^Required option '--env <local\|staging\|production>' not specified/],
+    [["create", "--env", "moon", "--name", "x"], / The environments are local, staging and production\./],
+    [["create", "--env", "local"], /^Required option '--name <name>' not specified/],
+    [["create", "--env", "local", "--name", " "], / A name has 1 to 100 printable characters\./],
+    [["create", "--env", "local", "--name", "a\u202eb"], / A name has 1 to 100 printable characters\./],
+    [["create", "--env", "local", "--name", "x".repeat(101)], / A name has 1 to 100 printable characters\./],
+    [["create", "--env", "local", "--name", "--yes"], /^Option '--name <name>' .* The value is missing\./],
+    [[...create, "--persist-to", ""], /^Option '--persist-to <folder>' .* A folder has a name\./],
+    [[...create, "--scopes", "pets:fly"], / There is no scope pets:fly\. The scopes are pets:read, pets:write\./],
+    [
+      [...create, "--expires", "tomorrow"],
+      /^Option '--expires <when>' argument 'tomorrow' is invalid\. It takes a date/,
+    ],
+    [[...create, "--expires", "2027-02-30"], / There is no date 2027-02-30\./],
+    [[...create, "--expires", "2027-02-30T00:00:00Z"], / There is no date 2027-02-30T00:00:00Z\./],
+    [[...create, "--expires", "9999-12-31T23:59:59-01:00"], / There is no date 9999-12-31T23:59:59-01:00\./],
+    [[...create, "--expires", "2020-01-01"], / 2020-01-01 is in the past\./],
+    [[...create, "--expires", "0d"], / 0d is in the past\./],
+    [[...create, "ci"], /^Too many arguments for 'create'\. Expected 0 arguments but got 1: ci\./],
+    [[...create, "--nmae", "y"], /^Unknown option '--nmae' \(Did you mean --name\?\)/],
+    [["rotate", "--env", "local"], /^Missing required argument 'id'/],
+    [["rotate", "key_0", "--env", "local", "--overlap", "long"], / A duration is a number and a unit: 90d/],
+    [["revoke", "key_0", "--env", "local", "--overlap", "24h"], /^Unknown option '--overlap'/],
+    [["destroy", "--env", "local"], /^Unknown command 'destroy'/],
+    [["list", "--env", "staging", "--persist-to", "x"], /^--persist-to is for --env local\./],
     [["create", "--env", "production", "--name", "x"], /^This changes keys of production\. Say --yes\./],
     [["revoke", "key_0", "--env", "production"], /^This changes keys of production\. Say --yes\./],
-    // Neither logged in nor on a network.
-    [["create", "--env", "staging", "--name", "x"], /\S/],
-    [["create", "--env", "production", "--name", "x", "--yes"], /\S/],
-    [["list", "--env", "staging"], /\S/],
-  ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await keys(...args);
+    [["rotate", "key_0", "--env", "production"], /^This changes keys of production\. Say --yes\./],
+  ])("%j, and no storage is opened", async (args, message) => {
+    const { stderr, ...outcome } = await keys(...args);
     expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(outcome).toEqual({ code: 1, stdout: "", opened: [] });
+  });
+
+  test.each(["rotate", "revoke"])("%s of a key that is not there", async (command) => {
+    expect(await keys(command, "key_0", "--env", "local")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: "There is no key key_0 in local. keys list shows those there are.\n",
+    });
+  });
+
+  // wrangler is what fails here. These wait for processes, so they wait together.
+  test.concurrent.each([
+    { args: ["list", "--env", "staging"] },
+    { args: ["create", "--env", "production", "--name", "x", "--yes"] },
+    { args: ["create", "--env", "production", "--name", "x"], answer: "production" },
+  ])("%j without a login and a network", async ({ args, answer }) => {
+    const { code, stdout, stderr, opened } = await runKeys(local, args, answer);
     expect(stderr).toMatch(/^[^\n]+\n$/);
     expect(stdout).toBe("");
     expect(code).toBe(1);
+    expect(opened).toHaveLength(1);
+  });
+
+  test.each(["", "y", "staging"])("a person who is asked about production answers %j", async (answer) => {
+    expect(await runKeys(local, ["create", "--env", "production", "--name", "x"], answer)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "Nothing was changed.\n",
+      opened: [],
+    });
   });
 
   test("all of them together", async () => {

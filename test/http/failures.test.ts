@@ -1,5 +1,9 @@
+import { applyD1Migrations, reset } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { version } from "../../package.json";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -93,10 +97,40 @@ test("an exception is a 500 that tells nothing", async () => {
   expect(await expectError(response, "internal_error")).toBe("Something went wrong inside the service.");
 });
 
-test("the local service says how its storage is prepared", async () => {
-  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-  await call("/v1/pets", { bindings: {} });
-  await call("/v1/pets", { bindings: { ENVIRONMENT: "production" } });
-  expect(warn.mock.calls).toEqual([[expect.stringContaining("npm run dev")]]);
-  warn.mockRestore();
+describe("the local service says how its storage is prepared", () => {
+  const HINT = expect.stringContaining("npm run dev");
+
+  /** What the service warns of while it answers with this status. */
+  async function warnings(status: number, ...request: Parameters<typeof call>): Promise<unknown[]> {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const response = await call(...request);
+    const messages = warn.mock.calls.flat();
+    warn.mockRestore();
+    expect(response.status).toBe(status);
+    return messages;
+  }
+
+  test("not for a request that is refused for another reason", async () => {
+    expect(await warnings(401, "/v1/pets")).toEqual([]);
+    expect(await warnings(401, "/v1/pets", { key: generateKey("local") })).toEqual([]);
+    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+    expect(await warnings(503, "/v1/pets", { key, bindings: { DB } })).toEqual([]);
+  });
+
+  test("when it is not", async () => {
+    await reset();
+    expect(await warnings(401, "/v1/pets", { key: LOCAL_API_KEY })).toEqual([HINT]);
+    const granted = await grantKey();
+    expect(await warnings(503, "/v1/pets", { key: granted })).toEqual([HINT]);
+    await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+    expect(await warnings(200, "/v1/pets", { key: granted })).toEqual([]);
+  });
+
+  test("and no other service does", async () => {
+    const bindings = { ENVIRONMENT: "production" } as const;
+    expect(await warnings(401, "/v1/pets", { key: LOCAL_API_KEY, bindings })).toEqual([]);
+    const granted = await grantKey({}, "production");
+    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });
+    expect(await warnings(503, "/v1/pets", { key: granted, bindings: { ...bindings, DB } })).toEqual([]);
+  });
 });

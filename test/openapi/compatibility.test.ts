@@ -1,90 +1,209 @@
-import { expect, test } from "vitest";
+import type { OpenAPIObject, ParameterObject, SchemaObject } from "openapi3-ts/oas31";
+import { describe, expect, test } from "vitest";
 import { findBreakingChanges } from "../../openapi/compatibility.ts";
 import document from "../../public/openapi.json" with { type: "json" };
+import { answering, api, expectVerdict, getToy, type Verdict } from "../support/documents.ts";
 
-type Editable = typeof document;
+describe("of the document of the service", () => {
+  type Editable = typeof document;
 
-/** What is found when the document becomes this. */
-function changed(edit: (copy: Editable) => void): string[] {
-  const copy = structuredClone(document);
-  edit(copy);
-  return findBreakingChanges(document, copy);
-}
+  function expectChange(edit: (copy: Editable) => void, verdict: Verdict): void {
+    const copy = structuredClone(document);
+    edit(copy);
+    expectVerdict(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject, verdict);
+  }
 
-test("a document is compatible with itself, and with other words in it", () => {
-  expect(changed(() => {})).toEqual([]);
-  expect(
-    changed((copy) => {
-      copy.paths["/pets"].get.description = "Other words.";
-      copy.components.schemas.Animal.description = "Other words.";
-    }),
-  ).toEqual([]);
+  test.each<[string, (copy: Editable) => void]>([
+    ["no change", () => {}],
+    [
+      "other words",
+      (copy) => {
+        copy.paths["/pets"].get.description = "Other words.";
+        copy.components.schemas.Animal.description = "Other words.";
+      },
+    ],
+    [
+      "a new field of responses, always there",
+      (copy) => {
+        Object.assign(copy.components.schemas.Animal.properties, { age: { type: "integer" } });
+        copy.components.schemas.Animal.required.push("age");
+      },
+    ],
+    [
+      "a new optional field of requests, with rules of its own",
+      (copy) => Object.assign(copy.components.schemas.NewPet.properties, { age: { type: "integer", maximum: 99 } }),
+    ],
+    ["a new operation", (copy) => Object.assign(copy.paths, { "/toys": { get: copy.paths["/pets"].get } })],
+    ["a new error code", (copy) => copy.components.schemas.Error.properties.code.enum.push("teapot")],
+    [
+      "an operation that is deprecated",
+      (copy) => Object.assign(copy.paths["/pets"].post, { deprecated: true, "x-sunset": "2040-01-01" }),
+    ],
+    [
+      "a new operation with a path parameter and a body that has required fields",
+      (copy) => {
+        const { delete: _, ...pet } = { delete: null, ...copy.paths["/pets/{petId}"] };
+        const { requestBody } = copy.paths["/pets"].post;
+        Object.assign(pet, {
+          delete: { ...pet.get, operationId: "deletePet", responses: { 204: { description: "Deleted." } } },
+          patch: { ...pet.get, operationId: "updatePet", requestBody },
+        });
+        Object.assign(copy.paths, { "/pets/{petId}": pet });
+      },
+    ],
+  ])("%s is compatible", (_, edit) => {
+    expectChange(edit, null);
+  });
+
+  test.each<[string, (copy: Editable) => void, Verdict]>([
+    [
+      "an operation that goes",
+      (copy) => Reflect.deleteProperty(copy.paths, "/pets/{petId}"),
+      /^GET \/pets\/\{petId\}: the operation is gone, /,
+    ],
+    [
+      "another operationId",
+      (copy) => Object.assign(copy.paths["/pets"].get, { operationId: "list" }),
+      /^GET \/pets: operationId was "listPets" and is now "list", /,
+    ],
+    [
+      "another scope",
+      (copy) => Object.assign(copy.paths["/pets"].get, { "x-required-scope": "pets:write" }),
+      /^GET \/pets: x-required-scope was "pets:read" and is now "pets:write", /,
+    ],
+    [
+      "a field of responses that goes",
+      (copy) => Reflect.deleteProperty(copy.components.schemas.Animal.properties, "status"),
+      /^schemas\/Animal\.status: the field is gone, /,
+    ],
+    [
+      "a field of responses that may be missing",
+      (copy) => copy.components.schemas.Animal.required.pop(),
+      /^schemas\/Animal\.status: the field may now be missing, /,
+    ],
+    [
+      "a field of requests that becomes required",
+      (copy) => copy.components.schemas.NewPet.required.push("status"),
+      /^schemas\/NewPet\.status: the field is now required, /,
+    ],
+    [
+      "another type",
+      (copy) => Object.assign(copy.components.schemas.Animal.properties.id, { type: "string" }),
+      /^schemas\/Animal\.id: may now be of type string, /,
+    ],
+    [
+      "another status",
+      (copy) => {
+        const { responses } = copy.paths["/pets"].post;
+        Object.assign(responses, { 200: responses[201] });
+        Reflect.deleteProperty(responses, "201");
+      },
+      [/^POST \/pets: no longer answers 201, /, /^POST \/pets: may now answer 200, /],
+    ],
+    [
+      "a renamed code",
+      (copy) => {
+        copy.components.schemas.Error.properties.code.enum[0] = "bad_request";
+      },
+      /^schemas\/Error\.code: may no longer be "invalid_request", /,
+    ],
+    [
+      "a new value of an enumeration in responses",
+      (copy) => copy.components.schemas.PetStatus.enum.push("lost"),
+      /^schemas\/PetStatus: may now be "lost", /,
+    ],
+    [
+      "a new default",
+      (copy) => Object.assign(copy.components.schemas.NewPet.properties.status, { default: "sold" }),
+      /^schemas\/NewPet\.status: default was not set and is now "sold", /,
+    ],
+    [
+      "a stricter limit",
+      (copy) => Object.assign(copy.components.schemas.NewPet.properties.name, { maxLength: 100 }),
+      /^schemas\/NewPet\.name: maxLength was 255 and is now 100, so requests /,
+    ],
+    [
+      "a header that goes",
+      (copy) => Reflect.deleteProperty(copy.paths["/pets"].post.responses[201].headers, "Location"),
+      /^POST \/pets 201, header Location: the header is gone, /,
+    ],
+    [
+      "a header that is no longer always there",
+      (copy) => Object.assign(copy.components.headers["X-Request-Id"], { required: false }),
+      /^headers\/X-Request-Id: the header may now be missing, /,
+    ],
+    [
+      "another base path",
+      (copy) => {
+        for (const server of copy.servers) server.url = server.url.replace("/v1", "/v2");
+      },
+      /^\/v1: no server has this base path /,
+    ],
+  ])("%s is not", (_, edit, verdict) => {
+    expectChange(edit, verdict);
+  });
+
+  test("a change in a shared component is told once, however often the component is used", () => {
+    const copy = structuredClone(document);
+    copy.components.schemas.Error.required.pop();
+    expect(findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject)).toEqual([
+      "schemas/Error.status: the field may now be missing, so clients that read it break",
+    ]);
+  });
 });
 
-test.each<[string, (copy: Editable) => void]>([
-  [
-    "a new field of answers, that is always there",
-    (copy) => {
-      Object.assign(copy.components.schemas.Animal.properties, { age: { type: "integer" } });
-      copy.components.schemas.Animal.required.push("age");
-    },
-  ],
-  ["a new optional field of requests", (copy) => Object.assign(copy.components.schemas.NewPet.properties, { age: {} })],
-  ["a new operation", (copy) => Object.assign(copy.paths, { "/toys": { get: copy.paths["/pets"].get } })],
-  ["a new error code", (copy) => copy.components.schemas.Error.properties.code.enum.push("teapot")],
-])("%s is compatible", (_, edit) => {
-  expect(changed(edit)).toEqual([]);
-});
+describe("of stability marks", () => {
+  const marked = (stability: string, schema: SchemaObject = {}): OpenAPIObject =>
+    getToy({ "x-stability": stability, ...answering(schema).paths?.["/toys/{id}"]?.get });
+  const size = (stability: string | undefined, parameter: Partial<ParameterObject> = {}) =>
+    getToy({
+      parameters: [
+        { name: "size", in: "query", ...(stability === undefined ? {} : { "x-stability": stability }), ...parameter },
+      ],
+    });
 
-test.each<[string, (copy: Editable) => void, RegExp]>([
-  ["an operation goes", (copy) => Reflect.deleteProperty(copy.paths, "/pets/{petId}"), /GET \/pets\/\{petId\} exists/],
-  [
-    "a field of answers goes",
-    (copy) => Reflect.deleteProperty(copy.components.schemas.Animal.properties, "status"),
-    /body\.status exists/,
-  ],
-  [
-    "a field of answers may be missing",
-    (copy) => copy.components.schemas.Animal.required.pop(),
-    /status is always there/,
-  ],
-  [
-    "a field of requests becomes required",
-    (copy) => copy.components.schemas.NewPet.required.push("status"),
-    /Newly required: POST \/pets: request body\.status/,
-  ],
-  [
-    "another type",
-    (copy) => Object.assign(copy.components.schemas.Animal.properties.id, { type: "string" }),
-    /id: type is/,
-  ],
-  [
-    "another status",
-    (copy) => {
-      const { responses } = copy.paths["/pets"].post;
-      Object.assign(responses, { 200: responses[201] });
-      Reflect.deleteProperty(responses, "201");
-    },
-    /POST \/pets answers "?201/,
-  ],
-  [
-    "a renamed code",
-    (copy) => {
-      copy.components.schemas.Error.properties.code.enum[0] = "bad_request";
-    },
-    /may be "invalid_request"/,
-  ],
-  ["a new value of an enumeration", (copy) => copy.components.schemas.PetStatus.enum.push("lost"), /enum is/],
-  [
-    "a stricter limit",
-    (copy) => Object.assign(copy.components.schemas.NewPet.properties.name, { maxLength: 100 }),
-    /name: maxLength is 255/,
-  ],
-  [
-    "a header goes",
-    (copy) => Reflect.deleteProperty(copy.paths["/pets"].post.responses[201].headers, "Location"),
-    /Location/,
-  ],
-])("%s is not", (_, edit, message) => {
-  expect(changed(edit).join("\n")).toMatch(message);
+  test.each<[string, OpenAPIObject, OpenAPIObject, Verdict]>([
+    ["a stable operation that becomes beta", marked("stable"), marked("beta"), /was stable and is now beta, /],
+    ["an operation without a mark that becomes beta", getToy({}), getToy({ "x-stability": "beta" }), /was stable/],
+    ["a beta operation that becomes experimental", marked("beta"), marked("experimental"), /was beta and is now exp/],
+    ["a mark that nobody knows", marked("beta"), marked("alpha"), /was beta and is now alpha, /],
+    ["a beta operation that becomes stable", marked("beta"), marked("stable"), null],
+    ["a change of a beta operation", marked("beta"), marked("beta", { type: "null" }), null],
+    ["a change of an experimental operation", marked("experimental", { type: "null" }), marked("stable"), null],
+    ["an experimental operation that goes", marked("experimental"), api({}), null],
+    ["a beta operation that goes", marked("beta"), api({}), /the operation is gone/],
+    ["a wider response of a beta operation", marked("beta", { type: "null" }), marked("beta"), /may now be of type/],
+
+    ["a new beta parameter", getToy({}), size("beta"), null],
+    [
+      "a stable parameter that becomes beta",
+      size(undefined),
+      size("beta"),
+      /parameter size: was stable and is now beta, /,
+    ],
+    ["a beta parameter that becomes stable", size("beta"), size(undefined), null],
+    ["a beta parameter that goes", size("beta"), getToy({}), /the parameter is gone/],
+    ["an experimental parameter that goes", size("experimental"), getToy({}), null],
+    ["an experimental parameter that changes", size("experimental"), size("beta", { schema: { maximum: 5 } }), null],
+    [
+      "an experimental parameter that becomes required",
+      size("experimental"),
+      size("experimental", { required: true }),
+      /the parameter is now required/,
+    ],
+    [
+      "an experimental parameter that stays required",
+      size("experimental", { required: true }),
+      size("beta", { required: true }),
+      null,
+    ],
+    [
+      "a parameter with the mark that its operation had",
+      getToy({ "x-stability": "beta", parameters: [{ name: "size", in: "query" }] }),
+      size("beta"),
+      null,
+    ],
+  ])("%s", (_, before, after, verdict) => {
+    expectVerdict(before, after, verdict);
+  });
 });

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
-import { generateKey } from "../../src/auth/key-format.ts";
+import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 
 /** Stores a new key, good for everything unless told otherwise. */
-export async function grantKey(record: Partial<KeyRecord> = {}): Promise<string> {
-  const key = generateKey("local");
+export async function grantKey(record: Partial<KeyRecord> = {}, environment: Environment = "local"): Promise<string> {
+  const key = generateKey(environment);
   await storeKey(key, {
     id: crypto.randomUUID(),
     name: "test",

@@ -1,0 +1,35 @@
+import type { BaseParameterObject, ContentObject } from "openapi3-ts/oas31";
+import { type Comparison, compareSchemas } from "./schemas.ts";
+
+const GONE = {
+  request: "no longer accepted, so requests with it are refused",
+  response: "no longer sent, so clients that read it break",
+};
+
+/** Compares what a body may be. A new media type is compatible: a client has to name it in its request. */
+export function compareContent(
+  comparison: Comparison,
+  where: string,
+  before: ContentObject = {},
+  after: ContentObject = {},
+): string[] {
+  return Object.entries(before).flatMap(([mediaType, { schema = {} }]) => {
+    const found = after[mediaType];
+    return found === undefined
+      ? [`${where}: ${mediaType} is ${GONE[comparison.direction]}`]
+      : compareSchemas(comparison, where, schema, found.schema ?? {});
+  });
+}
+
+/** Compares what the value of a parameter or a header may be. */
+export function compareValue(
+  comparison: Comparison,
+  where: string,
+  before: BaseParameterObject,
+  after: BaseParameterObject,
+): string[] {
+  return [
+    ...compareSchemas(comparison, where, before.schema ?? {}, after.schema ?? {}),
+    ...compareContent(comparison, where, before.content, after.content),
+  ];
+}

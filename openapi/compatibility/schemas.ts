@@ -1,0 +1,144 @@
+// Compares two versions of a schema. Where clients send values, the current version has to accept all that the released one accepts;
+// where clients receive them, it is the other way round. So each rule asks one thing: which values of `from` does `to` refuse?
+import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+import { expand, follow, sharedName, show, write } from "../read.ts";
+import { fieldsOf, flatten, type Keywords, type Schema } from "./flatten.ts";
+import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, typesOf } from "./values.ts";
+
+export interface Documents {
+  released: OpenAPIObject;
+  current: OpenAPIObject;
+}
+
+export interface Comparison extends Documents {
+  direction: Direction;
+  /** The pairs of schemas that are being compared: a recursive schema comes back to one of them. */
+  open?: string[];
+}
+
+/** Keywords with rules of their own. Any other only takes values away from a schema that has it. */
+const STRUCTURE = /^(type|properties|required|additionalProperties|items|default|readOnly|writeOnly)$/;
+
+/** Keywords that say what a value means. */
+const MEANING = ["default", "readOnly", "writeOnly"];
+
+/** Sentences on what breaks the clients that send, or receive, values of this schema. */
+export function compareSchemas(comparison: Comparison, where: string, before: Schema, after: Schema): string[] {
+  const { released, current, open = [] } = comparison;
+  const pair = write([before, after]);
+  if (open.includes(pair)) return [];
+  const inner = { ...comparison, open: [...open, pair] };
+
+  const name = sharedName(before, after);
+  if (name === undefined) return compareKeywords(inner, where, flatten(released, before), flatten(current, after));
+  const { $ref, ...besideBefore } = before as ReferenceObject;
+  const { $ref: _, ...besideAfter } = after as ReferenceObject;
+  return [
+    ...compareSchemas(inner, where, besideBefore, besideAfter),
+    ...compareSchemas(inner, name, follow<SchemaObject>(released, $ref), follow<SchemaObject>(current, $ref)),
+  ];
+}
+
+/** The side whose values there are, then the side that has to accept them. */
+function sides<Side>({ direction }: Comparison, before: Side, after: Side): [from: Side, to: Side] {
+  return direction === "request" ? [before, after] : [after, before];
+}
+
+function compareSides(comparison: Comparison, where: string, from: Schema, to: Schema): string[] {
+  return compareSchemas(comparison, where, ...sides(comparison, from, to));
+}
+
+function compareKeywords(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
+  const { direction, released, current } = comparison;
+  const [from, to] = sides(comparison, before, after);
+  if ([from, to].some(({ oneOf, anyOf }) => oneOf ?? anyOf)) return compareAlternatives(comparison, where, from, to);
+
+  const types = compareTypes(direction, where, typesOf(from), typesOf(to));
+  // Of values that have nothing in common, nothing else is worth saying.
+  if (!haveCommonType(from, to)) return types;
+
+  const documents = sides(comparison, released, current);
+  const stricter = Object.keys(to).filter((name) => !STRUCTURE.test(name) && !isKept(name, from, to, documents));
+  const others = MEANING.filter((name) => write(before[name]) !== write(after[name]));
+  const tell = (keyword: string) =>
+    `${where}: ${keyword} was ${show(expand(released, before[keyword]))} and is now ${show(expand(current, after[keyword]))}`;
+  return [
+    ...types,
+    ...compareLists(direction, where, from, to),
+    ...stricter.map((keyword) => `${tell(keyword)}, ${CONSEQUENCE[direction]}`),
+    ...others.map((keyword) => `${tell(keyword)}, so the same data means something else`),
+    ...compareFields(comparison, where, before, after),
+    ...compareOtherFields(comparison, where, before, after),
+    ...(to.items === undefined ? [] : compareSides(comparison, `${where}[]`, from.items ?? {}, to.items)),
+  ];
+}
+
+function haveCommonType(one: Keywords, other: Keywords): boolean {
+  return typesOf(one).some((type) => typesOf(other).includes(type));
+}
+
+/** Every alternative of `from` needs one of `to` that accepts all of it. The nearest one tells how far it is off. */
+function compareAlternatives(comparison: Comparison, where: string, from: Keywords, to: Keywords): string[] {
+  const [fromDocument, toDocument] = sides(comparison, comparison.released, comparison.current);
+  const accepted = alternativesOf(to).map((schema) => ({ schema, flat: flatten(toDocument, schema) }));
+  return alternativesOf(from).flatMap((alternative) => {
+    const given = flatten(fromDocument, alternative);
+    const [nearest] = accepted
+      .filter(({ flat }) => haveCommonType(given, flat))
+      .map(({ schema }) => compareSides(comparison, where, alternative, schema))
+      .toSorted((one, other) => one.length - other.length);
+    const types = accepted.flatMap(({ flat }) => typesOf(flat));
+    return nearest ?? compareTypes(comparison.direction, where, typesOf(given), types);
+  });
+}
+
+/** `anyOf` counts as `oneOf`: alternatives that exclude each other are both. */
+function alternativesOf({ oneOf, anyOf, ...rest }: Keywords): Schema[] {
+  const common: Keywords = oneOf === undefined || anyOf === undefined ? rest : { ...rest, anyOf };
+  const alternatives = oneOf ?? anyOf ?? [{}];
+  return alternatives.map((one) => (Object.keys(common).length === 0 ? one : { allOf: [common, one] }));
+}
+
+function compareFields(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
+  const isRequest = comparison.direction === "request";
+  const [from, to] = sides(comparison, before, after);
+  const [fields, newFields] = [fieldsOf(before), fieldsOf(after)];
+  const changes: string[] = [];
+
+  for (const [name, field] of fields) {
+    const newField = newFields.get(name);
+    if (newField === undefined) {
+      const consequence = isRequest ? "so the service ignores or refuses it" : "so clients that read it break";
+      changes.push(`${where}.${name}: the field is gone, ${consequence}`);
+    } else changes.push(...compareSchemas(comparison, `${where}.${name}`, field, newField));
+  }
+  for (const name of to.required ?? []) {
+    if (from.required?.includes(name) || (fields.has(name) && !newFields.has(name))) continue;
+    const change = isRequest
+      ? "is now required, so requests without it are refused"
+      : "may now be missing, so clients that read it break";
+    changes.push(`${where}.${name}: the field ${change}`);
+  }
+  return changes;
+}
+
+/** Compares what is said of fields without a name of their own. A new field of the current version is one of them in the released one. */
+function compareOtherFields(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
+  const { direction } = comparison;
+  const [others, newOthers] = [before.additionalProperties ?? true, after.additionalProperties ?? true];
+  const [given, accepted] = sides(comparison, others, newOthers);
+  const changes: string[] = [];
+
+  for (const [name, field] of fieldsOf(after)) {
+    if (fieldsOf(before).has(name)) continue;
+    if (typeof others === "object") changes.push(...compareSchemas(comparison, `${where}.${name}`, others, field));
+    // Otherwise clients have to cope with new fields (docs/versioning.md).
+    else if (!others && direction === "response") {
+      changes.push(`${where}.${name}: the field is new in a closed object, ${CONSEQUENCE.response}`);
+    }
+  }
+  if (given === false || accepted === true) return changes;
+  if (accepted) return [...changes, ...compareSides(comparison, `${where}.*`, given, accepted)];
+  const change = direction === "request" ? "are no longer accepted" : "may now come";
+  return [...changes, `${where}: fields that are not listed ${change}, ${CONSEQUENCE[direction]}`];
+}

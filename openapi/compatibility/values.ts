@@ -1,0 +1,79 @@
+// Compares what two versions of a schema say of a single value: its type, the list that it comes from, its limits. Which values of
+// `from` does `to` refuse?
+import type { OpenAPIObject } from "openapi3-ts/oas31";
+import { expand, write } from "../read.ts";
+import type { Keywords } from "./flatten.ts";
+
+/** Whether clients send the value or receive it. */
+export type Direction = "request" | "response";
+
+export const CONSEQUENCE = {
+  request: "so requests that were valid are refused",
+  response: "so clients receive values that they were told not to expect",
+};
+
+const MAY = { request: "may no longer", response: "may now" };
+
+const TYPES = ["null", "boolean", "object", "array", "number", "integer", "string"];
+
+/** Lists that may grow: clients are told to expect new values (docs/versioning.md). */
+const GROWING_LISTS = new Set(["schemas/Error.code"]);
+
+/** The limits, and what each is where a schema does not set it. */
+const UNLIMITED = new Map([
+  ...["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"].map((name) => [name, Infinity] as const),
+  ...["minimum", "exclusiveMinimum"].map((name) => [name, -Infinity] as const),
+  ...["minLength", "minItems", "minProperties"].map((name) => [name, 0] as const),
+]);
+
+export function typesOf(schema: Keywords): string[] {
+  const types = schema.type ?? valuesOf(schema)?.map(typeOf) ?? TYPES;
+  return [...new Set([types].flat().flatMap((type) => (type === "number" ? ["number", "integer"] : [type])))];
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "bigint" || Number.isInteger(value) ? "integer" : typeof value;
+}
+
+export function compareTypes(direction: Direction, where: string, from: string[], to: string[]): string[] {
+  const refused = from.filter((type) => !to.includes(type));
+  if (refused.length === 0) return [];
+  return [`${where}: ${MAY[direction]} be of type ${refused.join(" or ")}, ${CONSEQUENCE[direction]}`];
+}
+
+function valuesOf({ enum: list, const: only }: Keywords): unknown[] | undefined {
+  return only === undefined ? list : [only];
+}
+
+export function compareLists(direction: Direction, where: string, from: Keywords, to: Keywords): string[] {
+  const [given, accepted] = [valuesOf(from) ?? [], valuesOf(to) ?? valuesOf(from) ?? []];
+  if (direction === "response" && GROWING_LISTS.has(where)) {
+    return missing(accepted, given).map(
+      (value) => `${where}: may no longer be ${value}, so clients that wait for it never receive it`,
+    );
+  }
+  return missing(given, accepted).map((value) => `${where}: ${MAY[direction]} be ${value}, ${CONSEQUENCE[direction]}`);
+}
+
+function missing(values: unknown[], known: unknown[]): string[] {
+  const texts = new Set(known.map(write));
+  return values.map(write).filter((value) => !texts.has(value));
+}
+
+/** Whether `to`, by this keyword of it, accepts what `from` accepts. A keyword that is unknown here has to be the same. */
+export function isKept(
+  keyword: string,
+  from: Keywords,
+  to: Keywords,
+  documents: [OpenAPIObject, OpenAPIObject],
+): boolean {
+  if (keyword === "enum" || keyword === "const") return valuesOf(from) !== undefined;
+  const unlimited = UNLIMITED.get(keyword);
+  if (unlimited === undefined) {
+    return write(expand(documents[0], from[keyword])) === write(expand(documents[1], to[keyword]));
+  }
+  const [given, accepted] = [from[keyword] ?? unlimited, to[keyword]] as [number, number];
+  return unlimited === Infinity ? given <= accepted : given >= accepted;
+}

@@ -1,0 +1,99 @@
+// An operation of the document: its description, with the facts that its handlers carry.
+import type { OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
+import type * as z from "zod/mini";
+import type { Scope } from "../src/auth/scopes.ts";
+import { MAX_BODY_BYTES } from "../src/http/body.ts";
+import type { Deprecation } from "../src/http/deprecation.ts";
+import { v1 } from "../src/v1.ts";
+import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
+import { failures } from "./failures.ts";
+import { announcement, headersOf, locationHeader } from "./headers.ts";
+
+/** What the handlers of an operation carry for the document. */
+interface Facts {
+  scope?: Scope;
+  deprecation?: Deprecation;
+  target?: "query" | "json";
+  schema?: () => z.ZodMiniObject;
+}
+
+/** Where an operation is mounted. */
+export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
+  const route = v1.routes.find(({ handler }) => handler === handlers.at(-1));
+  if (route === undefined) throw new Error(`No route leads to ${operationId}`);
+  return { method: route.method.toLowerCase(), path: route.path.replace(/:(\w+)/g, "{$1}") };
+}
+
+/** An operation as the document has it, but for its tag. */
+export function operationObject(operationId: string, path: string, operation: Operation): OperationObject {
+  const { stability, summary, description, body, success } = operation;
+  const facts = operation.handlers as readonly Facts[];
+  const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
+  if (scope === undefined) throw new Error(`${operationId} has no guard`);
+  const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
+  const announced = deprecation === undefined ? {} : announcement(deprecation);
+  return {
+    operationId,
+    summary,
+    description,
+    ...(deprecation === undefined
+      ? {}
+      : { deprecated: true, "x-sunset": deprecation.sunset.toISOString().slice(0, "2030-12-05".length) }),
+    security: [{ apiKey: [] }],
+    "x-required-scope": scope,
+    "x-stability": stability,
+    parameters: [...parametersOf(path, operation, facts), { $ref: "#/components/parameters/bookmark" }],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            description: `${body.description}, in at most ${MAX_BODY_BYTES} bytes.`,
+            content: jsonContent(body),
+          },
+        }),
+    responses: {
+      [success.status]: {
+        description: success.description,
+        headers: {
+          ...headersOf(["x-d1-bookmark", ...(success.headers ?? [])]),
+          ...(success.status === 201 ? locationHeader(path) : {}),
+          ...announced,
+        },
+        ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
+      },
+      ...failures(operation, announced),
+    },
+  };
+}
+
+function parametersOf(
+  path: string,
+  operation: Operation,
+  facts: readonly Facts[],
+): (ParameterObject | ReferenceObject)[] {
+  const { parameters = {}, idempotencyKey } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
+    parameterObject(name, "path", true, described(name)),
+  );
+  const schema = facts.find(({ target }) => target === "query")?.schema?.();
+  const inQuery = Object.keys(schema?.shape ?? {}).map((name) =>
+    parameterObject(name, "query", false, described(name)),
+  );
+  const inHeader =
+    idempotencyKey === undefined
+      ? []
+      : [
+          parameterObject("Idempotency-Key", "header", false, {
+            description: `1 to 255 visible ASCII characters, new for each ${idempotencyKey}; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without.`,
+            schema: { type: "string", maxLength: 255, pattern: "^[!#-~][!-~]{0,254}$" },
+          }),
+        ];
+  return [...inPath, ...inQuery, ...inHeader];
+
+  function described(name: string): Parameter {
+    const parameter = parameters[name];
+    if (parameter === undefined) throw new Error(`The parameter ${name} of ${path} has no description`);
+    return parameter;
+  }
+}

@@ -1,0 +1,164 @@
+import { Command, CommanderError, Option } from "commander";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { createKey, type Expiry, revokeKey } from "./operations.ts";
+import { oneLine } from "./one-line.ts";
+import { showKey, showList, showRevocation, showRotation, type Terminal } from "./report.ts";
+import { endPredecessor, issueSuccessor } from "./rotation.ts";
+import { openNamespace } from "./namespace.ts";
+import { KeyStore } from "./store.ts";
+import { toDuration, toEnvironment, toExpiry, toFolder, toName, toScopes } from "./values.ts";
+
+const DAY = 86_400_000;
+
+interface CommonOptions {
+  env: Environment;
+  json?: true;
+  persistTo?: string;
+}
+interface ChangeOptions extends CommonOptions {
+  yes?: true;
+}
+interface CreateOptions extends ChangeOptions {
+  name: string;
+  scopes: readonly string[];
+  expires?: Expiry;
+}
+interface RotateOptions extends ChangeOptions {
+  overlap: number;
+  expires?: Expiry;
+}
+
+/**
+ * Runs one command to its end. A mistake is one line on standard error.
+ *
+ * @param args what stands on the command line after the program.
+ * @param open opens the storage of an environment, once all that was given is known to be right.
+ * @returns the exit code: 0, or 1 for mistakes and failures.
+ */
+export async function run(args: readonly string[], terminal: Terminal, open = openNamespace): Promise<number> {
+  try {
+    await describe(terminal, open).parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    // Of its own errors commander has told already. It ends with one as well when it has printed the help.
+    if (error instanceof CommanderError) return error.code === "commander.help" ? 0 : error.exitCode;
+    terminal.say(oneLine(error));
+    return 1;
+  }
+}
+
+/** Every command and option, once: they are read by this, and so is the help. */
+function describe(terminal: Terminal, open: typeof openNamespace): Command {
+  const program = new Command("npm run keys --")
+    .description("Manages the API keys of one environment.")
+    .requiredOption(
+      "--env <local|staging|production>",
+      "Staging and production go through wrangler's login.",
+      toEnvironment,
+    )
+    .option("--json", "Prints one JSON value on standard output, and nothing else there.")
+    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+    .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
+    .hook("preAction", (_, command) => {
+      const { env, persistTo } = command.optsWithGlobals<CommonOptions>();
+      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      // Only the help that commander shows when there is no command: mistakes go through outputError.
+      writeErr: (text) => terminal.print(text.trimEnd()),
+      outputError: (text) => terminal.say(toSentence(text)),
+    })
+    .exitOverride();
+
+  program
+    .command("create")
+    .description("Creates an API key. The key is shown once, and stored nowhere.")
+    .requiredOption("--name <name>", "Whose key it is.", toName)
+    .addOption(
+      new Option("--scopes <list>", "What it may do, separated by commas.")
+        .argParser(toScopes)
+        .default(SCOPES, SCOPES.join(",")),
+    )
+    .option("--expires <when>", "A duration from now (90d), or a date (2027-01-31). Never unless given.", toExpiry)
+    .addOption(yes())
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<CreateOptions>();
+      await confirm(options, terminal);
+      await withStore(options, async (store) => showKey(terminal, options.json, await createKey(store, options)));
+    });
+
+  program
+    .command("list")
+    .description("Lists every key that was ever created, with what became of it.")
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions>();
+      await withStore(options, async (store) => showList(terminal, options.json, await store.list()));
+    });
+
+  program
+    .command("revoke")
+    .description("Ends a key. It stays in the list.")
+    .argument("<id>", "The id in the list.")
+    .addOption(yes())
+    .action(async (id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<ChangeOptions>();
+      await confirm(options, terminal);
+      await withStore(options, async (store) => showRevocation(terminal, options, await revokeKey(store, id)));
+    });
+
+  program
+    .command("rotate")
+    .description("Creates a key with the same name and scopes, and lets the old one end after an overlap.")
+    .argument("<id>", "The id in the list.")
+    .addOption(new Option("--overlap <duration>", "How long both work.").argParser(toDuration).default(DAY, "24h"))
+    .option(
+      "--expires <when>",
+      "When the new key ends, as for create. It lives as long as the old one unless given.",
+      toExpiry,
+    )
+    .addOption(yes())
+    .action(async (id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<RotateOptions>();
+      await confirm(options, terminal);
+      await withStore(options, async (store) => {
+        const rotation = await issueSuccessor(store, id, options);
+        // From here on the new key works, so it is shown, whatever becomes of the old one.
+        showRotation(terminal, options, rotation);
+        await endPredecessor(store, rotation);
+      });
+    });
+
+  async function withStore({ env, persistTo }: CommonOptions, use: (store: KeyStore) => Promise<void>): Promise<void> {
+    const namespace = await open(env, persistTo);
+    try {
+      await use(new KeyStore(env, namespace));
+    } finally {
+      await namespace.close();
+    }
+  }
+
+  return program;
+}
+
+function yes(): Option {
+  return new Option("--yes", "Changes keys of production without asking.");
+}
+
+async function confirm({ env, yes }: ChangeOptions, terminal: Terminal): Promise<void> {
+  if (env !== "production" || yes) return;
+  if (terminal.ask === undefined) throw new Error("This changes keys of production. Say --yes.");
+  const answer = await terminal.ask("This changes keys of production. Type production to go on: ");
+  if (answer !== "production") throw new Error("Nothing was changed.");
+}
+
+/** What commander says of a mistake, on one line and like our own words. It may repeat what was typed, escapes and all. */
+function toSentence(text: string): string {
+  const plain = text
+    .replace(/^error: /, "")
+    .replace(/\p{C}+/gu, " ")
+    .trim();
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}

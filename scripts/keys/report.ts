@@ -1,0 +1,102 @@
+import type { Environment } from "../../src/auth/key-format.ts";
+import type { KeyRecord } from "../../src/auth/key-record.ts";
+import { type NewKey, statusOf } from "./operations.ts";
+import { replacedRecord, type Rotation } from "./rotation.ts";
+import type { ListedKey } from "./store.ts";
+
+/** Where a command writes, and whom it asks. A text is one or more whole lines. */
+export interface Terminal {
+  /** Standard output: help, a key, a listing, JSON. */
+  print(text: string): void;
+  /** Standard error: what is said to the person in front of it. */
+  say(text: string): void;
+  /** Puts a question to that person. Absent where there is none. */
+  ask?(question: string): Promise<string>;
+}
+
+/**
+ * Shows a key this once. The secret goes to standard output, alone or in the JSON; what is said about it goes beside it.
+ *
+ * @param remark one line more for a person.
+ * @param fields more of the JSON.
+ */
+export function showKey(
+  terminal: Terminal,
+  json: boolean | undefined,
+  { key, stored }: NewKey,
+  remark?: string,
+  fields?: { replaces: Partial<KeyRecord>; earlierSuccessors?: Rotation["earlierSuccessors"] },
+): void {
+  const { id, ...rest } = stored.record;
+  if (json) return terminal.print(JSON.stringify({ id, key, ...rest, ...fields }));
+  const until = rest.expiresAt === undefined ? "never expires" : `expires ${rest.expiresAt}`;
+  terminal.say(`${id}: "${rest.name}", ${rest.scopes.join(" ")}, ${until}.`);
+  if (remark !== undefined) terminal.say(remark);
+  terminal.say("This is the key. It is shown this once; store it now.");
+  terminal.print(key);
+}
+
+/** Shows the new key of a rotation, what becomes of the old one, and the keys that earlier rotations created in its place. */
+export function showRotation(
+  terminal: Terminal,
+  { json, env }: { json?: boolean; env: Environment },
+  rotation: Rotation,
+): void {
+  const { successor, old, earlierSuccessors } = rotation;
+  const { id, expiresAt: endBefore } = old.record;
+  const { expiresAt } = replacedRecord(old.record, rotation);
+  for (const earlier of earlierSuccessors) {
+    terminal.say(
+      earlier.status === "revoked" || earlier.status === "expired"
+        ? `${id} was rotated before: ${earlier.id}, which replaced it, is ${earlier.status}.`
+        : `${id} was rotated before: ${earlier.id} replaces it as well. ` +
+            `If nobody uses ${earlier.id}, revoke it: npm run keys -- revoke ${earlier.id} --env ${env}`,
+    );
+  }
+  const remark = `${id} works until ${expiresAt}${expiresAt === endBefore ? ", the end that it had before" : ""}.`;
+  showKey(terminal, json, successor, remark, {
+    replaces: { id, ...(expiresAt !== undefined && { expiresAt }) },
+    ...(earlierSuccessors.length > 0 && { earlierSuccessors }),
+  });
+}
+
+export function showRevocation(
+  terminal: Terminal,
+  { json, env }: { json?: boolean; env: Environment },
+  record: KeyRecord,
+): void {
+  if (json) return terminal.print(JSON.stringify(record));
+  const delay =
+    env === "local"
+      ? "A running npm run dev may accept it for another 30 seconds."
+      : "The service may accept it for another two minutes (docs/keys.md).";
+  terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
+}
+
+export function showList(terminal: Terminal, json: boolean | undefined, keys: readonly ListedKey[]): void {
+  const rows = keys.map(({ name, record }) =>
+    record === undefined ? { id: name, status: "corrupt" } : { ...record, status: statusOf(record) },
+  );
+  if (json) return terminal.print(JSON.stringify(rows));
+  if (rows.length === 0) return terminal.print("There are no keys.");
+  terminal.print(
+    table([
+      ["ID", "STATUS", "SCOPES", "CREATED", "EXPIRES", "NAME"],
+      ...rows.map((row) =>
+        "name" in row
+          ? [row.id, row.status, row.scopes.join(" "), seconds(row.createdAt), seconds(row.expiresAt), row.name]
+          : [row.id, row.status],
+      ),
+    ]),
+  );
+}
+
+function seconds(time: string | undefined): string {
+  return time?.slice(0, 19) ?? "never";
+}
+
+function table(rows: string[][]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return lines.map((line) => line.trimEnd()).join("\n");
+}

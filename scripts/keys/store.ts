@@ -1,0 +1,57 @@
+import { parseKeyRecord, type KeyRecord } from "../../src/auth/key-record.ts";
+import type { Environment } from "../../src/auth/key-format.ts";
+import type { Namespace } from "./namespace.ts";
+
+/** The longest record that a listing has, in bytes of JSON: the largest metadata that KV takes with a value. */
+export const MAX_RECORD_BYTES = 1_024;
+
+/** A key record with its name in KV, the hash of the key. */
+export interface StoredKey {
+  name: string;
+  record: KeyRecord;
+}
+
+/** `record` is undefined where the service could make nothing of it. */
+export interface ListedKey {
+  name: string;
+  record: KeyRecord | undefined;
+}
+
+/** Whether KV takes the record as metadata. */
+export function isListable(record: KeyRecord): boolean {
+  return Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES;
+}
+
+/** The key records of one environment. Every method throws what its namespace throws. */
+export class KeyStore {
+  readonly environment: Environment;
+  readonly #namespace: Namespace;
+
+  constructor(environment: Environment, namespace: Namespace) {
+    this.environment = environment;
+    this.#namespace = namespace;
+  }
+
+  async put({ name, record }: StoredKey): Promise<void> {
+    // The whole record once more as metadata, which a listing returns: one request instead of one for each key. A record that
+    // something else wrote may be too long for that. It must be possible to revoke it all the same.
+    await this.#namespace.put(name, JSON.stringify(record), isListable(record) ? record : undefined);
+  }
+
+  /** The record behind a name as the service sees it, or undefined when there is none, or none that lets anybody in. */
+  async get(name: string): Promise<KeyRecord | undefined> {
+    const value = await this.#namespace.get(name);
+    return value === undefined ? undefined : parseKeyRecord(value);
+  }
+
+  /** Every key that was ever created, the oldest first. */
+  async list(): Promise<ListedKey[]> {
+    const keys: ListedKey[] = [];
+    for (const { name, metadata } of await this.#namespace.list("key:")) {
+      // An entry without metadata of ours; the value is what counts.
+      const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));
+      keys.push({ name, record: record ?? (await this.get(name)) });
+    }
+    return keys.toSorted((a, b) => (a.record?.createdAt ?? "").localeCompare(b.record?.createdAt ?? ""));
+  }
+}

@@ -1,0 +1,80 @@
+import { InvalidArgumentError } from "commander";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
+import type { Expiry } from "./operations.ts";
+
+// What each option's value means. All of it is checked while the command line is read, before anything else happens.
+
+const MAX_NAME_CHARACTERS = 100;
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION = "90d, 12h, 30m or 45s";
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/** @throws InvalidArgumentError for what is no environment. */
+export function toEnvironment(value: string): Environment {
+  if (value === "local" || value === "staging" || value === "production") return value;
+  throw new InvalidArgumentError("The environments are local, staging and production.");
+}
+
+/** @throws InvalidArgumentError for an empty name, a long one, and for characters that a terminal does not print. */
+export function toName(value: string): string {
+  refuseOption(value);
+  if (!/\S/.test(value) || value.length > MAX_NAME_CHARACTERS || /\p{C}/u.test(value))
+    throw new InvalidArgumentError(`A name has 1 to ${MAX_NAME_CHARACTERS} printable characters.`);
+  return value;
+}
+
+/** @throws InvalidArgumentError for a scope that the service does not know. */
+export function toScopes(value: string): readonly string[] {
+  const scopes = value.split(",").map((scope) => scope.trim());
+  const unknown = scopes.filter((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(`There is no scope ${unknown.join(", ")}. The scopes are ${SCOPES.join(", ")}.`);
+  return [...new Set(scopes)];
+}
+
+/**
+ * @returns milliseconds.
+ * @throws InvalidArgumentError for what is not a duration.
+ */
+export function toDuration(value: string): number {
+  const duration = parseDuration(value);
+  if (duration === undefined) throw new InvalidArgumentError(`A duration is a number and a unit: ${DURATION}.`);
+  return duration;
+}
+
+/**
+ * A time to come: a date, a date with a time, or a duration from the creation of the key.
+ *
+ * @throws InvalidArgumentError for what is none of them, a date that no calendar has, and a time in the past.
+ */
+export function toExpiry(value: string): Expiry {
+  const duration = parseDuration(value);
+  const [, day] = DATE.exec(value) ?? [];
+  if (duration === undefined && day === undefined)
+    throw new InvalidArgumentError(`It takes a date (2027-01-31), a date with a time, or a duration: ${DURATION}.`);
+  const date = new Date(duration === undefined ? value : Date.now() + duration);
+  // Date takes the 31st of any month for a day of the next.
+  const exists = day === undefined || new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
+  if (Number.isNaN(date.getTime()) || !exists || date.getUTCFullYear() > 9999)
+    throw new InvalidArgumentError(`There is no date ${value}.`);
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError(`${value} is in the past.`);
+  return (createdAt) => (duration === undefined ? date.getTime() : createdAt + duration);
+}
+
+/** @throws InvalidArgumentError for an empty path. */
+export function toFolder(value: string): string {
+  refuseOption(value);
+  if (value === "") throw new InvalidArgumentError("A folder has a name.");
+  return value;
+}
+
+/** commander takes whatever follows an option for its value: `--name --json` would make a key called `--json`. */
+function refuseOption(value: string): void {
+  if (value.startsWith("--")) throw new InvalidArgumentError("The value is missing.");
+}
+
+function parseDuration(value: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  return count === undefined || unit === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
+}

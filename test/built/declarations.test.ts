@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+// Declarations of `AppType` in a strict project of somebody else, which has Hono and TypeScript, and nothing of ours.
+
+const ROOT = join(import.meta.dirname, "../..");
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+
+const GOOD = `
+import { hc } from "hono/client";
+import type { AppType } from "./petstore/app-type.ts";
+
+const client = hc<AppType>("https://pets.example");
+
+export async function nameOf(petId: string): Promise<string | undefined> {
+  const response = await client.v1.pets[":petId"].$get({ param: { petId } });
+  if (response.status === 404) {
+    const { code, message }: { code: string; message: string } = await response.json();
+    throw new Error(code + message);
+  }
+  return response.status === 200 ? (await response.json()).name : undefined;
+}
+
+export async function add(name: string): Promise<number | undefined> {
+  const response = await client.v1.pets.$post({ json: { name, categoryId: 1 } });
+  return response.status === 201 ? (await response.json()).id : undefined;
+}
+`;
+
+const BAD = GOOD.replace("categoryId: 1", "categoryId: 1, status: 'gone'");
+
+let project: string;
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), "petstore-declarations-"));
+  execFileSync(process.execPath, [TSC, "-p", "scripts/tsconfig.client.json", "--outDir", join(project, "petstore")], {
+    cwd: ROOT,
+  });
+  mkdirSync(join(project, "node_modules"));
+  symlinkSync(join(ROOT, "node_modules/hono"), join(project, "node_modules/hono"));
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    target: "es2024",
+    lib: ["es2024", "dom"],
+    module: "esnext",
+    moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
+    types: [],
+    // As `tsc --init` sets it: the declarations mention bindings of Workers, which a client does not have.
+    skipLibCheck: true,
+  };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["client.ts"] }));
+});
+afterAll(() => rmSync(project, { recursive: true }));
+
+function compile(source: string): { status: number | null; stdout: string } {
+  writeFileSync(join(project, "client.ts"), source);
+  return spawnSync(process.execPath, [TSC, "-p", project], { encoding: "utf8" });
+}
+
+test("a client compiles against them, failures included", () => {
+  const { status, stdout } = compile(GOOD);
+  expect(stdout).toBe("");
+  expect(status).toBe(0);
+});
+
+test("a request that the interface does not know does not", () => {
+  expect(compile(BAD).stdout).toMatch(/'"gone"' is not assignable/);
+});

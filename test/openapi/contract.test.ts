@@ -1,0 +1,145 @@
+import type { OperationObject, PathItemObject, SchemaObject } from "openapi3-ts/oas31";
+import { describe, expect, test } from "vitest";
+import { contractOf } from "../support/contract.ts";
+import { api, json, OK } from "../support/documents.ts";
+
+const URL = "https://toys.example/v1/toys/1";
+
+function contract(operation: OperationObject, schemas: { [name: string]: SchemaObject } = {}) {
+  return contractOf(api({ "/toys/{id}": { get: operation, delete: operation } }, schemas));
+}
+
+/** Asserts that an answer is, or is not, one of those that the document describes. */
+async function expectVerdict(
+  { expectDocumented }: ReturnType<typeof contractOf>,
+  answer: Response,
+  verdict: "documented" | RegExp,
+  method = "GET",
+): Promise<void> {
+  const outcome = expectDocumented(method, URL, answer);
+  if (verdict === "documented") await outcome;
+  else await expect(outcome).rejects.toThrow(verdict);
+}
+
+describe("a response without content", () => {
+  const remove = contract({ operationId: "deleteToy", responses: { 202: OK, 204: OK } });
+
+  test("has no body and no media type", () =>
+    expectVerdict(remove, new Response(null, { status: 204 }), "documented", "DELETE"));
+
+  test("may not have a body", () =>
+    expectVerdict(
+      remove,
+      new Response(new TextEncoder().encode("{}"), { status: 202 }),
+      /deleteToy 202: the body/,
+      "DELETE",
+    ));
+
+  test("may not have a media type", () =>
+    expectVerdict(
+      remove,
+      new Response(null, { status: 204, headers: { "Content-Type": "application/json" } }),
+      /deleteToy 204: the media type/,
+      "DELETE",
+    ));
+});
+
+describe("a response with a media type", () => {
+  const { responses } = {
+    responses: {
+      200: {
+        ...OK,
+        content: {
+          "application/problem+json": { schema: { type: "object", properties: { a: { type: "string" } } } },
+          "text/csv": { schema: { type: "string", pattern: "^id\n" } },
+          "application/octet-stream": {},
+        },
+      },
+    },
+  } satisfies OperationObject;
+  const toy = contract({ operationId: "getToy", responses });
+  const answer = (body: string, mediaType: string) => new Response(body, { headers: { "Content-Type": mediaType } });
+
+  test.each<[string, string, "documented" | RegExp]>([
+    ["application/problem+json", '{"a":"b"}', "documented"],
+    ["application/problem+json", '{"a":1}', /getToy 200: the body/],
+    ["text/csv", "id\n1", "documented"],
+    ["text/csv", "1", /getToy 200: the body/],
+    ["application/octet-stream", "?", "documented"],
+    ["application/json", "{}", /getToy 200: the media type/],
+  ])("%s: %s", (mediaType, body, verdict) => expectVerdict(toy, answer(body, mediaType), verdict));
+
+  test("may not come without it", () =>
+    expectVerdict(toy, new Response(new TextEncoder().encode("id\n1")), /getToy 200: the media type/));
+
+  test("has no body when the request was HEAD", () =>
+    expectVerdict(toy, new Response(null, { headers: { "Content-Type": "text/csv" } }), "documented", "HEAD"));
+});
+
+describe("a response has no field that the document does not list", () => {
+  const reference = (name: string): SchemaObject => ({ $ref: `#/components/schemas/${name}` });
+  const schemas: { [name: string]: SchemaObject } = {
+    Toy: { type: "object", properties: { id: { type: "integer" }, maker: reference("Maker") } },
+    Maker: { type: "object", properties: { name: { type: "string" } } },
+    Car: { allOf: [reference("Toy"), { type: "object", properties: { wheels: { type: "integer" } } }] },
+    NewPet: { type: "object", properties: { name: { type: "string" } } },
+    Tree: { type: "object", properties: { parts: { type: "array", items: reference("Tree") } } },
+  };
+  const inline: SchemaObject = { type: "object", properties: { a: { type: "object", properties: { b: {} } } } };
+
+  test.each<[string, SchemaObject, unknown, unknown]>([
+    ["of any name", reference("NewPet"), { name: "x" }, { name: "x", extra: 1 }],
+    ["itself", reference("Toy"), { id: 1, maker: { name: "x" } }, { id: 1, extra: 1 }],
+    ["in a field", reference("Toy"), { maker: { name: "x" } }, { maker: { extra: 1 } }],
+    ["in a list", { type: "array", items: reference("Toy") }, [{ id: 1 }], [{ extra: 1 }]],
+    ["without a name", inline, { a: { b: { c: 1 } } }, { a: { extra: 1 } }],
+    ["put together from parts", reference("Car"), { id: 1, wheels: 4 }, { id: 1, wheels: 4, extra: 1 }],
+    ["in a part of several", reference("Car"), { maker: { name: "x" } }, { maker: { extra: 1 } }],
+    ["of several kinds", { oneOf: [reference("Maker"), { type: "null" }] }, { name: "x" }, { name: "x", extra: 1 }],
+    ["recursive", reference("Tree"), { parts: [{ parts: [] }] }, { parts: [{ extra: 1 }] }],
+    ["a map", { type: "object", additionalProperties: reference("Maker") }, { x: { name: "y" } }, { x: { extra: 1 } }],
+  ])("%s", async (_, schema, good, bad) => {
+    const requestBody = json(reference("Toy"));
+    const toy = contract(
+      { operationId: "getToy", requestBody, responses: { 200: { ...OK, ...json(schema) } } },
+      schemas,
+    );
+    await expectVerdict(toy, Response.json(good), "documented");
+    await expectVerdict(toy, Response.json(bad), /getToy 200: the body/);
+  });
+
+  test("unless the object is free", async () => {
+    const free = contract({ responses: { 200: { ...OK, ...json({ type: "object", additionalProperties: true }) } } });
+    await expectVerdict(free, Response.json({ extra: 1 }), "documented");
+  });
+});
+
+test("an operation is found beside other members of its path", () => {
+  const get = { operationId: "getToy", responses: { 200: OK } };
+  const pathItem: PathItemObject = { summary: "A toy.", parameters: [{ name: "id", in: "path", required: true }], get };
+  const { findOperation } = contractOf(api({ "/toys/{id}": pathItem }));
+  expect(findOperation("GET", "/v1/toys/1")).toMatchObject(get);
+  expect(findOperation("HEAD", "/v1/toys/1")).toMatchObject(get);
+  for (const method of ["DELETE", "PARAMETERS", "SUMMARY"]) expect(findOperation(method, "/v1/toys/1")).toBeUndefined();
+  expect(findOperation("GET", "/v1/toys")).toBeUndefined();
+});
+
+test("headers are looked up where they are: in the response, or behind a reference", async () => {
+  const headers = { ETag: { required: true, schema: { type: "string", pattern: '^"' } } } as const;
+  const document = {
+    ...api({
+      "/toys/{id}": { get: { operationId: "getToy", responses: { 200: { $ref: "#/components/responses/Toy" } } } },
+    }),
+    components: {
+      responses: { Toy: { ...OK, headers: { ...headers, Age: { $ref: "#/components/headers/Age" } } } },
+      headers: { Age: { schema: { type: "integer" as const } } },
+    },
+  };
+  const toy = contractOf(document);
+  const answer = (headers: Record<string, string>) => new Response(null, { headers });
+  await expectVerdict(toy, answer({ ETag: '"1"', Age: "1" }), "documented");
+  await expectVerdict(toy, answer({}), /getToy 200 lacks etag/);
+  await expectVerdict(toy, answer({ ETag: "1" }), /getToy 200, etag: 1/);
+  await expectVerdict(toy, answer({ ETag: '"1"', Age: "x" }), /getToy 200, age: x/);
+  await expectVerdict(toy, answer({ ETag: '"1"', "X-Other": "x" }), /getToy 200: headers that are not documented/);
+});

@@ -1,0 +1,32 @@
+import type { Schema } from "@cfworker/json-schema";
+
+/**
+ * The schema of a value that the service sends, closed: a field that is not in the document is a fault, though clients have to put up
+ * with new ones. Requests stay open, whatever schema they share with responses.
+ */
+export function close(schema: Schema): Schema {
+  const { $ref, allOf, anyOf, oneOf, properties, type } = schema;
+  const mayBeObject = [type].flat().includes("object") || [$ref, allOf, anyOf, oneOf, properties].some(Boolean);
+  // Not additionalProperties: one part of an `allOf` would refuse the fields of another.
+  return { ...(mayBeObject ? { unevaluatedProperties: false } : {}), ...closeInside(schema) };
+}
+
+/** Closes the values inside a value. The value itself is closed where its schema is used as a whole. */
+export function closeInside(schema: Schema): Schema {
+  const closed = { ...schema };
+  for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
+    const parts = schema[keyword];
+    if (parts !== undefined) closed[keyword] = parts.map(closeInside);
+  }
+  for (const keyword of ["items", "additionalProperties"] as const) {
+    const inside = schema[keyword];
+    if (typeof inside === "object" && !Array.isArray(inside)) closed[keyword] = close(inside);
+  }
+  const fields = Object.entries(schema.properties ?? {});
+  if (fields.length > 0) {
+    closed.properties = Object.fromEntries(
+      fields.map(([name, field]) => [name, typeof field === "boolean" ? field : close(field)]),
+    );
+  }
+  return closed;
+}
