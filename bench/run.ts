@@ -16,7 +16,7 @@ import { measureUnderLoad } from "./under-load.ts";
 
 /** Of CPU measurement for each candidate. */
 const SECONDS = 8;
-const STARTS = 31;
+const STARTS = 25;
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {

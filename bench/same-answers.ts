@@ -3,9 +3,6 @@ import type { Prepared } from "./prepare.ts";
 import { type BenchRequest, headersOf, LIST, REQUESTS } from "./requests.ts";
 import { Server } from "./server.ts";
 
-/** Whether the floor has to send headers of the same names as the service. Otherwise differences are only printed. */
-const SAME_HEADERS = false;
-
 /** Browsers on other sites get headers that nobody else gets. */
 const FROM_BROWSER: BenchRequest = { ...LIST, name: "list 20 with Origin", headers: { Origin: "https://example.com" } };
 const CHECKED = [...REQUESTS, FROM_BROWSER];
@@ -23,7 +20,7 @@ interface Difference {
 
 /**
  * Compares what the candidates answer with what the service answers: a comparison of costs says nothing when the work differs. The
- * floor has to answer every request alike; the other baselines may refuse in their own words. An earlier version of the service may
+ * floor has to answer every request alike, with the same headers; the other baselines may refuse in their own words. An earlier version of the service may
  * differ in everything: that is printed.
  *
  * @throws Error with the differences.
@@ -57,10 +54,8 @@ function compare(name: string, theirs?: Answer, ours?: Answer): Omit<Difference,
   if (name !== FLOOR) return differences;
   const missing = [...ours.headers.difference(theirs.headers)];
   const additional = [...theirs.headers.difference(ours.headers)];
-  if (missing.length > 0)
-    differences.push({ fails: SAME_HEADERS, text: `${name} does not send ${missing.join(", ")}` });
-  if (additional.length > 0)
-    differences.push({ fails: SAME_HEADERS, text: `${name} alone sends ${additional.join(", ")}` });
+  if (missing.length > 0) differences.push({ fails, text: `${name} does not send ${missing.join(", ")}` });
+  if (additional.length > 0) differences.push({ fails, text: `${name} alone sends ${additional.join(", ")}` });
   return differences;
 }
 

@@ -69,7 +69,7 @@ export function locationHeader(path: string): HeadersObject {
 
 /** The headers of every response of a deprecated operation. */
 export function announcement(deprecation: Deprecation): HeadersObject {
-  const { Deprecation, Sunset } = deprecationHeaders(deprecation);
+  const { Deprecation, Sunset, Link } = deprecationHeaders(deprecation);
   const exactly = (description: string, value: string) => header(description, { type: "string", const: value });
   return {
     Deprecation: exactly("Since when the operation is deprecated (RFC 9745).", Deprecation),
@@ -78,6 +78,7 @@ export function announcement(deprecation: Deprecation): HeadersObject {
       type: "string",
       pattern: 'rel="successor-version"',
       maxLength: 200,
+      examples: [Link],
     }),
   };
 }

@@ -127,7 +127,7 @@ export interface components {
          * @description Every failure, of every kind.
          * @example {
          *       "code": "not_found",
-         *       "message": "There is no animal with this id.",
+         *       "message": "The resource or the path does not exist.",
          *       "status": 404
          *     }
          */
@@ -148,35 +148,27 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+        /** @description The `x-d1-bookmark` of an earlier response: read at least what that saw or wrote. */
         bookmark: string;
     };
     requestBodies: never;
     headers: {
         /** @description Names this request, also in the service's log. */
         "X-Request-Id": string;
-        /** @description Where the database stood. Echo it in a later request to see at least what this answer saw or wrote. */
+        /** @description Where the database stood. Echo it in a later request to see at least what this response saw or wrote. */
         "x-d1-bookmark": string;
-        /** @description Any origin may call the service; there are no cookies. */
+        /** @description Sent to requests with an `Origin`. Any origin may call the service; there are no cookies. */
         "Access-Control-Allow-Origin": "*";
-        /** @description Answers behind a key are not to be stored. */
+        /** @description Responses behind a key are not to be stored. */
         "Cache-Control": "private, no-store";
         /** @description What to authenticate with, and what was wrong (RFC 6750). */
         "WWW-Authenticate": string;
         /** @description Seconds to wait. */
         "Retry-After": number;
-        /** @description The path of the new animal. */
-        Location: string;
-        /** @description The animal was created by an earlier request with this Idempotency-Key. */
+        /** @description An earlier request with this Idempotency-Key created the resource. */
         "Idempotency-Replayed": "true";
-        /** @description Since when the operation is deprecated (RFC 9745). */
-        Deprecation: "@1764892800";
-        /** @description When the operation will be removed (RFC 8594). */
-        Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-        /** @description What replaces the operation, and what explains it. */
-        DeprecationLink: string;
         /** @description The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page. */
-        NextLink: string;
+        Link: string;
     };
     pathItems: never;
 }
@@ -190,16 +182,16 @@ export interface operations {
                  * @example 20
                  */
                 limit?: number;
+                /** @description Where the page starts. Opaque: take it from the `Link` of the page before, never make one. */
+                cursor?: string;
                 /**
                  * @description Availability status.
                  * @example available
                  */
                 status?: components["schemas"]["PetStatus"];
-                /** @description Where the page starts. Opaque: take it from the `Link` of the page before, never make one. */
-                cursor?: string;
             };
             header?: {
-                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                /** @description The `x-d1-bookmark` of an earlier response: read at least what that saw or wrote. */
                 "x-d1-bookmark"?: components["parameters"]["bookmark"];
             };
             path?: never;
@@ -214,14 +206,14 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    Link: components["headers"]["NextLink"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Pets"];
                 };
             };
-            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message lists every invalid field. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -233,7 +225,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unauthorized`: No API key, or one that is not valid. */
+            /** @description `unauthorized`: The API key is missing or not valid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -259,7 +251,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests with this API key. */
+            /** @description `rate_limited`: The API key has sent too many requests. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -272,7 +264,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: A bug of ours. */
+            /** @description `internal_error`: The service has a bug. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -285,7 +277,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_unavailable`: Storage cannot answer. */
+            /** @description `service_unavailable`: Storage cannot respond. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -306,7 +298,7 @@ export interface operations {
             header?: {
                 /** @description 1 to 255 visible ASCII characters, new for each animal; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without. */
                 "Idempotency-Key"?: string;
-                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                /** @description The `x-d1-bookmark` of an earlier response: read at least what that saw or wrote. */
                 "x-d1-bookmark"?: components["parameters"]["bookmark"];
             };
             path?: never;
@@ -326,15 +318,16 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    Location: components["headers"]["Location"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    /** @description The path of the new resource. */
+                    Location: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Animal"];
                 };
             };
-            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message lists every invalid field. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -346,7 +339,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unauthorized`: No API key, or one that is not valid. */
+            /** @description `unauthorized`: The API key is missing or not valid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -372,7 +365,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `request_timeout`: The body was not complete in time. */
+            /** @description `request_timeout`: The request body was not complete within 10 seconds. */
             408: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -384,7 +377,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `payload_too_large`: The body is larger than 65536 bytes. */
+            /** @description `payload_too_large`: The request body is larger than 64 KiB. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -396,7 +389,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: The body is not application/json. */
+            /** @description `unsupported_media_type`: The media type of the request body is not supported. */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -408,7 +401,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `idempotency_key_reused`: The Idempotency-Key came before, with another request. */
+            /** @description `idempotency_key_reused`: The `Idempotency-Key` was used for another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -421,7 +414,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests with this API key. */
+            /** @description `rate_limited`: The API key has sent too many requests. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -434,7 +427,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: A bug of ours. */
+            /** @description `internal_error`: The service has a bug. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -447,7 +440,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_unavailable`: Storage cannot answer. */
+            /** @description `service_unavailable`: Storage cannot respond. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -466,7 +459,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `x-d1-bookmark` of an earlier answer: read at least what that saw or wrote. */
+                /** @description The `x-d1-bookmark` of an earlier response: read at least what that saw or wrote. */
                 "x-d1-bookmark"?: components["parameters"]["bookmark"];
             };
             path: {
@@ -487,40 +480,49 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Animal"];
                 };
             };
-            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message names every offending field and its rule. */
+            /** @description `invalid_request`: The body, the query or a header breaks a rule. The message lists every invalid field. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unauthorized`: No API key, or one that is not valid. */
+            /** @description `unauthorized`: The API key is missing or not valid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -534,73 +536,88 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `not_found`: No animal has this id. */
+            /** @description `not_found`: The resource or the path does not exist. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests with this API key. */
+            /** @description `rate_limited`: The API key has sent too many requests. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: A bug of ours. */
+            /** @description `internal_error`: The service has a bug. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_unavailable`: Storage cannot answer. */
+            /** @description `service_unavailable`: Storage cannot respond. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
-                    Deprecation: components["headers"]["Deprecation"];
-                    Sunset: components["headers"]["Sunset"];
-                    Link: components["headers"]["DeprecationLink"];
+                    /** @description Since when the operation is deprecated (RFC 9745). */
+                    Deprecation: "@1764892800";
+                    /** @description When the operation will be removed (RFC 8594). */
+                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
+                    /** @description What replaces the operation, and what explains it (RFC 8288). */
+                    Link: string;
                     [name: string]: unknown;
                 };
                 content: {
