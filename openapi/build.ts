@@ -1,4 +1,4 @@
-// npm run build:docs: writes public/, which the Worker serves: the OpenAPI document, the page to try it on, and the guides.
+// npm run generate:public: writes public/, which the Worker serves: the OpenAPI document, the page to try it on, and the guides.
 // wrangler runs it before every build. While it runs, a `wrangler dev` may serve the folder, and other builds may write to it.
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

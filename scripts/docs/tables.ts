@@ -1,6 +1,8 @@
-// The tables of docs/ that come from the code. The rows are those of the OpenAPI document and of src/errors.ts.
+// The tables of docs/ that come from the code: from the OpenAPI document, the routes, and src/errors.ts.
 import { document } from "../../openapi/document.ts";
 import { ERRORS } from "../../src/errors.ts";
+import type { Deprecation } from "../../src/http/deprecation.ts";
+import { v1 } from "../../src/v1.ts";
 import type { Tables } from "./generated.ts";
 
 /** An operation of the document, as far as the tables need it. */
@@ -9,23 +11,18 @@ interface Described {
   deprecated?: boolean;
   "x-required-scope": string;
   "x-stability": string;
-  responses: {
-    [status: string]: { headers: { [name: string]: { schema?: { const?: string; examples?: string[] } } } };
-  };
+  parameters: { name?: string; "x-stability"?: string }[];
 }
 
 interface Operation extends Described {
-  /** Method and path, as a client sends them. */
-  request: string;
+  method: string;
+  path: string;
 }
 
 const paths = document.paths as { [path: string]: { [method: string]: Described } };
-const [server] = document.servers ?? [];
+const base = document.servers?.[0]?.url;
 const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
-    ...operation,
-    request: `${method.toUpperCase()} ${server?.url}${path}`,
-  })),
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 );
 
 export const TABLES: Tables = {
@@ -43,33 +40,40 @@ export const TABLES: Tables = {
   scopes: () =>
     table(
       ["Scope", "Operation", "Request"],
-      OPERATIONS.map(({ operationId, request, ...operation }) => [
+      OPERATIONS.map(({ operationId, method, path, ...operation }) => [
         `\`${operation["x-required-scope"]}\``,
         `\`${operationId}\``,
-        `\`${request}\``,
+        `\`${method} ${base}${path}\``,
       ]).toSorted(([a = ""], [b = ""]) => a.localeCompare(b)),
     ),
 
   stability: () =>
     table(
       ["Operation", "Stability", "Deprecated since", "Removed on", "Replacement"],
-      OPERATIONS.map((operation) => [`\`${operation.operationId}\``, operation["x-stability"], ...removal(operation)]),
+      OPERATIONS.flatMap((operation) => [
+        [`\`${operation.operationId}\``, operation["x-stability"], ...removal(operation)],
+        ...operation.parameters.flatMap(({ name, "x-stability": stability }) =>
+          stability === undefined ? [] : [[`\`${operation.operationId}\`, parameter \`${name}\``, stability]],
+        ),
+      ]),
     ),
 };
 
 /** The last three cells of a row of the stability table. */
-function removal({ operationId, deprecated, responses }: Operation): [since: string, on: string, replacement: string] {
-  if (deprecated !== true) return ["", "", ""];
-  const [success] = Object.values(responses);
-  const valueOf = (header: string) => {
-    const { const: value, examples: [example] = [] } = success?.headers[header]?.schema ?? {};
-    return value ?? example ?? "";
-  };
-  // `@<seconds>` (RFC 9745), an HTTP date (RFC 8594), and `<path>; rel="successor-version"` (RFC 8288).
-  const since = new Date(1_000 * Number(valueOf("Deprecation").slice(1)));
-  const successor = /<([^>]+)>; rel="successor-version"/.exec(valueOf("Link"))?.[1];
-  if (successor === undefined) throw new Error(`${operationId} is deprecated, and its responses name no successor`);
-  return [day(since), day(new Date(valueOf("Sunset"))), `\`${successor}\``];
+function removal(operation: Operation): [since: string, on: string, replacement: string] {
+  if (operation.deprecated !== true) return ["", "", ""];
+  const { since, sunset, successor } = deprecationOf(operation);
+  return [day(since), day(sunset), `\`${successor}\``];
+}
+
+/** The dates of a deprecated operation, which its handler `deprecated` carries. */
+function deprecationOf({ operationId, method, path }: Operation): Deprecation {
+  const route = path.replace(/\{(\w+)\}/g, ":$1");
+  for (const { handler, ...mounted } of v1.routes) {
+    const { deprecation } = handler as { deprecation?: Deprecation };
+    if (mounted.method === method && mounted.path === route && deprecation !== undefined) return deprecation;
+  }
+  throw new Error(`${operationId} is deprecated in the document only`);
 }
 
 function day(date: Date): string {

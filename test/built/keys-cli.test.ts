@@ -7,6 +7,7 @@ import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
 import { type Outcome, runKeys } from "./keys.ts";
 
 let state: string;
@@ -80,7 +81,7 @@ test("a key is created, listed, rotated and revoked", async () => {
   expect(record).toEqual({
     id: expect.stringMatching(/^key_\w{12}$/),
     name: "ci",
-    scopes: ["pets:read", "pets:write"],
+    scopes: [...SCOPES],
     createdAt: expect.any(String),
     expiresAt: expect.any(String),
   });
@@ -149,7 +150,7 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     [["create", "--env", "local", "--name", "x".repeat(101)], / A name has 1 to 100 printable characters\./],
     [["create", "--env", "local", "--name", "--yes"], /^Option '--name <name>' .* The value is missing\./],
     [[...create, "--persist-to", ""], /^Option '--persist-to <folder>' .* A folder has a name\./],
-    [[...create, "--scopes", "pets:fly"], / There is no scope pets:fly\. The scopes are pets:read, pets:write\./],
+    [[...create, "--scopes", "pets:fly"], / There is no scope pets:fly\. The scopes are pets:read, pets:write/],
     [
       [...create, "--expires", "tomorrow"],
       /^Option '--expires <when>' argument 'tomorrow' is invalid\. It takes a date/,
