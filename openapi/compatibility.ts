@@ -38,7 +38,7 @@ function compareOperations(
 ): string[] {
   return [
     ...compareStability(name, stabilityOf(before), stabilityOf(after)),
-    ...compareAccess(name, before, after),
+    ...compareAccess(documents, name, before, after),
     ...compareParameters(documents, name, before, after),
     ...compareRequestBodies(documents, name, before, after),
     ...compareResponses(documents, name, before, after),
@@ -46,7 +46,12 @@ function compareOperations(
 }
 
 /** Compares what an operation is called, and who may call it. */
-function compareAccess(name: string, before: OperationObject, after: OperationObject): string[] {
+function compareAccess(
+  { released, current }: Documents,
+  name: string,
+  before: OperationObject,
+  after: OperationObject,
+): string[] {
   const changes: string[] = [];
   const [id, newId] = [before.operationId, after.operationId];
   if (id !== newId) {
@@ -58,17 +63,28 @@ function compareAccess(name: string, before: OperationObject, after: OperationOb
       `${name}: x-required-scope was ${show(scope)} and is now ${show(newScope)}, so keys without the new one are refused`,
     );
   }
-  const ways = waysIn(after);
-  for (const way of waysIn(before)) {
-    if (ways.includes(way)) continue;
-    changes.push(`${name}: ${way} is no longer enough to authenticate, so clients that use it are refused`);
+  const ways = waysIn(current, after);
+  for (const [way, shown] of waysIn(released, before)) {
+    if (ways.has(way)) continue;
+    changes.push(`${name}: ${shown} is no longer enough to authenticate, so clients that use it are refused`);
   }
   return changes;
 }
 
-/** The alternatives of `security`. Without any, nothing is needed. */
-function waysIn({ security = [] }: OperationObject): string[] {
-  return (security.length === 0 ? [{}] : security).map(write);
+/** The alternatives of `security`, with the kind of each scheme, and as the document writes them. Without any, nothing is needed. */
+function waysIn(document: OpenAPIObject, { security = [] }: OperationObject): Map<string, string> {
+  const schemes = document.components?.securitySchemes ?? {};
+  const kindOf = (name: string) => {
+    const item = schemes[name];
+    const { type, scheme, in: place, name: field } = item === undefined ? {} : resolve(document, item);
+    return [type, scheme, place, field];
+  };
+  return new Map(
+    (security.length === 0 ? [{}] : security).map((alternative) => [
+      write([alternative, Object.keys(alternative).map(kindOf)]),
+      write(alternative),
+    ]),
+  );
 }
 
 function compareRequestBodies(

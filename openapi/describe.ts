@@ -2,7 +2,7 @@
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
-import { MAX_LIMIT } from "../src/http/paging.ts";
+import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 import type { HeaderName } from "./headers.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
@@ -57,9 +57,9 @@ export const INT64: SchemaObject = {
 /** The parameters of every list. */
 export const pageParameters = (items: string): { [name: string]: Parameter } => ({
   limit: {
-    description: `Maximum number of ${items} returned; 20 unless given.`,
+    description: `Maximum number of ${items} returned; ${DEFAULT_LIMIT} unless given.`,
     schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
-    example: 20,
+    example: DEFAULT_LIMIT,
   },
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
@@ -70,8 +70,8 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
 
 /**
- * The properties of a zod object as JSON Schema. Which there are, which are required and which values an enumeration has come from
- * zod; a rule that zod leaves to a function comes from `rules`. Without defaults: generators take a property that has one for
+ * The properties of a zod object as JSON Schema. Zod gives the names, the required fields and the values of
+ * enumerations; `rules` gives the rules that zod leaves to a function. Without defaults: generators take a property that has one for
  * required, so a description says them.
  */
 export function objectSchema<Shape extends z.core.$ZodLooseShape>(

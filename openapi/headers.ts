@@ -2,7 +2,7 @@
 import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas31";
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
-import { BOOKMARK } from "../src/http/session.ts";
+import { BOOKMARK } from "../src/http/bookmark.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
 
@@ -38,7 +38,7 @@ export const headers = {
     maximum: Math.max(...retryAfter),
   }),
   "Idempotency-Replayed": header(
-    "An earlier request with this Idempotency-Key created the resource.",
+    "An earlier attempt with this Idempotency-Key created the resource.",
     { type: "string", const: "true" },
     false,
   ),

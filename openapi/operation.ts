@@ -30,6 +30,9 @@ export function operationObject(operationId: string, path: string, operation: Op
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
   if (scope === undefined) throw new Error(`${operationId} has no guard`);
+  const takesBody = facts.some(({ target }) => target === "json");
+  if (takesBody !== (body !== undefined))
+    throw new Error(`The description and the handlers of ${operationId} differ about a body`);
   const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
   const announced = deprecation === undefined ? {} : announcement(deprecation);
   return {

@@ -4,19 +4,20 @@ import { authenticate } from "./auth/guard.ts";
 import type { AppEnv } from "./env.ts";
 import { preflight } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
-import { methodsOf, onError, onNotFound } from "./http/errors.ts";
-import { frame } from "./http/frame.ts";
+import { methodsOf, onError, onNotFound } from "./http/error-handler.ts";
+import { lifecycle } from "./http/lifecycle.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
+import { boundedPath } from "./http/path.ts";
 import { json } from "./http/respond.ts";
 import { v1 } from "./v1.ts";
 
 /** The whole service: what every request passes, what is public, and what is behind a key. */
 export function createApp() {
-  const app = new Hono<AppEnv>();
+  const app = new Hono<AppEnv>({ getPath: boundedPath });
   app.onError(onError);
   app.notFound(onNotFound);
 
-  app.use(lingeringClose, frame);
+  app.use(lingeringClose, lifecycle);
   app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version }, 200));

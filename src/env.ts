@@ -5,9 +5,6 @@ export interface ApiKey {
   /** Names the key in logs and for operators; no secret. */
   id: string;
   scopes: readonly string[];
-  /** ISO 8601 in UTC. */
-  expiresAt?: string | undefined;
-  revokedAt?: string | undefined;
 }
 
 /** The facts of a request that its log line tells. None of them ever holds a key, a body, a raw path or a bound parameter. */

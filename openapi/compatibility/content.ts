@@ -28,6 +28,9 @@ export function compareValue(
   before: BaseParameterObject,
   after: BaseParameterObject,
 ): string[] {
+  if ((before.content === undefined) !== (after.content === undefined)) {
+    return [`${where}: is no longer written in the same way, so clients and the service misread each other`];
+  }
   return [
     ...compareSchemas(comparison, where, before.schema ?? {}, after.schema ?? {}),
     ...compareContent(comparison, where, before.content, after.content),

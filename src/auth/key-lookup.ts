@@ -65,7 +65,7 @@ async function readValue(store: KVNamespace, name: string): Promise<string | nul
 }
 
 /** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
-export function isInForce({ expiresAt, revokedAt }: Pick<KeyRecord, "expiresAt" | "revokedAt">): boolean {
+function isInForce({ expiresAt, revokedAt }: Pick<KeyRecord, "expiresAt" | "revokedAt">): boolean {
   return revokedAt === undefined && (expiresAt === undefined || Date.now() < Date.parse(expiresAt));
 }
 

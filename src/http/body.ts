@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
-import { requireKeyInForce } from "../auth/bearer.ts";
+import { requireKey } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "../exact/json.ts";
@@ -26,9 +26,12 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Validator<"json", Schema> {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const mediaType = c.req.header("Content-Type");
+    // A missing body is a 400, so a missing media type waits until there is a body.
     if (mediaType !== undefined && !JSON_MEDIA_TYPE.test(mediaType)) throw unsupportedMediaType();
+    const start = Date.now();
     const bytes = await withinTime(readBody(c.req.raw));
-    requireKeyInForce(c);
+    // A client can draw this out until its key has expired or was revoked.
+    if (Date.now() !== start) await requireKey(c);
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
     if (mediaType === undefined) throw unsupportedMediaType();
     const result = schema().safeParse(parse(bytes));
@@ -45,7 +48,7 @@ export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Va
  */
 async function readBody(request: Request): Promise<Uint8Array> {
   const length = request.headers.get("Content-Length");
-  // Announced: nothing has to be read to know.
+  // The announced length is over the limit already.
   if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
   let bytes: Uint8Array | undefined;
   try {
@@ -95,7 +98,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return parseExact(utf8.decode(bytes));
   } catch (error) {
-    // A RangeError is the stack running out, in the recursion that a reviver brings.
+    // JSON.parse with a reviver is recursive: a RangeError means that the stack ran out.
     const fault = error instanceof RangeError ? "is nested too deep" : "is not well-formed JSON in UTF-8";
     throw new ApiError("invalid_request", `The request body ${fault}.`);
   }

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
+import { addLink } from "./respond.ts";
 
 export interface Deprecation {
   since: Date;
@@ -17,9 +18,10 @@ export interface Deprecation {
 export function deprecated(
   deprecation: Deprecation,
 ): MiddlewareHandler<AppEnv> & { readonly deprecation: Deprecation } {
-  const announcement = deprecationHeaders(deprecation);
+  const { Link, ...headers } = deprecationHeaders(deprecation);
   const middleware: MiddlewareHandler<AppEnv> = (c, next) => {
-    Object.assign(c.get("headers"), announcement);
+    Object.assign(c.get("headers"), headers);
+    addLink(c, Link);
     return next();
   };
   return Object.assign(middleware, { deprecation });

@@ -4,8 +4,8 @@ import { ERRORS } from "../errors.ts";
 /** Milliseconds and bytes for which the rest of a body is read before the response goes out all the same. */
 const LINGER_MILLISECONDS = 1_000;
 const LINGER_BYTES = 256 * 1024;
-/** Bytes of one read. Large, because each read costs CPU, and the client may have no key. */
-const PIECE_BYTES = 64 * 1024;
+/** Bytes of one read. Few reads, because each costs CPU; but each open request holds so much memory, and its client may have no key. */
+const PIECE_BYTES = 8 * 1024;
 
 /**
  * Reads some of what is left of a body that its response did not need. A connection that is closed while its client still sends
@@ -29,8 +29,11 @@ async function linger(c: Context, body: ReadableStream<Uint8Array>, next: Next):
 
 async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader({ mode: "byob" });
+  let piece = new Uint8Array(PIECE_BYTES);
   for (let left = LINGER_BYTES; left > 0; left -= PIECE_BYTES) {
-    const { done } = await reader.readAtLeast(PIECE_BYTES, new Uint8Array(PIECE_BYTES));
+    const { done, value } = await reader.readAtLeast(PIECE_BYTES, piece);
     if (done) return;
+    // Reading takes the buffer away, and returns it with the bytes.
+    piece = new Uint8Array(value.buffer);
   }
 }

@@ -4,10 +4,10 @@ import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { json } from "./respond.ts";
+import { addLink, json } from "./respond.ts";
 import { parsed, rule } from "./validation.ts";
 
-const DEFAULT_LIMIT = 20;
+export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 /** Before the first id: AUTOINCREMENT counts from 1. */
 const START = "0" as Int64;
@@ -29,6 +29,11 @@ function toLimit(value: unknown): number | undefined {
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
 }
 
+/** The validated parameters of a list. One that may be sent several times is an array. */
+interface Filters {
+  [parameter: string]: string | number | string[] | undefined;
+}
+
 interface PageQuery {
   limit?: number | undefined;
   cursor?: Int64 | undefined;
@@ -47,7 +52,7 @@ export function pageBounds({ limit = DEFAULT_LIMIT, cursor = START }: PageQuery)
  */
 export function respondWithPage<Row extends { id: Int64 }, Item>(
   c: Context<AppEnv>,
-  query: PageQuery & { [filter: string]: string | number | undefined },
+  query: PageQuery & Filters,
   rows: Row[],
   toItem: (row: Row) => Item,
 ) {
@@ -55,7 +60,7 @@ export function respondWithPage<Row extends { id: Int64 }, Item>(
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   if (last !== undefined) {
     rows.length = limit;
-    c.get("headers")["Link"] = `<${nextPage(c, { ...query, cursor: encodeCursor(last.id) })}>; rel="next"`;
+    addLink(c, `<${nextPage(c, { ...query, cursor: encodeCursor(last.id) })}>; rel="next"`);
   }
   return json(c, rows.map(toItem), 200);
 }
@@ -63,10 +68,12 @@ export function respondWithPage<Row extends { id: Int64 }, Item>(
 /** Scheme and host of a URL. A Host header that is none, which only workerd without Cloudflare in front lets through, does not match. */
 const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
 
-/** Joined as text: the values need no encoding, and a URL object costs a tenth of the CPU of a list. */
-function nextPage(c: Context<AppEnv>, { cursor, ...rest }: Record<string, string | number | undefined>): string {
-  const parameters = Object.entries({ ...rest, cursor })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${value}`);
-  return `${ORIGIN.exec(c.req.url)?.[0] ?? ""}${routePath(c)}?${parameters.join("&")}`;
+/** Joined as text, because a URL object costs a tenth of the CPU of a list. */
+function nextPage(c: Context<AppEnv>, { cursor, ...rest }: Filters): string {
+  // The path as the router read it: another spelling of the same path gets the same link.
+  const path = routePath(c).replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(c.req.param(name) ?? ""));
+  const parameters = Object.entries({ ...rest, cursor }).flatMap(([name, value]) =>
+    [value ?? []].flat().map((item) => `${name}=${encodeURIComponent(item)}`),
+  );
+  return `${ORIGIN.exec(c.req.url)?.[0] ?? ""}${path}?${parameters.join("&")}`;
 }

@@ -4,7 +4,7 @@ import type { AppEnv } from "../env.ts";
 import { CORS_HEADERS } from "./cors.ts";
 
 /** The headers of every response, unless the operation says otherwise. */
-const EVERYWHERE = {
+const DEFAULT_HEADERS = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
@@ -15,13 +15,19 @@ const EVERYWHERE = {
  * The responses that `json` made. They carry the headers of their request already: one Response from one record costs a third
  * less CPU than a header at a time.
  */
-const complete = new WeakSet<Response>();
+const finished = new WeakSet<Response>();
 
 /** Begins the headers of a response: those that every response has, and CORS for a request from a page of another origin. */
 export function startHeaders(c: Context<AppEnv>, requestId: string): void {
-  const headers: Record<string, string> = { ...EVERYWHERE, "X-Request-Id": requestId };
+  const headers: Record<string, string> = { ...DEFAULT_HEADERS, "X-Request-Id": requestId };
   if (c.req.header("Origin") !== undefined) Object.assign(headers, CORS_HEADERS);
   c.set("headers", headers);
+}
+
+/** Adds a link to the response (RFC 8288). A response may have several. */
+export function addLink(c: Context<AppEnv>, link: string): void {
+  const headers = c.get("headers");
+  headers["Link"] = headers["Link"] === undefined ? link : `${headers["Link"]}, ${link}`;
 }
 
 /** Responds with JSON and with the headers of the request (`c.get("headers")`). */
@@ -32,16 +38,16 @@ export function json<Body, Status extends ContentfulStatusCode>(c: Context<AppEn
 /** Responds with a body that is JSON already. */
 export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<AppEnv>, text: string, status: Status) {
   const response = new Response(text, { status, headers: responseHeaders(c, "application/json") });
-  complete.add(response);
+  finished.add(response);
   return response as Response & TypedResponse<Body, Status, "json">;
 }
 
 /**
- * Completes any other response: of Hono's own methods, of a library, of the assets. Headers that it has stay, because it knows
- * better than the defaults.
+ * Completes any other response: of Hono's own methods, of a library, of the assets. The headers that it has
+ * take precedence.
  */
 export function completeResponse(c: Context<AppEnv>): void {
-  if (complete.has(c.res)) return;
+  if (finished.has(c.res)) return;
   const response = new Response(c.res.body, c.res);
   for (const [name, value] of Object.entries(responseHeaders(c))) {
     if (!response.headers.has(name)) response.headers.set(name, value);

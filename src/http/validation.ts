@@ -12,6 +12,9 @@ export type Validator<Target extends string, Schema extends z.ZodMiniType> = Mid
   { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
 > & { readonly target: Target; readonly schema: () => Schema };
 
+/** Characters of an address. To decode a longer query would cost more than the rest of the request. */
+const MAX_URL_LENGTH = 4_096;
+
 /**
  * Validates the query of a request. A parameter that is sent twice reaches its rule as an array.
  *
@@ -23,7 +26,12 @@ export function query<Schema extends z.ZodMiniType>(schema: () => Schema): Valid
       if (!result.success) throw invalid(result.error.issues);
     }),
   );
-  const middleware: MiddlewareHandler = (c, next) => validator()(c, next);
+  const middleware: MiddlewareHandler = (c, next) => {
+    if (c.req.url.length > MAX_URL_LENGTH) {
+      throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
+    }
+    return validator()(c, next);
+  };
   return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
 }
 

@@ -20,6 +20,9 @@ export interface Attempt extends Record<string, unknown> {
   fingerprint: string;
 }
 
+/** Stands for an optional field that is left out before one that is not. No field has this value. */
+const ABSENT = {};
+
 /**
  * The SHA-256 of an operation and the whole of its validated request, so that the same request in other bytes is the same
  * request. A retry has to stay the same across a release that adds a field: a new field goes to the end of the schema and is
@@ -32,7 +35,7 @@ export async function fingerprintOf<Fields extends object>(
 ): Promise<string> {
   const values = (Object.keys(shape) as (keyof Fields)[]).map((field) => request[field]);
   while (values.length > 0 && values.at(-1) === undefined) values.pop();
-  return sha256(JSON.stringify([operationId, ...values]));
+  return sha256(JSON.stringify([operationId, ...values.map((value) => (value === undefined ? ABSENT : value))]));
 }
 
 const parameter = sql.placeholder;
@@ -51,8 +54,8 @@ export function isFirstAttempt(db: QueryBuilder): SQL {
 }
 
 /**
- * Ties the key to the row that the statement before inserted, and keeps the response. When that inserted none, the key is tied
- * already.
+ * Ties the key to the row that the statement before inserted, and keeps the response. If it inserted no row, the key
+ * already has one.
  *
  * @param table the table of the resource.
  * @param id its primary key.
@@ -92,9 +95,9 @@ const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; respon
 /** The outcome of a creation under an `Idempotency-Key`. */
 export interface Creation {
   id: Int64;
-  /** The body of the first response. Null when version 1.0.0 created the resource: the same request then tells what it was. */
+  /** The body of the first response. Null in an entry from before migration 0002: the request then tells it. */
   response: string | null;
-  /** Whether an earlier request created the resource. */
+  /** Whether an earlier attempt created the resource. */
   replayed: boolean;
 }
 

@@ -26,7 +26,7 @@ const forgetOldest = compile<Record<string, never>, never>((db) =>
     ),
 );
 
-/** Statements that one run sends at most. D1 allows 1,000 in an invocation of a Worker; what is left is for the next run. */
+/** Statements that one run sends at most. D1 allows 1,000 in an invocation of a Worker; the next run deletes the rest. */
 const MAX_BATCHES = 900;
 
 /** Removes the keys that are past their life. Returns how many. */

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { apiKeyOf } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { type Attempt, fingerprintOf } from "./creation.ts";
@@ -27,12 +28,10 @@ export async function idempotentAttempt<Fields extends object>(
   const header = c.req.header("Idempotency-Key");
   if (header === undefined) return undefined;
   const idempotencyKey = parseIdempotencyKey(header);
-  const apiKeyId = c.get("apiKey")?.id;
   if (idempotencyKey === undefined) {
     throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
-  if (apiKeyId === undefined) throw new Error("No API key was checked for this request");
-  return { apiKeyId, idempotencyKey, fingerprint: await fingerprintOf(operationId, schema, request) };
+  return { apiKeyId: apiKeyOf(c).id, idempotencyKey, fingerprint: await fingerprintOf(operationId, schema, request) };
 }
 
 /** The key in a header, raw or quoted, or undefined when there is none in it. */

@@ -14,7 +14,7 @@ export const idempotencyKeys = sqliteTable(
     key: text("idempotency_key").notNull(),
     // SHA-256 of the request, in hexadecimal.
     fingerprint: text().notNull(),
-    // The body of the first response. Null in entries of version 1.0.0, which did not keep it.
+    // The body of the first response. Null in entries from before migration 0002.
     response: text(),
     // The id of what was created. No foreign key: the first response is repeated even when its subject is gone.
     resourceId: int64("resource_id").notNull(),

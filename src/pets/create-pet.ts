@@ -7,7 +7,7 @@ import type { AppEnv } from "../env.ts";
 import { exact } from "../exact/column.ts";
 import { jsonBody } from "../http/body.ts";
 import { json, jsonText } from "../http/respond.ts";
-import { openSession } from "../http/session.ts";
+import { openSession } from "../http/bookmark.ts";
 import { type Attempt, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
 import { lazy } from "../lazy.ts";

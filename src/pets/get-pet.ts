@@ -3,12 +3,11 @@ import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
 import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
-import { ApiError } from "../errors.ts";
-import { type Int64, isInt64 } from "../exact/int64.ts";
+import type { Int64 } from "../exact/int64.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { json } from "../http/respond.ts";
-import { openSession } from "../http/session.ts";
-import { type Pet, petColumns, toAnimal } from "./pet.ts";
+import { openSession } from "../http/bookmark.ts";
+import { noSuchPet, type Pet, petColumns, petId, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 const selectPet = compile<{ id: Int64 }, Pet>((db) =>
@@ -28,10 +27,9 @@ export const getPet = createFactory<AppEnv, "/:petId">().createHandlers(
   }),
   guard("pets:read"),
   async (c) => {
-    const petId = c.req.param("petId");
     const session = openSession(c);
-    const [pet] = isInt64(petId) ? await session.read(selectPet({ id: petId })) : [];
-    if (pet === undefined) throw new ApiError("not_found", "There is no animal with this id.");
+    const [pet] = await session.read(selectPet({ id: petId(c) }));
+    if (pet === undefined) throw noSuchPet();
     return json(c, toAnimal(pet), 200);
   },
 );

@@ -6,7 +6,7 @@ import { compile, type QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
-import { openSession } from "../http/session.ts";
+import { openSession } from "../http/bookmark.ts";
 import { query } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Pet, petColumns, statusField, toAnimal } from "./pet.ts";

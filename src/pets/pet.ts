@@ -1,6 +1,9 @@
+import type { Context } from "hono";
 import * as z from "zod/mini";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
-import type { Int64 } from "../exact/int64.ts";
+import { type Int64, isInt64 } from "../exact/int64.ts";
 import { jsonInteger, toInt64 } from "../exact/json.ts";
 import { parsed, rule } from "../http/validation.ts";
 import { MAX_NAME_CHARACTERS, PET_STATUSES, type PetStatus, pets } from "./table.ts";
@@ -23,6 +26,21 @@ export const nameField = () => {
 };
 export const categoryIdField = () => parsed<number, Int64>(toInt64, rule("an integer from -2^63 to 2^63 - 1"));
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
+
+/**
+ * The id in the path. A text that is not the canonical decimal form of an int64 names no animal.
+ *
+ * @throws ApiError `not_found`
+ */
+export function petId(c: Context<AppEnv, "/:petId">): Int64 {
+  const id = c.req.param("petId");
+  if (!isInt64(id)) throw noSuchPet();
+  return id;
+}
+
+export function noSuchPet(): ApiError {
+  return new ApiError("not_found", "There is no animal with this id.");
+}
 
 /** An animal as the database holds it. */
 export interface Pet {

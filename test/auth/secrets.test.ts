@@ -10,7 +10,7 @@ const BODY = "body-that-nobody-may-see";
 const QUERY = "query-that-nobody-may-see";
 const SQL = "INSERT INTO secrets-of-the-schema";
 
-test("no log line, answer or stored record holds a key, a body or SQL, whatever goes wrong", async () => {
+test("no log line, response or stored record holds a key or a body, and no response holds SQL, whatever goes wrong", async () => {
   const methods = ["log", "info", "warn", "error", "debug", "trace"] as const;
   const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
   const good = await grantKey();
@@ -23,17 +23,18 @@ test("no log line, answer or stored record holds a key, a body or SQL, whatever 
   const throwing = (message: string) => () => {
     throw new Error(message);
   };
-  const faults: Partial<Env>[] = [
-    {},
-    { DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB },
-    { DB: faultyDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB },
-    { DB: { withSession: throwing("broken") } as unknown as D1Database },
-    { API_KEYS: { get: rejecting("KV GET failed: 500") } as unknown as KVNamespace },
-    { RATE_LIMITER: { limit: rejecting("limiter failed") } },
-    { RATE_LIMITER: { limit: async () => undefined as never } },
+  // A new one for each request: a faulty database works again after its faults.
+  const faults: (() => Partial<Env>)[] = [
+    () => ({}),
+    () => ({ DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
+    () => ({ DB: faultyDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB }),
+    () => ({ DB: { withSession: throwing("broken") } as unknown as D1Database }),
+    () => ({ API_KEYS: { get: rejecting("KV GET failed: 500") } as unknown as KVNamespace }),
+    () => ({ RATE_LIMITER: { limit: rejecting("limiter failed") } }),
+    () => ({ RATE_LIMITER: { limit: async () => undefined as never } }),
   ];
   const answers: string[] = [];
-  for (const bindings of faults) {
+  for (const fault of faults) {
     for (const key of keys) {
       for (const request of [
         { path: `/v1/pets?status=${QUERY}&cursor=${key}` },
@@ -48,7 +49,7 @@ test("no log line, answer or stored record holds a key, a body or SQL, whatever 
         { path: "/v1/pets", headers: { Authorization: `Basic ${key}` } },
       ]) {
         const { path, ...rest } = request;
-        const response = await call(path, { ...rest, key, bindings });
+        const response = await call(path, { ...rest, key, bindings: fault() });
         answers.push(JSON.stringify([...response.headers]), await response.text());
       }
     }

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { bearerToken } from "../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
 import { JSON_MEDIA_TYPE } from "../../src/http/body.ts";
-import { BOOKMARK } from "../../src/http/session.ts";
+import { BOOKMARK } from "../../src/http/bookmark.ts";
+import { boundedPath } from "../../src/http/path.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/header.ts";
 import { parseExact, toInt64 } from "../../src/exact/json.ts";
 import { isInt64 } from "../../src/exact/int64.ts";
@@ -15,6 +16,7 @@ import { listPetsQuery } from "../../src/pets/list-pets.ts";
 // regular expressions are the same (V8), and only Node tells the CPU time of a thread, which other processes do not disturb.
 
 const READERS: { [name: string]: (text: string) => unknown } = {
+  "a path": (text) => boundedPath(new Request(`https://pets.example/${text.replaceAll(/[?#]/g, "")}`)),
   "the Authorization header": bearerToken,
   "an API key": (text) => isWellFormedKey(text, "production"),
   "the Idempotency-Key header": parseIdempotencyKey,
@@ -45,7 +47,7 @@ function parseExactNumber(text: string): unknown {
 /** What a reader waits for, repeated: pieces that look like the beginning of what it takes, and characters that end a match late. */
 const piece = fc.oneof(
   fc.constantFrom(...' \t01a-_.e"\\[{;%🐕\u2028'),
-  fc.constantFrom('\\"', "1,", "1.0,", "0.0", "1e1,"),
+  fc.constantFrom('\\"', "%80a", "%ZZ", "1,", "1.0,", "0.0", "1e1,"),
 );
 const start = fc.constantFrom(
   "",

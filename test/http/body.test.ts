@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, storeKey } from "../support/keys.ts";
 
 const REX = '{"name": "Rex", "categoryId": 7}';
 
@@ -74,6 +75,25 @@ describe("a body", () => {
     expect(await countPets()).toBe(before);
   });
 
+  test("that outlives its key creates nothing, also when the key was revoked", async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ now: start, toFake: ["Date"] });
+    const revoked = generateKey("local");
+    const record = { id: "x", name: "x", scopes: ["pets:write"], createdAt: "2026-01-01T00:00:00.000Z" };
+    await storeKey(revoked, record);
+    const before = await countPets();
+    const { body, write, close } = openBody();
+    const response = call("/v1/pets", { method: "POST", key: revoked, body });
+    await write(REX.slice(0, 10));
+    await storeKey(revoked, { ...record, revokedAt: new Date(start).toISOString() });
+    // The isolate reads the record anew after 30 seconds.
+    vi.setSystemTime(start + 30_000);
+    await write(REX.slice(10));
+    await close();
+    await expectError(await response, "unauthorized");
+    expect(await countPets()).toBe(before);
+  });
+
   test("that is not complete within ten seconds is 408", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const before = await countPets();
@@ -92,6 +112,20 @@ describe("a body", () => {
     );
     expect(await countPets()).toBe(before);
   });
+});
+
+test("a body that was read in part, because it is too large, is read on", async () => {
+  const { body, write } = openBody();
+  const response = call("/v1/pets", { method: "POST", key, body });
+  let sent = 0;
+  const sending = (async () => {
+    for (; sent < 400 * 1024; sent += 16 * 1024) await write("x".repeat(16 * 1024));
+  })();
+  await Promise.race([response, sending]);
+  void sending.catch(() => {});
+  await expectError(await response, "payload_too_large");
+  // The 64 KiB that it may have, and then a byte and 256 KiB more.
+  expect(sent).toBeGreaterThan(256 * 1024);
 });
 
 describe("a body that its response does not need", () => {

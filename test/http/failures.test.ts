@@ -45,6 +45,18 @@ test.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])(
   },
 );
 
+test("a path without end is as unknown as any other", async () => {
+  const endless = "%80a".repeat(4_000);
+  await expectError(await call(`/${endless}`), "not_found");
+  await expectError(await call(`/v1/${endless}`), "unauthorized");
+  await expectError(await call(`/v1/pets/1${"0".repeat(2_000)}`, { key }), "not_found");
+});
+
+test("a query without end is refused", async () => {
+  const message = await expectError(await call(`/v1/pets?${"&%80".repeat(2_000)}`, { key }), "invalid_request");
+  expect(message).toBe("The address has to be at most 4096 characters.");
+});
+
 test("HEAD answers like GET, without the body", async () => {
   for (const path of ["/v1/pets", "/health"]) {
     const [head, get] = await Promise.all([call(path, { method: "HEAD", key }), call(path, { key })]);

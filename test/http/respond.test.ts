@@ -3,13 +3,13 @@ import { env } from "cloudflare:workers";
 import { type Handler, Hono } from "hono";
 import { expect, test } from "vitest";
 import type { AppEnv } from "../../src/env.ts";
-import { onError } from "../../src/http/errors.ts";
-import { frame } from "../../src/http/frame.ts";
-import { json } from "../../src/http/respond.ts";
+import { onError } from "../../src/http/error-handler.ts";
+import { lifecycle } from "../../src/http/lifecycle.ts";
+import { addLink, json } from "../../src/http/respond.ts";
 import { REQUEST_ID } from "../support/client.ts";
 
 async function respond(handler: Handler<AppEnv>): Promise<Response> {
-  const app = new Hono<AppEnv>().use(frame).get("/", handler);
+  const app = new Hono<AppEnv>().use(lifecycle).get("/", handler);
   app.onError(onError);
   const request = new Request("https://pets.example/", { headers: { Origin: "https://shop.example" } });
   return app.fetch(request, env, createExecutionContext());
@@ -53,4 +53,13 @@ test("headers that a handler sets by itself stay", async () => {
   expect(headers.get("X-Own")).toBe("kept");
   expect(headers.get("Cache-Control")).toBe("public");
   expect(headers.get("Content-Type")).toBe("application/json");
+});
+
+test("a deprecated list keeps both of its links", async () => {
+  const { headers } = await respond((c) => {
+    addLink(c, '</v1/pets>; rel="successor-version"');
+    addLink(c, '</v1/toys?cursor=x>; rel="next"');
+    return json(c, [], 200);
+  });
+  expect(headers.get("Link")).toBe('</v1/pets>; rel="successor-version", </v1/toys?cursor=x>; rel="next"');
 });

@@ -42,13 +42,13 @@ describe("of the document of the service", () => {
     [
       "a new operation with a path parameter and a body that has required fields",
       (copy) => {
-        const { delete: _, ...pet } = { delete: null, ...copy.paths["/pets/{petId}"] };
+        const { get } = copy.paths["/pets/{petId}"];
         const { requestBody } = copy.paths["/pets"].post;
-        Object.assign(pet, {
-          delete: { ...pet.get, operationId: "deletePet", responses: { 204: { description: "Deleted." } } },
-          patch: { ...pet.get, operationId: "updatePet", requestBody },
-        });
-        Object.assign(copy.paths, { "/pets/{petId}": pet });
+        const toy = {
+          delete: { ...get, operationId: "deleteToy", responses: { 204: { description: "Deleted." } } },
+          patch: { ...get, operationId: "updateToy", requestBody },
+        };
+        Object.assign(copy.paths, { "/toys/{petId}": toy });
       },
     ],
   ])("%s is compatible", (_, edit) => {
@@ -65,6 +65,17 @@ describe("of the document of the service", () => {
       "another operationId",
       (copy) => Object.assign(copy.paths["/pets"].get, { operationId: "list" }),
       /^GET \/pets: operationId was "listPets" and is now "list", /,
+    ],
+    [
+      "a parameter that is written in another way",
+      (copy) => {
+        const [limit] = copy.paths["/pets"].get.parameters;
+        Object.assign(limit ?? {}, {
+          schema: undefined,
+          content: { "application/json": { schema: { type: "integer" } } },
+        });
+      },
+      /no longer written in the same way/,
     ],
     [
       "another scope",
@@ -206,4 +217,13 @@ describe("of stability marks", () => {
   ])("%s", (_, before, after, verdict) => {
     expectVerdict(before, after, verdict);
   });
+});
+
+test("another kind of credentials breaks every operation", () => {
+  const copy = structuredClone(document);
+  Object.assign(copy.components.securitySchemes.apiKey, { type: "apiKey", in: "header", name: "X-Api-Key" });
+  const changes = findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject);
+  expect(changes).toContain(
+    'GET /pets: {"apiKey":[]} is no longer enough to authenticate, so clients that use it are refused',
+  );
 });

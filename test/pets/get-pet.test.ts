@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { beforeAll, describe, expect, test } from "vitest";
 import { guard } from "../../src/auth/guard.ts";
 import type { AppEnv } from "../../src/env.ts";
-import { frame } from "../../src/http/frame.ts";
+import { lifecycle } from "../../src/http/lifecycle.ts";
 import { json } from "../../src/http/respond.ts";
 import { pets } from "../../src/pets/routes.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
@@ -113,7 +113,7 @@ describe("every answer announces the end of the operation", () => {
 
   test("and a new operation, whose path its own would match as well, does not", async () => {
     const app = new Hono<AppEnv>()
-      .use(frame)
+      .use(lifecycle)
       .get("/v1/pets/search", guard("pets:read"), (c) => json(c, [], 200))
       .route("/v1/pets", pets);
     const request = new Request("https://pets.example/v1/pets/search", { headers: { Authorization: `Bearer ${key}` } });

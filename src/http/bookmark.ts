@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { apiKeyOf } from "../auth/bearer.ts";
 import { Session } from "../db/session.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -16,7 +17,7 @@ export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
  */
 export function openSession(c: Context<AppEnv>): Session {
   // A route without a guard must not reach the data.
-  if (c.get("apiKey") === undefined) throw new Error("No API key was checked for this request");
+  apiKeyOf(c);
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined) {
     if (!BOOKMARK.test(bookmark)) {

@@ -1,0 +1,15 @@
+import { getPath } from "hono/utils/url";
+
+/** Characters of a path that are looked at. No path of the interface has more than a hundred. */
+const MAX_PATH_LENGTH = 1_000;
+
+/**
+ * The decoded path of a request, as Hono's router wants it. Hono decodes each `%` sequence that is malformed by itself, which is
+ * expensive before a key was checked, so the rest of a long path is cut off. A cut path leads nowhere that the whole one would not.
+ */
+export function boundedPath(request: Request): string {
+  const { url } = request;
+  // Of `https://host/path`.
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  return getPath(url.length <= start + MAX_PATH_LENGTH ? request : new Request(url.slice(0, start + MAX_PATH_LENGTH)));
+}
