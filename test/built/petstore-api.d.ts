@@ -165,7 +165,7 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description Seconds to wait. */
         "Retry-After": number;
-        /** @description An earlier request with this Idempotency-Key created the resource. */
+        /** @description An earlier attempt with this Idempotency-Key created the resource. */
         "Idempotency-Replayed": "true";
         /** @description The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page. */
         Link: string;
