@@ -2,7 +2,6 @@
 // for every animal that was answered 201. Five rounds, each with storage and a kill time of its own.
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -82,8 +81,7 @@ async function findMissing(state: string, expected: Animal[]): Promise<Animal[]>
 
 /** `wrangler dev` in a process group of its own, so that one signal reaches workerd too. */
 async function startService(state: string) {
-  const port = await freePort();
-  const child = startWrangler(["dev", "--env=", "--port", `${port}`, "--persist-to", state, "--inspector-port", "0"], {
+  const child = startWrangler(["dev", "--env=", "--port", "0", "--persist-to", state, "--inspector-port", "0"], {
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,
   });
@@ -91,12 +89,15 @@ async function startService(state: string) {
   const group = -child.pid;
   const ended = once(child, "close");
   const lines = createInterface({ input: child.stdout });
-  await new Promise<void>((resolve, reject) => {
-    lines.on("line", (line) => line.includes("Ready on") && resolve());
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on("line", (line) => {
+      const [, address] = /Ready on (\S+)/.exec(line) ?? [];
+      if (address !== undefined) resolve(address);
+    });
     lines.on("close", () => reject(new Error("wrangler dev ended before it was ready")));
   });
   return {
-    url: `http://localhost:${port}`,
+    url,
     ended,
     kill() {
       try {
@@ -106,14 +107,4 @@ async function startService(state: string) {
       }
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -1,94 +1,106 @@
-// npm run dev: prepares the local state, starts `wrangler dev` with whatever arguments were given, and says how to call it.
+// npm run dev: prepares the local storage, serves it with wrangler, and says how to call it. All in one process, because wrangler takes
+// more than a second to load.
 import { once } from "node:events";
-import { createServer } from "node:net";
-import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { constants } from "node:os";
+import { inspect, parseArgs } from "node:util";
+import getPort, { portNumbers } from "get-port";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
-import { prepareLocalState } from "./local-state.ts";
-import { startWrangler } from "./wrangler.ts";
+import { joinStorage } from "./same-storage.ts";
+import { WRANGLER_SETTINGS } from "./wrangler.ts";
+
+const USAGE = `Usage: npm run dev -- [--port <number>] [--ip <address>] [--persist-to <folder>]
+\`npx wrangler dev\` takes all of wrangler's options, and serves the same storage.`;
 
 /** wrangler's own default. */
 const DEFAULT_PORT = 8787;
 const LAST_PORT = DEFAULT_PORT + 20;
 
-const args = process.argv.slice(2);
-const { values } = parseArgs({
-  args,
-  options: { env: { type: "string", short: "e" }, port: { type: "string" }, "persist-to": { type: "string" } },
-  strict: false,
-});
-if (values.env !== undefined) fail("npm run dev is local development; it takes no --env.");
+// A signal alone would skip the "exit" event, on which workerd is ended and the file of this process removed.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
+}
 
-const port = await choosePort();
+const { ip, port, state } = readOptions();
+if (port !== undefined && port !== 0 && (await getPort({ port })) !== port) {
+  fail(`Port ${port} is in use. Choose another one: npm run dev -- --port <number>`);
+}
+
+const storageFailed = (error: unknown) =>
+  fail(`${String(error)}\nThe local storage in ${state} could not be prepared. Is another command writing to it?`);
+const { neighbours, serveAt } = await joinStorage(state).catch(storageFailed);
+for (const { address = "still starting" } of neighbours) {
+  console.log(`Another npm run dev (${address}) uses the same storage: each sees what the other writes.`);
+}
+
 console.log("Preparing local storage: migrations, API key, first animals ...");
-try {
-  await prepareLocalState(typeof values["persist-to"] === "string" ? values["persist-to"] : undefined);
-} catch (error) {
-  fail(
-    `${String(error)}\nLocal storage (.wrangler/state, or what --persist-to names) could not be prepared. Is another command writing to it?`,
-  );
+Object.assign(process.env, WRANGLER_SETTINGS);
+// Loaded here and not above, so that a mistake in the arguments is answered at once.
+const { prepareLocalState } = await import("./local-state.ts");
+const { unstable_DevEnv } = await import("wrangler");
+const prepared = prepareLocalState(state).catch(storageFailed);
+
+/** What `wrangler dev` runs on. It builds while the storage is prepared, and opens the storage afterwards. */
+class DevServer extends unstable_DevEnv {
+  override dispatch(event: Parameters<typeof unstable_DevEnv.prototype.dispatch>[0]): void {
+    // The bundle starts the runtime. Two of them that start on the same files at the same time can fail with SQLITE_BUSY.
+    if (event.type === "bundleComplete") void prepared.then(() => super.dispatch(event));
+    else super.dispatch(event);
+  }
 }
 
-const wrangler = startWrangler(
-  [
-    "dev",
+const wrangler = new DevServer();
+wrangler.on("error", (error) => fail(reason(error)));
+// Before the server starts, so that the event is not missed.
+const serving = once(wrangler, "reloadComplete");
+const worker = await wrangler
+  .startWorker({
+    config: "wrangler.toml",
     // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
-    "--env=",
-    ...(values.port === undefined ? ["--port", String(port)] : []),
-    "--show-interactive-dev-session=false",
-    ...args,
-  ],
-  { stdio: ["ignore", "pipe", "inherit"] },
-);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => wrangler.kill(signal));
-
-if (wrangler.stdout) {
-  for await (const line of createInterface({ input: wrangler.stdout })) {
-    console.log(line);
-    const address = /Ready on (https?:\/\/\S+)/.exec(line)?.[1];
-    if (address !== undefined) welcome(address);
-  }
-}
-if (wrangler.exitCode === null && wrangler.signalCode === null) await once(wrangler, "exit");
-process.exitCode = wrangler.exitCode ?? 0;
-
-function welcome(address: string): void {
-  console.log(`
-  Base address  ${address}/v1
+    env: "",
+    // wrangler.toml has no nodejs_compat flag; with one, this is "v2".
+    build: { nodejsCompatMode: null },
+    dev: { server: { port: port ?? (await firstFreePort()), hostname: ip }, persist: state },
+  })
+  .catch((error: unknown) => fail(reason(error)));
+await serving;
+const { origin } = await worker.url;
+serveAt(origin);
+console.log(`
+  Base address  ${origin}/v1
+  Reference     ${origin}/docs
   API key       ${LOCAL_API_KEY}
-  Try it        curl -H 'Authorization: Bearer ${LOCAL_API_KEY}' ${address}/v1/pets
+  Try it        curl -H 'Authorization: Bearer ${LOCAL_API_KEY}' ${origin}/v1/pets
 `);
+
+function readOptions(): { ip: string | undefined; port: number | undefined; state: string } {
+  const options = {
+    env: { type: "string", short: "e" },
+    ip: { type: "string" },
+    "persist-to": { type: "string", default: ".wrangler/state" },
+    port: { type: "string" },
+  } as const;
+  try {
+    const { env, ip, port, "persist-to": state } = parseArgs({ options }).values;
+    if (env !== undefined) return fail("npm run dev is local development; it takes no --env.");
+    if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
+      return fail("A port is a number from 1 to 65535, or 0 for any free one.");
+    }
+    return { ip, port: port === undefined ? undefined : Number(port), state };
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
 }
 
-/** The port that was asked for, or the first free one from wrangler's default on. */
-async function choosePort(): Promise<number> {
-  if (values.port !== undefined) {
-    const port = Number(values.port);
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) fail("A port is a number from 1 to 65535.");
-    if (!(await isFree(port))) {
-      fail(`Port ${port} is in use. Choose another one: npm run dev -- --port <number>`);
-    }
-    return port;
-  }
-  for (let port = DEFAULT_PORT; port <= LAST_PORT; port++) {
-    if (await isFree(port)) {
-      if (port !== DEFAULT_PORT) console.log(`Port ${DEFAULT_PORT} is in use; taking ${port}.`);
-      return port;
-    }
-  }
-  return fail(`Ports ${DEFAULT_PORT} to ${LAST_PORT} are in use. Choose one: npm run dev -- --port <number>`);
+async function firstFreePort(): Promise<number> {
+  const port = await getPort({ port: portNumbers(DEFAULT_PORT, LAST_PORT) });
+  if (port !== DEFAULT_PORT) console.log(`Port ${DEFAULT_PORT} is in use; taking ${port}.`);
+  return port;
 }
 
-async function isFree(port: number): Promise<boolean> {
-  // Without a host the probe covers IPv4 and IPv6, as "localhost" may be either.
-  const server = createServer();
-  const outcome = new Promise<boolean>((resolve) => {
-    server.once("error", () => resolve(false)).once("listening", () => resolve(true));
-  });
-  server.listen(port);
-  const free = await outcome;
-  if (free) await new Promise((resolve) => server.close(resolve));
-  return free;
+/** What went wrong, which wrangler wraps once: in an error that it throws, or in an event. */
+function reason(wrapped: unknown): string {
+  const { cause = wrapped } = wrapped as { cause?: unknown };
+  return cause instanceof Error ? cause.message : inspect(cause);
 }
 
 function fail(message: string): never {

@@ -3,7 +3,7 @@ import { getPlatformProxy } from "wrangler";
 import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
-import { runWrangler } from "./wrangler.ts";
+import { applyMigrations } from "./migrations.ts";
 
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
@@ -30,11 +30,10 @@ const SEED_ANIMALS = `
  * @param persistTo wrangler's --persist-to: the folder of the local state.
  */
 export async function prepareLocalState(persistTo = ".wrangler/state"): Promise<void> {
-  await runWrangler(["d1", "migrations", "apply", "DB", "--env=", "--local", "--persist-to", persistTo]);
-
   const persist = { path: join(persistTo, "v3") };
   const local = await getPlatformProxy<Env>({ environment: "", persist, remoteBindings: false });
   try {
+    await applyMigrations(local.env.DB, join(import.meta.dirname, "../drizzle"));
     await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
       metadata: LOCAL_KEY_RECORD,
     });

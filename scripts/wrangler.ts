@@ -4,11 +4,20 @@ import { join } from "node:path";
 
 const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js");
 
+/** How wrangler behaves under our scripts, whatever the caller's environment says: quiet, and without the network. */
+export const WRANGLER_SETTINGS = {
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_LOG: "log",
+  // The location in `Request.cf`, which nothing here depends on. Offline, each start would complain.
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+};
+
 /** Starts wrangler with the Node that runs this script. */
 export function startWrangler(args: string[], options: SpawnOptions): ChildProcess {
   return spawn(process.execPath, [WRANGLER, ...args], {
     ...options,
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", WRANGLER_LOG: "log" },
+    env: { ...process.env, ...WRANGLER_SETTINGS },
   });
 }
 

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -97,21 +96,22 @@ test("Specmatic's generated requests, good and bad, are answered as the document
 test("Prism, as a validating proxy, finds no answer that the document does not describe", async () => {
   // A store of its own: Prism rounds integers, and then finds the largest of what Specmatic left out of range.
   const { url, key, harness } = await startBuiltService();
-  const port = await freePort();
   const prism: ChildProcess = spawn(
     join(import.meta.dirname, "node_modules/.bin/prism"),
-    ["proxy", DOCUMENT, `${url.origin}/v1`, `--port=${port}`, "--host=127.0.0.1"],
+    ["proxy", DOCUMENT, `${url.origin}/v1`, "--port=0", "--host=127.0.0.1"],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   try {
     const { stdout } = prism;
     if (stdout === null) throw new Error("no output");
-    await new Promise<void>((resolve, reject) => {
+    const base = await new Promise<string>((resolve, reject) => {
       createInterface({ input: stdout })
-        .on("line", (line) => line.includes("Prism is listening") && resolve())
+        .on("line", (line) => {
+          const [, address] = /Prism is listening on (\S+)/.exec(line) ?? [];
+          if (address !== undefined) resolve(address);
+        })
         .on("close", () => reject(new Error("Prism ended before it was ready")));
     });
-    const base = `http://127.0.0.1:${port}`;
     const good = { Authorization: `Bearer ${key}` };
     const json = { ...good, "Content-Type": "application/json" };
     const create = { method: "POST", headers: { ...json, "Idempotency-Key": "prism" } };
@@ -169,14 +169,4 @@ function parseKeepingIntegers(text: string) {
   const reviver = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) =>
     typeof value === "number" && !Number.isSafeInteger(value) ? exactJson.rawJSON(source) : value;
   return JSON.parse(text, reviver);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

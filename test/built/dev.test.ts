@@ -1,0 +1,168 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runWrangler } from "../../scripts/wrangler.ts";
+
+// `npm run dev`, several of them on one folder of local state.
+
+/** Milliseconds for one start. It takes four seconds, and many times that when the machine has other things to do. */
+const TIMEOUT = 150_000;
+
+let state: string;
+let first: Service;
+beforeAll(async () => {
+  state = mkdtempSync(join(tmpdir(), "petstore-dev-"));
+  first = await start();
+}, TIMEOUT);
+afterAll(() => {
+  for (const child of started) if (child.exitCode === null && child.signalCode === null) killGroup(child);
+  rmSync(state, { recursive: true, maxRetries: 10 });
+});
+
+/** Kills a process that runs, with all that it started. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, "SIGKILL");
+}
+
+const started: ChildProcess[] = [];
+
+function spawnDev(...args: string[]): ChildProcess {
+  // It is local development, whatever environment wrangler is told.
+  const env = { ...process.env, CLOUDFLARE_ENV: "production" };
+  const child = spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });
+  started.push(child);
+  return child;
+}
+
+interface Service {
+  process: ChildProcess;
+  /** All that it printed until it was ready. */
+  output: string;
+  base: string;
+  key: string;
+}
+
+/** Starts one on a free port, and waits for the last line of its welcome. */
+async function start(): Promise<Service> {
+  const child = spawnDev("--port", "0", "--persist-to", state);
+  let output = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    output += text.toString();
+  });
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout ?? expect.unreachable() })
+      .on("line", (line) => {
+        output += `${line}\n`;
+        if (line.includes("Try it")) resolve();
+      })
+      .on("close", () => reject(new Error(`npm run dev ended:\n${output}`)));
+  });
+  const [, base = "", key = ""] = /Base address +(\S+)[^]*API key +(\S+)/.exec(output) ?? [];
+  return { process: child, output, base, key };
+}
+
+/** What it says on standard error before it exits with 1. */
+async function failureOf(...args: string[]): Promise<string> {
+  const child = spawnDev(...args, "--persist-to", state);
+  let stderr = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    stderr += text.toString();
+  });
+  const [code] = await once(child, "close");
+  expect(code).toBe(1);
+  return stderr;
+}
+
+async function listNames({ base, key }: Service): Promise<string[]> {
+  const response = await fetch(`${base}/pets`, { headers: { Authorization: `Bearer ${key}` } });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { name: string }[]).map(({ name }) => name);
+}
+
+test("prints the addresses of the service and its reference", async () => {
+  expect(await listNames(first)).toHaveLength(5);
+  const [, reference = ""] = /Reference +(\S+)/.exec(first.output) ?? [];
+  const response = await fetch(reference);
+  expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: reference });
+  expect(await response.text()).toContain("<title>Reference");
+});
+
+test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to paste", () => {
+  const [, command = ""] = /Try it +(.+)/.exec(first.output) ?? [];
+  const animals = JSON.parse(execFileSync("sh", ["-c", `${command} --silent --show-error`], { encoding: "utf8" }));
+  expect(animals).toHaveLength(5);
+});
+
+test(
+  "leaves no migration for wrangler to apply",
+  async () => {
+    const target = ["DB", "--env=", "--local", "--persist-to", state];
+    expect(await runWrangler(["d1", "migrations", "list", ...target])).toContain("No migrations to apply");
+  },
+  TIMEOUT,
+);
+
+test("is alone in the storage when it is the first", () => {
+  expect(first.output).not.toContain("Another npm run dev");
+});
+
+test(
+  "says which other one uses the same storage, and serves beside it",
+  async () => {
+    const second = await start();
+    const { origin } = new URL(first.base);
+    expect(second.output).toContain(`Another npm run dev (${origin}) uses the same storage`);
+    expect(second.base).not.toBe(first.base);
+    const created = await fetch(`${first.base}/pets`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${first.key}`, "Content-Type": "application/json" },
+      body: '{"name":"Otto the Otter","categoryId":1}',
+    });
+    expect(created.status).toBe(201);
+    expect(await listNames(second)).toContain("Otto the Otter");
+
+    second.process.kill("SIGTERM");
+    expect(await once(second.process, "exit")).toEqual([143, null]);
+    await expect(fetch(second.base)).rejects.toThrow("fetch failed");
+    expect(readdirSync(join(state, "dev"))).toHaveLength(1);
+  },
+  TIMEOUT,
+);
+
+test(
+  "takes one that was killed for gone",
+  async () => {
+    killGroup(first.process);
+    await once(first.process, "exit");
+    expect(readdirSync(join(state, "dev"))).toHaveLength(1);
+    const next = await start();
+    expect(next.output).not.toContain("Another npm run dev");
+    expect(readdirSync(join(state, "dev"))).toHaveLength(1);
+    expect(await listNames(next)).toContain("Otto the Otter");
+  },
+  TIMEOUT,
+);
+
+test("refuses a port that is in use", async () => {
+  const server = createServer().listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  expect(await failureOf("--port", String(port))).toMatch(new RegExp(`^Port ${port} is in use\\.`));
+  server.close();
+});
+
+test.each([
+  [["--env", "staging"], /^npm run dev is local development; it takes no --env\.\n$/],
+  [["-e", "production"], /^npm run dev is local development; it takes no --env\.\n$/],
+  [["--port", "http"], /^A port is a number from 1 to 65535, or 0 for any free one\.\n$/],
+  [["--port", "65536"], /^A port is a number from 1 to 65535, or 0 for any free one\.\n$/],
+  [["--prot", "9000"], /^Unknown option '--prot'\nUsage: npm run dev -- \[--port/],
+  [["9000"], /^Unexpected argument '9000'\./],
+])("%j is refused at once", async (args, message) => {
+  expect(await failureOf(...args)).toMatch(message);
+});
