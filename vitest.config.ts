@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/built/**", "test/browser/**", "test/third-party/**"],
+          exclude: ["test/built/**", "test/browser/**", "test/commands/**", "test/third-party/**"],
           setupFiles: ["test/support/migrate.ts"],
           // Milliseconds: none of these takes long, but the machine may have other things to do.
           testTimeout: 120_000,
@@ -40,6 +40,15 @@ export default defineConfig({
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
           // Milliseconds. Some of these send thousands of requests; on a busy machine that takes its time.
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // The commands of developers and operators, each as a process or on storage of its own: npm run test:commands.
+        test: {
+          name: "commands",
+          include: ["test/commands/**/*.test.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
+import { lookUpKey } from "../../src/auth/key-lookup.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
@@ -21,6 +22,9 @@ function countingStore() {
 
 /** An operation that asks for nothing but the key. */
 const ask = (key: string, bindings: Partial<Env>) => call("/v1/pets/none", { key, bindings });
+
+/** Looks a key up as the service does, thousands of times in a second. */
+const lookUp = (key: string, { API_KEYS }: { API_KEYS: KVNamespace }) => lookUpKey(API_KEYS, "local", key, () => {});
 
 let start: number;
 beforeEach(() => {
@@ -47,7 +51,7 @@ describe("KV is read", () => {
     const key = await grantKey();
     for (let i = 0; i <= 1_000; i++) {
       vi.setSystemTime(start + i * 29);
-      await expectError(await ask(key, bindings), "not_found");
+      expect(await lookUp(key, bindings)).toBeDefined();
     }
     expect(reads).toEqual([{ type: "text", cacheTtl: 30 }]);
   });
@@ -171,7 +175,7 @@ describe("what an isolate remembers of a key", () => {
     const { reads, bindings } = countingStore();
     const key = await grantKey();
     await ask(key, bindings);
-    for (let i = 0; i < 2_000; i++) await ask(generateKey("local"), bindings);
+    for (let i = 0; i < 2_000; i++) expect(await lookUp(generateKey("local"), bindings)).toBeUndefined();
     const flood = reads.length;
     await expectError(await ask(key, bindings), "not_found");
     expect(flood).toBe(2_001);
@@ -181,11 +185,11 @@ describe("what an isolate remembers of a key", () => {
   test("is no more than a thousand keys: then the oldest is read again", async () => {
     const { reads, bindings } = countingStore();
     const keys = await Promise.all(Array.from({ length: 1_001 }, () => grantKey()));
-    for (const key of keys) await ask(key, bindings);
+    for (const key of keys) await lookUp(key, bindings);
     expect(reads).toHaveLength(1_001);
-    await ask(keys.at(-1) ?? "", bindings);
+    await lookUp(keys.at(-1) ?? "", bindings);
     expect(reads).toHaveLength(1_001);
-    await ask(keys[0] ?? "", bindings);
+    await lookUp(keys[0] ?? "", bindings);
     expect(reads).toHaveLength(1_002);
   });
 

@@ -5,7 +5,7 @@ import { type BuiltService, grantProductionKey, startBuiltService } from "./serv
 import { exchange, parseResponse, type RawResponse } from "./socket.ts";
 
 /** `npm run test:fuzz` sends 20,000. */
-const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 2_000);
+const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 1_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_301_205);
 const CONNECTIONS = 16;
 /** Milliseconds. */

@@ -26,6 +26,7 @@ export const { findOperation, expectDocumented } = contractOf(ownDocument as unk
 /** How the answers of a service are held against a document of its interface. */
 export function contractOf(document: OpenAPIObject) {
   const operations = operationsOf(document);
+  const validators = new WeakMap<object, Validator>();
   const schemas = Object.fromEntries(
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
   );
@@ -85,8 +86,16 @@ export function contractOf(document: OpenAPIObject) {
   }
 
   function expectValid(value: unknown, schema: object, what: string): void {
+    expect(validatorOf(schema).validate(value).errors, what).toEqual([]);
+  }
+
+  /** To make one costs more than all else that a test does with a response. */
+  function validatorOf(schema: object): Validator {
+    const known = validators.get(schema);
+    if (known !== undefined) return known;
     const validator = new Validator({ ...close(schema), components: { schemas } }, "2020-12", false);
-    expect(validator.validate(value).errors, what).toEqual([]);
+    validators.set(schema, validator);
+    return validator;
   }
 
   return { findOperation, expectDocumented };

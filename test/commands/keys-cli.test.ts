@@ -188,7 +188,6 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
   // wrangler is what fails here. These wait for processes, so they wait together.
   test.concurrent.each([
     { args: ["list", "--env", "staging"] },
-    { args: ["create", "--env", "production", "--name", "x", "--yes"] },
     { args: ["create", "--env", "production", "--name", "x"], answer: "production" },
   ])("%j without a login and a network", { timeout: WRANGLER_TIMEOUT }, async ({ args, answer }) => {
     const { code, stdout, stderr, opened } = await runKeys(local, args, answer);
