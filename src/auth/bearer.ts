@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { ApiKey, AppEnv } from "../env.ts";
-import { ApiError } from "../errors.ts";
+import { respondWithError } from "../http/error-handler.ts";
 import { logError } from "../log.ts";
 import { lookUpKey } from "./key-lookup.ts";
 
@@ -24,29 +24,33 @@ export function bearerToken(authorization: string): string | undefined {
 }
 
 /**
- * The good key that a request carries (RFC 6750).
+ * The good key that a request carries (RFC 6750), or the response that refuses it: one and the same for every bad key.
  *
- * @throws ApiError `unauthorized`, one response for every bad key; `service_unavailable` when KV cannot respond.
+ * @throws ApiError `service_unavailable` when KV cannot respond.
  */
-export async function requireKey(c: Context<AppEnv>): Promise<ApiKey> {
+export async function authenticateRequest(c: Context<AppEnv>): Promise<ApiKey | Response> {
   const headers = c.get("headers");
   headers["Cache-Control"] = "private, no-store";
   const key = bearerToken(c.req.header("Authorization") ?? "");
   if (key === undefined) {
     headers["WWW-Authenticate"] = CHALLENGE;
-    throw new ApiError("unauthorized", "Send an API key in the header `Authorization: Bearer <API_KEY>`.");
+    const message = "Send an API key in the header `Authorization: Bearer <API_KEY>`.";
+    return respondWithError(c, { code: "unauthorized", message });
   }
   const record = await lookUpKey(c.env.API_KEYS, c.env.ENVIRONMENT, key, (name) =>
     logError(c, new Error(`The KV entry ${name} is not a key record`)),
   );
-  if (record === undefined) throw invalidKey(c);
+  if (record === undefined) {
+    headers["WWW-Authenticate"] = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
+    return respondWithError(c, { code: "unauthorized", message: `${INVALID_KEY}.` });
+  }
   c.get("log").keyId = record.id;
   c.set("apiKey", record);
   return record;
 }
 
 /**
- * The key that `requireKey` found good.
+ * The key that `authenticateRequest` found good.
  *
  * @throws Error when it was not asked: that is a bug.
  */
@@ -54,9 +58,4 @@ export function apiKeyOf(c: Context<AppEnv>): ApiKey {
   const key = c.get("apiKey");
   if (key === undefined) throw new Error("No API key was checked for this request");
   return key;
-}
-
-function invalidKey(c: Context<AppEnv>): ApiError {
-  c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
-  return new ApiError("unauthorized", `${INVALID_KEY}.`);
 }

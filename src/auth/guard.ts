@@ -1,14 +1,14 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
-import { ApiError } from "../errors.ts";
-import { CHALLENGE, requireKey } from "./bearer.ts";
+import { respondWithError } from "../http/error-handler.ts";
+import { authenticateRequest, CHALLENGE } from "./bearer.ts";
 import { limitRate } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 
 /** Asks for a good key, and for nothing else. For paths that are no operation. */
 export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
-  await requireKey(c);
-  await next();
+  const key = await authenticateRequest(c);
+  return key instanceof Response ? key : next();
 };
 
 /**
@@ -17,13 +17,14 @@ export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
  */
 export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
-    const key = await requireKey(c);
+    const key = await authenticateRequest(c);
+    if (key instanceof Response) return key;
     if (!key.scopes.includes(scope)) {
       c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
-      throw new ApiError("insufficient_scope", `This API key lacks the scope ${scope}.`);
+      return respondWithError(c, { code: "insufficient_scope", message: `This API key lacks the scope ${scope}.` });
     }
     await limitRate(c.env.RATE_LIMITER, key.id);
-    await next();
+    return next();
   };
   return Object.assign(middleware, { scope });
 }

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
-import { requireKey } from "../auth/bearer.ts";
+import { authenticateRequest } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "../exact/json.ts";
@@ -31,13 +31,16 @@ export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Va
     const start = Date.now();
     const bytes = await withinTime(readBody(c.req.raw));
     // A client can draw this out until its key has expired or was revoked.
-    if (Date.now() !== start) await requireKey(c);
+    if (Date.now() !== start) {
+      const key = await authenticateRequest(c);
+      if (key instanceof Response) return key;
+    }
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
     if (mediaType === undefined) throw unsupportedMediaType();
     const result = schema().safeParse(parse(bytes));
     if (!result.success) throw invalid(result.error.issues);
     c.req.addValidatedData("json", result.data as object);
-    await next();
+    return next();
   };
   return Object.assign(middleware, { target: "json" as const, schema });
 }
