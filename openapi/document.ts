@@ -7,7 +7,7 @@ import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/bookmark.ts";
 import { pets } from "../src/pets/openapi.ts";
 import type { Resource } from "./describe.ts";
-import { headers } from "./headers.ts";
+import { headers, ownHeaders } from "./headers.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
@@ -55,7 +55,13 @@ const INFO = {
 export const document: OpenAPIObject = {
   openapi: "3.1.0",
   info: INFO,
-  servers: [{ url: "/v1", description: "The deployment that this document came from" }],
+  servers: [
+    {
+      url: "/v1",
+      description: "The deployment that this document came from: local, staging or production",
+      "x-internal": false,
+    },
+  ],
   tags: RESOURCES.map(({ tag }) => tag),
   paths,
   components: {
@@ -68,7 +74,7 @@ export const document: OpenAPIObject = {
       },
     },
     schemas: { ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)), Error: ERROR_SCHEMA },
-    headers,
+    headers: { ...headers, ...ownHeaders },
     parameters: { bookmark: BOOKMARK_PARAMETER },
   },
 };

@@ -61,14 +61,28 @@ export function headersOf(names: readonly HeaderName[]): HeadersObject {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
+/** Headers of single operations, which the document has beside those above. */
+export const ownHeaders: { [name: string]: HeaderObject } = {};
+
+/** Names the headers of an operation: tools read an inline header as one that every example has to show. */
+export function named(operationId: string, inline: { [name: string]: HeaderObject }): HeadersObject {
+  return Object.fromEntries(
+    Object.entries(inline).map(([name, item]) => {
+      const component = `${operationId}.${name}`;
+      ownHeaders[component] = item;
+      return [name, { $ref: `#/components/headers/${component}` }];
+    }),
+  );
+}
+
 /** The header that tells where a creation at this path put the resource. */
-export function locationHeader(path: string): HeadersObject {
+export function locationHeader(path: string): { [name: string]: HeaderObject } {
   const pattern = `^[/]v1${path.replaceAll("/", "[/]")}[/][0-9]+$`;
   return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 40 }) };
 }
 
 /** The headers of every response of a deprecated operation. */
-export function announcement(deprecation: Deprecation): HeadersObject {
+export function announcement(deprecation: Deprecation): { [name: string]: HeaderObject } {
   const { Deprecation, Sunset, Link } = deprecationHeaders(deprecation);
   const exactly = (description: string, value: string) => header(description, { type: "string", const: value });
   return {

@@ -7,7 +7,7 @@ import type { Deprecation } from "../src/http/deprecation.ts";
 import { v1 } from "../src/v1.ts";
 import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
 import { failures } from "./failures.ts";
-import { announcement, headersOf, locationHeader } from "./headers.ts";
+import { announcement, headersOf, locationHeader, named } from "./headers.ts";
 
 /** What the handlers of an operation carry for the document. */
 interface Facts {
@@ -34,7 +34,7 @@ export function operationObject(operationId: string, path: string, operation: Op
   if (takesBody !== (body !== undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about a body`);
   const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
-  const announced = deprecation === undefined ? {} : announcement(deprecation);
+  const announced = deprecation === undefined ? {} : named(operationId, announcement(deprecation));
   return {
     operationId,
     summary,
@@ -60,7 +60,7 @@ export function operationObject(operationId: string, path: string, operation: Op
         description: success.description,
         headers: {
           ...headersOf(["x-d1-bookmark", ...(success.headers ?? [])]),
-          ...(success.status === 201 ? locationHeader(path) : {}),
+          ...(success.status === 201 ? named(operationId, locationHeader(path)) : {}),
           ...announced,
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),

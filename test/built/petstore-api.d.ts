@@ -169,6 +169,14 @@ export interface components {
         "Idempotency-Replayed": "true";
         /** @description The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page. */
         Link: string;
+        /** @description The path of the new resource. */
+        "createPet.Location": string;
+        /** @description Since when the operation is deprecated (RFC 9745). */
+        "getPet.Deprecation": "@1764892800";
+        /** @description When the operation will be removed (RFC 8594). */
+        "getPet.Sunset": "Thu, 05 Dec 2030 00:00:00 GMT";
+        /** @description What replaces the operation, and what explains it (RFC 8288). */
+        "getPet.Link": string;
     };
     pathItems: never;
 }
@@ -319,8 +327,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
-                    /** @description The path of the new resource. */
-                    Location: string;
+                    Location: components["headers"]["createPet.Location"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -480,12 +487,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -498,12 +502,9 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -517,12 +518,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -536,12 +534,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -555,12 +550,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -574,12 +566,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -593,12 +582,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "x-d1-bookmark": components["headers"]["x-d1-bookmark"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -612,12 +598,9 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
-                    /** @description Since when the operation is deprecated (RFC 9745). */
-                    Deprecation: "@1764892800";
-                    /** @description When the operation will be removed (RFC 8594). */
-                    Sunset: "Thu, 05 Dec 2030 00:00:00 GMT";
-                    /** @description What replaces the operation, and what explains it (RFC 8288). */
-                    Link: string;
+                    Deprecation: components["headers"]["getPet.Deprecation"];
+                    Sunset: components["headers"]["getPet.Sunset"];
+                    Link: components["headers"]["getPet.Link"];
                     [name: string]: unknown;
                 };
                 content: {
