@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
 const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js");
 
@@ -11,6 +11,8 @@ export const WRANGLER_SETTINGS = {
   WRANGLER_LOG: "log",
   // The location in `Request.cf`, which nothing here depends on. Offline, each start would complain.
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  // The [build] command is run by the Node.js that runs this script.
+  PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
 };
 
 /** Starts wrangler with the Node that runs this script. */

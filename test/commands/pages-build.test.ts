@@ -1,72 +1,124 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
-// The one folder that there is, which other tests serve meanwhile, as a running `wrangler dev` would.
-const PUBLIC = "public";
-const UNFINISHED = ".dist/unfinished";
 const HOUR = 3_600_000;
 
-const build = () => promisify(execFile)(process.execPath, ["openapi/build.ts"]);
+/** A copy of the sources, built. */
+let project: string;
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
+  for (const source of ["docs", "openapi", "src", "package.json", "package-lock.json"]) {
+    cpSync(source, join(project, source), { recursive: true });
+  }
+  symlinkSync(resolve("node_modules"), join(project, "node_modules"));
+  await build();
+});
+afterAll(() => rmSync(project, { recursive: true }));
 
-const files = () =>
-  readdirSync(PUBLIC, { recursive: true, withFileTypes: true })
+const path = (file: string) => join(project, file);
+const read = (file: string) => readFileSync(path(file), "utf8");
+const build = () => promisify(execFile)(process.execPath, [path("openapi/build.ts")]);
+
+function publicFiles(): string[] {
+  return readdirSync(path("public"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
-
-const placed: string[] = [];
-/** A file that no build writes, `age` milliseconds old. */
-function place(path: string, age: number): string {
-  placed.push(path);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, "");
-  const changed = new Date(Date.now() - age);
-  utimesSync(path, changed, changed);
-  return path;
 }
-afterEach(() => {
-  for (const path of placed.splice(0)) rmSync(path, { force: true });
+
+/** A file that no build writes, `age` milliseconds old. */
+function place(file: string, age: number): void {
+  mkdirSync(dirname(path(file)), { recursive: true });
+  writeFileSync(path(file), "");
+  const changed = new Date(Date.now() - age);
+  utimesSync(path(file), changed, changed);
+}
+
+test("a build follows every change of a source", async () => {
+  appendFileSync(path("docs/errors.md"), "\nFirst.\n");
+  await build();
+  expect(read("public/docs/errors.html")).toContain("<p>First.</p>");
+  writeFileSync(path("docs/examples/new.txt"), "new");
+  await build();
+  expect(read("public/docs/examples/new.txt")).toBe("new");
+  rmSync(path("docs/examples/new.txt"));
+  await build();
+  expect(existsSync(path("public/docs/examples/new.txt"))).toBe(false);
 });
 
-test("a page whose source is gone is not deployed", async () => {
-  const gone = [place(join(PUBLIC, "docs/gone.html"), 10), place(join(PUBLIC, "docs/examples/old/client.rb"), HOUR)];
-  const before = files().filter((path) => !gone.includes(path));
+test("a build restores a page that is gone or changed", async () => {
+  const page = read("public/docs/keys.html");
+  rmSync(path("public/docs/keys.html"));
   await build();
-  expect(files()).toEqual(before);
-  rmSync(join(PUBLIC, "docs/examples/old"), { recursive: true });
+  expect(read("public/docs/keys.html")).toBe(page);
+  appendFileSync(path("public/docs/keys.html"), "x");
+  await build();
+  expect(read("public/docs/keys.html")).toBe(page);
+});
+
+test("a build that has nothing to do loads none of the packages", async () => {
+  renameSync(path("node_modules"), path("elsewhere"));
+  await expect(build()).resolves.toEqual({ stdout: "", stderr: "" });
+  const page = read("public/docs/keys.html");
+  rmSync(path("public/docs/keys.html"));
+  await expect(build()).rejects.toThrow("ERR_MODULE_NOT_FOUND");
+  renameSync(path("elsewhere"), path("node_modules"));
+  await build();
+  expect(read("public/docs/keys.html")).toBe(page);
+});
+
+test("a page without a source is not deployed", async () => {
+  const before = publicFiles();
+  place("public/docs/gone.html", 10);
+  place("public/docs/examples/old/client.rb", HOUR);
+  await build();
+  expect(publicFiles()).toEqual(before);
 });
 
 test("a file that another build writes meanwhile stays", async () => {
   // Younger than the build that is about to start.
-  const fresh = place(join(PUBLIC, "docs/fresh.html"), -HOUR);
+  place("public/docs/fresh.html", -HOUR);
   await build();
-  expect(files()).toContain(fresh);
+  expect(publicFiles()).toContain(path("public/docs/fresh.html"));
+  rmSync(path("public/docs/fresh.html"));
 });
 
 test("an unfinished file stays while its build may run, and goes when it cannot", async () => {
-  const running = place(join(UNFINISHED, "running"), 60_000);
-  const killed = place(join(UNFINISHED, "killed"), 2 * HOUR);
+  place(".dist/unfinished/running", 60_000);
+  place(".dist/unfinished/killed", 2 * HOUR);
+  // Something to do.
+  place("public/docs/gone.html", 10);
   await build();
-  const left = readdirSync(UNFINISHED).map((name) => join(UNFINISHED, name));
-  expect(left).toContain(running);
-  expect(left).not.toContain(killed);
+  expect(readdirSync(path(".dist/unfinished"))).toEqual(["running"]);
 });
 
 test("builds that run together leave the page whole at every moment", async () => {
-  const page = join(PUBLIC, "docs/versioning.html");
-  const content = readFileSync(page, "utf8");
-  const older = `${content}<!-- older -->`;
+  const page = "public/docs/versioning.html";
+  const content = read(page);
   // So that each of them has something to write.
-  const unfinished = place(join(UNFINISHED, "older"), 0);
-  writeFileSync(unfinished, older);
-  renameSync(unfinished, page);
+  const older = `${content}<!-- older -->`;
+  writeFileSync(path(page), older);
   const builds = Promise.all([build(), build(), build()]);
   // Until they are done.
   while ((await Promise.race([builds, nextTurn()])) === undefined) {
-    expect([content, older]).toContain(readFileSync(page, "utf8"));
+    expect([content, older]).toContain(read(page));
   }
-  expect(readFileSync(page, "utf8")).toBe(content);
+  expect(read(page)).toBe(content);
 });
