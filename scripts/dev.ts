@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import { inspect, parseArgs } from "node:util";
 import getPort, { portNumbers } from "get-port";
+import type { Miniflare } from "miniflare";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { joinStorage } from "./same-storage.ts";
 import { WRANGLER_SETTINGS } from "./wrangler.ts";
@@ -32,19 +33,26 @@ for (const { address = "still starting" } of neighbours) {
   console.log(`Another npm run dev (${address}) uses the same storage: each sees what the other writes.`);
 }
 
-console.log("Preparing local storage: migrations, API key, first animals ...");
 Object.assign(process.env, WRANGLER_SETTINGS);
 // Loaded here and not above, so that a mistake in the arguments is answered at once.
-const { prepareLocalState } = await import("./local-state.ts");
+const { prepareStorage } = await import("./local-state.ts");
 const { unstable_DevEnv } = await import("wrangler");
-const prepared = prepareLocalState(state).catch(storageFailed);
 
-/** What `wrangler dev` runs on. It builds while the storage is prepared, and opens the storage afterwards. */
+/** What `wrangler dev` runs on. It prepares the storage with the runtime that serves it, before the first request gets there. */
 class DevServer extends unstable_DevEnv {
+  #prepared: Promise<void> | undefined;
+
   override dispatch(event: Parameters<typeof unstable_DevEnv.prototype.dispatch>[0]): void {
-    // The bundle starts the runtime. Two of them that start on the same files at the same time can fail with SQLITE_BUSY.
-    if (event.type === "bundleComplete") void prepared.then(() => super.dispatch(event));
-    else super.dispatch(event);
+    if (event.type !== "reloadComplete") return super.dispatch(event);
+    this.#prepared ??= this.#prepare().catch(storageFailed);
+    void this.#prepared.then(() => super.dispatch(event));
+  }
+
+  async #prepare(): Promise<void> {
+    console.log("Preparing local storage: migrations, API key, first animals ...");
+    // wrangler's own createTestHarness() reaches the runtime in the same way.
+    const [{ mf }] = this.runtimes as unknown as [{ mf: Miniflare }];
+    await prepareStorage(await mf.getBindings<Env>());
   }
 }
 

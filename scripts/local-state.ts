@@ -24,20 +24,27 @@ const SEED_ANIMALS = `
   WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets')`;
 
 /**
- * Brings the local D1 database and KV namespace to where the service can answer: migrations, the local API key, and
- * animals the first time. Safe to repeat, and to interrupt.
- *
- * @param persistTo wrangler's --persist-to: the folder of the local state.
+ * Brings a local D1 database and KV namespace to where the service can answer: migrations, the local API key, and animals the
+ * first time. Safe to repeat, and to interrupt.
  */
-export async function prepareLocalState(persistTo = ".wrangler/state"): Promise<void> {
+export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEYS">): Promise<void> {
+  await applyMigrations(DB, join(import.meta.dirname, "../drizzle"));
+  await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
+    metadata: LOCAL_KEY_RECORD,
+  });
+  await DB.prepare(SEED_ANIMALS).run();
+}
+
+/**
+ * Prepares the storage in a folder of local state that nobody serves yet.
+ *
+ * @param persistTo wrangler's --persist-to.
+ */
+export async function prepareLocalState(persistTo: string): Promise<void> {
   const persist = { path: join(persistTo, "v3") };
   const local = await getPlatformProxy<Env>({ environment: "", persist, remoteBindings: false });
   try {
-    await applyMigrations(local.env.DB, join(import.meta.dirname, "../drizzle"));
-    await local.env.API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
-      metadata: LOCAL_KEY_RECORD,
-    });
-    await local.env.DB.prepare(SEED_ANIMALS).run();
+    await prepareStorage(local.env);
   } finally {
     await local.dispose();
   }
