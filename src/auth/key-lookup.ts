@@ -18,8 +18,7 @@ interface CacheEntry {
 
 /**
  * The records that were in force when KV was read, and those that were corrupt, by the API key, the oldest first. By the key
- * rather than by its hash: to hash it on every request costs as much as all other checks together, and the request holds the key
- * in memory anyway. Only operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
+ * rather than by its hash: a busy key would be hashed with every request, and the request holds the key in memory anyway. Only operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
  */
 const cache = new Map<string, CacheEntry>();
 

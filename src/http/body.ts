@@ -20,8 +20,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 /**
  * Validates a JSON body, with exact integers. Hono's own validator for JSON rounds them, and lets malformed UTF-8 pass.
  *
- * @throws ApiError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `invalid_request`, and `unauthorized` when
- *   the key expires while the body is under way.
+ * Responds with `unauthorized` when the key expires or is revoked while the body is under way.
+ *
+ * @throws ApiError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `invalid_request`.
  */
 export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Validator<"json", Schema> {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {

@@ -10,8 +10,8 @@ import { json } from "./respond.ts";
 const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
 
 /**
- * The one place where failures become responses. Middleware that refuses a request returns one: to throw an Error costs a tenth of
- * the CPU of a refusal, for a stack that nobody reads.
+ * The one place where failures become responses. The guard returns one instead of throwing: an Error takes a stack, which nobody
+ * reads, and anybody can cause a refusal without a key.
  */
 export function respondWithError(
   c: Context<AppEnv>,
