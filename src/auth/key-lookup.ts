@@ -1,4 +1,5 @@
 import { serviceUnavailable } from "../errors.ts";
+import { IsolateCache } from "./isolate-cache.ts";
 import { type Environment, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
@@ -6,21 +7,23 @@ import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 const KV_CACHE_TTL_SECONDS = 30;
 
 /** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read with each request. */
-const ISOLATE_CACHE_SECONDS = 30;
-/** Records that an isolate keeps, of about half a kilobyte each. */
-const ISOLATE_CACHE_SIZE = 1_000;
+const RECORD_SECONDS = 30;
+/**
+ * Seconds for which an isolate caches that a key has no good record, so that a client that goes on with a revoked key does not cost
+ * a KV read with each request either. Short, because a key may be tried just before it is created.
+ */
+const REFUSAL_SECONDS = 5;
 
 /** What KV held under a name: a record, or "corrupt". */
-interface CacheEntry {
-  record: KeyRecord | "corrupt";
-  readAt: number;
-}
+type Value = KeyRecord | "corrupt";
 
 /**
- * The records that were in force when KV was read, and those that were corrupt, by the API key, the oldest first. By the key
- * rather than by its hash: a busy key would be hashed with every request, and the request holds the key in memory anyway. Only operators write records, so a flood of bad keys neither fills it nor pushes a good one out.
+ * The records that were in force when KV was read, and those that were corrupt, by the API key. By the key rather than by its
+ * hash: a busy key would be hashed with every request, and the request holds the key in memory anyway.
  */
-const cache = new Map<string, CacheEntry>();
+const records = new IsolateCache<Value>(RECORD_SECONDS);
+/** Keys without a good record. Apart, so that a flood of bad keys pushes no good one out: only operators write records. */
+const refusals = new IsolateCache<true>(REFUSAL_SECONDS);
 
 /**
  * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
@@ -35,22 +38,26 @@ export async function lookUpKey(
   onCorrupt: (name: string) => void,
 ): Promise<KeyRecord | undefined> {
   if (!isWellFormedKey(key, environment)) return undefined;
-  const cached = cache.get(key);
-  if (cached !== undefined && isFresh(cached.readAt)) return inForce(cached.record);
+  const cached = records.get(key);
+  if (cached !== undefined) return inForce(cached);
+  if (refusals.get(key)) return undefined;
 
   const readAt = Date.now();
   const name = await keyRecordName(key);
   const value = await readValue(store, name);
-  cache.delete(key);
-  if (value === null) return undefined;
-  const record = parseKeyRecord(value) ?? "corrupt";
+  const record = value === null ? undefined : (parseKeyRecord(value) ?? "corrupt");
   if (record === "corrupt") onCorrupt(name);
-  const good = inForce(record);
-  if (good !== undefined || record === "corrupt") keep(key, { record, readAt });
+  const good = record && inForce(record);
+  if (record !== undefined && (good !== undefined || record === "corrupt")) {
+    records.set(key, record, readAt);
+  } else {
+    records.delete(key);
+    refusals.set(key, true, readAt);
+  }
   return good;
 }
 
-function inForce(record: CacheEntry["record"]): KeyRecord | undefined {
+function inForce(record: Value): KeyRecord | undefined {
   return record !== "corrupt" && isInForce(record) ? record : undefined;
 }
 
@@ -66,18 +73,4 @@ async function readValue(store: KVNamespace, name: string): Promise<string | nul
 /** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
 function isInForce({ expiresAt, revokedAt }: Pick<KeyRecord, "expiresAt" | "revokedAt">): boolean {
   return revokedAt === undefined && (expiresAt === undefined || Date.now() < Date.parse(expiresAt));
-}
-
-/** A clock that was set back must not make a record last. */
-function isFresh(readAt: number): boolean {
-  const age = Date.now() - readAt;
-  return age >= 0 && age < ISOLATE_CACHE_SECONDS * 1_000;
-}
-
-function keep(key: string, entry: CacheEntry): void {
-  if (cache.size >= ISOLATE_CACHE_SIZE) {
-    const [oldest] = cache.keys();
-    if (oldest !== undefined) cache.delete(oldest);
-  }
-  cache.set(key, entry);
 }
