@@ -30,7 +30,7 @@ export interface DatabaseUsage {
   rowsWritten: number;
   /** The region of the instance that responded last. Undefined in local development. */
   region: string | undefined;
-  /** Whether that instance was the primary. Undefined in local development. */
+  /** Whether that instance was the primary. Undefined until D1 has responded. */
   primary: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 
-/** What D1 says about the instance that responded. Its local simulation says nothing. */
+/** What D1 says about the instance that responded. Its local simulation names no region. */
 export type Place = Required<Pick<D1Meta, "served_by_region" | "served_by_primary">>;
 
 interface Bound {
