@@ -11,12 +11,15 @@ import { startBuiltService } from "./service.ts";
 const PAGE = readFileSync("docs/observability.md", "utf8");
 const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
 
-/** The first command under each heading of the queries. */
+/** The commands under each heading of the queries. */
 const COMMANDS = new Map(
   PAGE.slice(PAGE.indexOf("\n## Queries\n"), PAGE.indexOf("\n## Objectives\n"))
     .split("\n### ")
     .slice(1)
-    .map((section) => [section.slice(0, section.indexOf("\n")), /```sh\n([^]+?)```/.exec(section)?.[1] ?? ""]),
+    .map((section) => [
+      section.slice(0, section.indexOf("\n")),
+      [...section.matchAll(/```sh\n([^]+?)```/g)].map(([, command = ""]) => command),
+    ]),
 );
 
 let folder: string;
@@ -57,7 +60,7 @@ function line(name: string, change: Partial<RequestLine> = {}): RequestLine {
 /** Runs the command of a query on these lines, and returns the objects that it prints. */
 function run(heading: string, lines: object[], env: Record<string, string> = {}): unknown[] {
   writeFileSync(join(folder, "lines.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  const command = COMMANDS.get(heading) ?? expect.unreachable(`There is no query ${heading}`);
+  const [command = ""] = COMMANDS.get(heading) ?? expect.unreachable(`There is no query ${heading}`);
   const output = execFileSync("sh", ["-ec", command], {
     cwd: folder,
     encoding: "utf8",
@@ -207,12 +210,42 @@ test.skipIf(!HAS_JQ)("lines are recorded from wrangler tail", () => {
     event(JSON.stringify(lines[0]), JSON.stringify(lines[1])),
     overload,
     event("no JSON", 5, "5"),
+    "The tail ended",
     event(JSON.stringify(JOB)),
   ];
   writeFileSync(join(folder, "tail"), events.map((event) => JSON.stringify(event, null, 2)).join("\n"));
-  const command = COMMANDS.get("Recording lines") ?? expect.unreachable();
+  const [command = ""] = COMMANDS.get("Recording lines") ?? [];
   expect(command).toMatch(/^npx wrangler tail --env production --format json \|\n/);
   execFileSync("sh", ["-ec", command.replace(/^npx wrangler tail [^|]+/, "cat tail ")], { cwd: folder });
-  const written = readFileSync(join(folder, "lines.jsonl"), "utf8").trim().split("\n");
-  expect(written.map((text) => JSON.parse(text))).toEqual(lines);
+  expect(writtenLines()).toEqual(lines);
 });
+
+test.skipIf(!HAS_JQ)("lines are recorded from the stored log, with a token that no process shows", () => {
+  const lines = [line("listed"), CAUSE, JOB];
+  const events = ["no JSON", ...lines].map((source) => ({ source, $metadata: { id: "1" } }));
+  writeFileSync(join(folder, "response"), JSON.stringify({ success: true, result: { events: { events } } }));
+  const curl = '#!/bin/sh\ncat > input\nprintf "%s\\0" "$@" > arguments\ncat response\n';
+  writeFileSync(join(folder, "curl"), curl, { mode: 0o755 });
+  const [, command = ""] = COMMANDS.get("Recording lines") ?? [];
+  const env = { CLOUDFLARE_API_TOKEN: "secret-token", CLOUDFLARE_ACCOUNT_ID: "account" };
+  const PATH = `${folder}:${process.env["PATH"]}`;
+  execFileSync("sh", ["-ec", command], { cwd: folder, env: { ...process.env, ...env, PATH } });
+  expect(writtenLines()).toEqual(lines);
+
+  expect(readFileSync(join(folder, "input"), "utf8")).toBe('header = "Authorization: Bearer secret-token"\n');
+  const [config, stdin, json, body = "", address] = readFileSync(join(folder, "arguments"), "utf8").split("\0");
+  expect([config, stdin, json, address]).toEqual([
+    "--config",
+    "-",
+    "--json",
+    "https://api.cloudflare.com/client/v4/accounts/account/workers/observability/telemetry/query",
+  ]);
+  const { timeframe } = JSON.parse(body);
+  expect(timeframe.to - timeframe.from).toBeCloseTo(3_600_000, -4);
+  expect(timeframe.to / Date.now()).toBeCloseTo(1);
+});
+
+function writtenLines(): unknown[] {
+  const lines = readFileSync(join(folder, "lines.jsonl"), "utf8").trim().split("\n");
+  return lines.map((text) => JSON.parse(text));
+}
