@@ -54,7 +54,12 @@ export class Instance {
             name: "petstore",
             modules: instrument === undefined ? [worker] : [instrumentation, worker],
             compatibilityDate: COMPATIBILITY_DATE,
-            bindings: { ENVIRONMENT: "production", DELAY_MILLISECONDS: instrument?.delay ?? 0 },
+            bindings: {
+              ENVIRONMENT: "production",
+              LOG_SUCCESS_SHARE: "1",
+              VERSION: { id: "5d9f7c1e-3c0b-4a55-8f6e-2b1d0c9a8e77" },
+              DELAY_MILLISECONDS: instrument?.delay ?? 0,
+            },
             d1Databases: { DB: "pets" },
             kvNamespaces: { API_KEYS: "keys" },
             ratelimits: { RATE_LIMITER: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } } },

@@ -50,6 +50,8 @@ const session = {
 };
 const env = {
   ENVIRONMENT: "production",
+  LOG_SUCCESS_SHARE: "1",
+  VERSION: { id: "5d9f7c1e-3c0b-4a55-8f6e-2b1d0c9a8e77", tag: "", timestamp: "2026-11-01T00:00:00.000Z" },
   DB: { ...session, withSession: () => session },
   API_KEYS: {
     async get(name, options) {

@@ -35,6 +35,7 @@ try {
   keys("list");
   await use(base, "first", first.key);
   const second = JSON.parse(keys("rotate", first.id, "--overlap", `${OVERLAP}s`, "--json"));
+  keys("show", first.id);
   await use(base, "first", first.key);
   await use(base, "second", second.key);
   const wait = Math.max(OVERLAP, ISOLATE_CACHE) + 1;

@@ -1,5 +1,6 @@
-// npm run keys: creates, lists, revokes and rotates API keys. `npm run keys -- --help` has every command and option.
+// npm run keys: creates, lists, shows, revokes and rotates API keys. `npm run keys -- --help` has every command and option.
 import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
 import { run } from "./keys/command-line.ts";
 import type { Terminal } from "./keys/report.ts";
 
@@ -9,6 +10,7 @@ process.env["WRANGLER_LOG"] = "error";
 const terminal: Terminal = {
   print: (text) => console.log(text),
   say: (text) => console.error(text),
+  read: () => text(process.stdin),
   ...(process.stdin.isTTY && { ask }),
 };
 process.exitCode = await run(process.argv.slice(2), terminal);

@@ -20,7 +20,7 @@ export function createApp() {
   app.use(lingeringClose, lifecycle);
   app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
-  app.get("/health", (c) => json(c, { status: "ok", version }, 200));
+  app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));
   const routes = app.route("/v1", v1);
 
   // Requests that no route has responded to. Below /v1 they tell a stranger no more than that a key is needed.

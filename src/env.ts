@@ -16,6 +16,8 @@ export interface RequestLog {
   errorCode?: string;
   /** Whether the caller sent a bookmark. */
   bookmark?: boolean;
+  /** Whether the operation is deprecated. */
+  deprecated?: boolean;
 }
 
 /** The work that D1 did for a request. */
@@ -26,6 +28,10 @@ export interface DatabaseUsage {
   duration: number | undefined;
   rowsRead: number;
   rowsWritten: number;
+  /** The region of the instance that responded last. Undefined in local development. */
+  region: string | undefined;
+  /** Whether that instance was the primary. Undefined until D1 has responded. */
+  primary: boolean | undefined;
 }
 
 /**

@@ -1,6 +1,26 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type { AppEnv, RequestLog } from "./env.ts";
+import { weightOf } from "./log-share.ts";
+import { parseTraceParent, type TraceParent } from "./trace-parent.ts";
+
+/** The line of a request, field by field as docs/observability.md describes it. A field without a value is not in the line. */
+export interface RequestLine extends RequestLog, Partial<TraceParent> {
+  level: "info";
+  method: string;
+  route: string;
+  status: number;
+  duration: number;
+  weight: number;
+  deployment: string | undefined;
+  colo: unknown;
+  country: unknown;
+  d1Duration: number | undefined;
+  d1RowsRead: number | undefined;
+  d1RowsWritten: number | undefined;
+  d1Region: string | undefined;
+  d1Primary: boolean | undefined;
+}
 
 /** Begins the log line of a request. */
 export function startLog(c: Context<AppEnv>): RequestLog {
@@ -11,33 +31,42 @@ export function startLog(c: Context<AppEnv>): RequestLog {
 }
 
 /**
- * Logs the one line of a request, which Workers Logs indexes by field.
+ * Logs the one line of a request, which Workers Logs indexes by field. Of the successes, only the share that the operator keeps.
  *
  * @param start when the request came, in milliseconds since the epoch.
  */
 export function logRequest(c: Context<AppEnv>, start: number): void {
+  const { status } = c.res;
+  const weight = weightOf(status, c.env.LOG_SUCCESS_SHARE);
+  if (weight === undefined) return;
   const { cf } = c.req.raw;
   const database = c.get("database");
+  const traceParent = c.req.header("traceparent");
   const { requestId, ...facts } = c.get("log");
-  console.log(
-    JSON.stringify({
-      level: "info",
-      requestId,
-      method: c.req.method,
-      // The pattern of the handler that ran last: raw paths would carry the text that callers put into them.
-      route: routePath(c),
-      status: c.res.status,
-      // Milliseconds. The clock of a Worker stands still between I/O, so this is time spent waiting (Workers docs).
-      duration: Date.now() - start,
-      colo: cf?.["colo"],
-      country: cf?.["country"],
-      ...facts,
-      // Milliseconds that D1 spent on SQL, and the rows that it counts.
-      d1Duration: database?.duration,
-      d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,
-      d1RowsWritten: database?.duration === undefined ? undefined : database.rowsWritten,
-    }),
-  );
+  const line: RequestLine = {
+    level: "info",
+    requestId,
+    method: c.req.method,
+    // The pattern of the handler that ran last: raw paths would carry the text that callers put into them.
+    route: routePath(c),
+    status,
+    // Milliseconds. The clock of a Worker stands still between I/O, so this is time spent waiting (Workers docs).
+    duration: Date.now() - start,
+    weight,
+    // A configuration without this binding must not cost the request.
+    deployment: c.env.VERSION?.id,
+    colo: cf?.["colo"],
+    country: cf?.["country"],
+    ...(traceParent !== undefined && parseTraceParent(traceParent)),
+    ...facts,
+    // Milliseconds that D1 spent on SQL, and the rows that it counts.
+    d1Duration: database?.duration,
+    d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,
+    d1RowsWritten: database?.duration === undefined ? undefined : database.rowsWritten,
+    d1Region: database?.region,
+    d1Primary: database?.primary,
+  };
+  console.log(JSON.stringify(line));
 }
 
 /** Logs the cause of a failure. D1 is asked without drizzle, whose errors would carry bound parameters; D1's messages name tables and columns at most. */

@@ -20,6 +20,7 @@ const DEPRECATION = {
   Sunset: "Thu, 05 Dec 2030 00:00:00 GMT",
   Link: '</v1/pets>; rel="successor-version", </docs>; rel="deprecation"',
 };
+const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 const STATUSES = ["available", "pending", "sold"];
 const COLUMNS = `CAST("id" AS TEXT) AS "id", "name", CAST("category_id" AS TEXT) AS "categoryId", "status"`;
 const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
@@ -49,7 +50,10 @@ export default {
     let status = 200;
     let body: unknown;
     try {
-      if (pathname.startsWith("/v1/pets/")) Object.assign(headers, DEPRECATION);
+      if (pathname.startsWith("/v1/pets/")) {
+        Object.assign(headers, DEPRECATION);
+        log["deprecated"] = true;
+      }
       const { id, scopes } = await authenticate(request, env);
       log["keyId"] = id;
       if (!scopes.includes(request.method === "POST" ? "pets:write" : "pets:read"))
@@ -68,6 +72,8 @@ export default {
         log["d1Duration"] = meta.duration;
         log["d1RowsRead"] = meta.rows_read;
         log["d1RowsWritten"] = meta.rows_written;
+        log["d1Region"] = meta.served_by_region;
+        log["d1Primary"] = meta.served_by_primary;
         return results;
       };
       if (pathname === "/v1/pets" && request.method === "GET") {
@@ -129,9 +135,16 @@ export default {
       status = failure.status;
       body = { code: failure.code, message: failure.message, status };
     }
-    const { cf } = request as Request & { cf?: Record<string, unknown> };
-    const place = { colo: cf?.["colo"], country: cf?.["country"] };
-    console.log(JSON.stringify({ ...log, status, duration: Date.now() - start, ...place }));
+    const share = status < 400 ? Number(env.LOG_SUCCESS_SHARE) : 1;
+    if (share === 1 || Math.random() < share) {
+      const { cf } = request as Request & { cf?: Record<string, unknown> };
+      const place = { colo: cf?.["colo"], country: cf?.["country"], deployment: env.VERSION.id };
+      const [, traceId, parentSpanId] = TRACE_PARENT.exec(request.headers.get("traceparent") ?? "") ?? [];
+      const trace = { traceId, parentSpanId };
+      console.log(
+        JSON.stringify({ ...log, status, duration: Date.now() - start, weight: 1 / share, ...place, ...trace }),
+      );
+    }
     return new Response(JSON.stringify(body), { status, headers });
   },
 };

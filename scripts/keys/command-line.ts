@@ -1,13 +1,14 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
+import { endingWithin, type Inspection, inspectKey, inspectSecret } from "./inspection.ts";
 import { createKey, type Expiry, revokeKey } from "./operations.ts";
 import { oneLine } from "./one-line.ts";
-import { showKey, showList, showRevocation, showRotation, type Terminal } from "./report.ts";
+import { showInspection, showKey, showList, showRevocation, showRotation, type Terminal } from "./report.ts";
 import { endPredecessor, issueSuccessor } from "./rotation.ts";
 import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
-import { toDuration, toEnvironment, toExpiry, toFolder, toName, toScopes } from "./values.ts";
+import { toDuration, toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
 
 const DAY = 86_400_000;
 
@@ -15,6 +16,12 @@ interface CommonOptions {
   env: Environment;
   json?: true;
   persistTo?: string;
+}
+interface ListOptions extends CommonOptions {
+  endingWithin?: number;
+}
+interface ShowOptions extends CommonOptions {
+  keyFromStdin?: true;
 }
 interface ChangeOptions extends CommonOptions {
   yes?: true;
@@ -93,15 +100,33 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
   program
     .command("list")
     .description("Lists every key that was ever created, with what became of it.")
+    .option("--ending-within <duration>", "Only keys that work now and end so soon (30d).", toDuration)
     .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<CommonOptions>();
-      await withStore(options, async (store) => showList(terminal, options.json, await store.list()));
+      const { endingWithin: duration, ...options } = command.optsWithGlobals<ListOptions>();
+      await withStore(options, async (store) => {
+        const keys = await store.list();
+        if (duration === undefined) return showList(terminal, options.json, keys);
+        return showList(terminal, options.json, endingWithin(keys, duration), "No key ends so soon.");
+      });
+    });
+
+  program
+    .command("show")
+    .description("Shows a key, the key that it replaces and those that replace it.")
+    .argument("[id]", "The id in the list, or in the log.", toId)
+    .option("--key-from-stdin", "Reads a key from standard input, to tell whose it is. The key is not shown.")
+    .action(async (id: string | undefined, _, command: Command) => {
+      const options = command.optsWithGlobals<ShowOptions>();
+      if ((id === undefined) === (options.keyFromStdin === undefined))
+        command.error("show takes an id or --key-from-stdin.");
+      const inspect = id === undefined ? await keyInspection(options.env) : (store: KeyStore) => inspectKey(store, id);
+      await withStore(options, async (store) => showInspection(terminal, options.json, await inspect(store)));
     });
 
   program
     .command("revoke")
     .description("Ends a key. It stays in the list.")
-    .argument("<id>", "The id in the list.")
+    .argument("<id>", "The id in the list.", toId)
     .addOption(yes())
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<ChangeOptions>();
@@ -112,7 +137,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
   program
     .command("rotate")
     .description("Creates a key with the same name and scopes, and lets the old one end after an overlap.")
-    .argument("<id>", "The id in the list.")
+    .argument("<id>", "The id in the list.", toId)
     .addOption(new Option("--overlap <duration>", "How long both work.").argParser(toDuration).default(DAY, "24h"))
     .option(
       "--expires <when>",
@@ -130,6 +155,11 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
         await endPredecessor(store, rotation);
       });
     });
+
+  async function keyInspection(env: Environment): Promise<(store: KeyStore) => Promise<Inspection>> {
+    const key = toKey(await terminal.read(), env);
+    return (store) => inspectSecret(store, key);
+  }
 
   async function withStore({ env, persistTo }: CommonOptions, use: (store: KeyStore) => Promise<void>): Promise<void> {
     const namespace = await open(env, persistTo);

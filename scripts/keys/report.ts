@@ -1,5 +1,6 @@
 import type { Environment } from "../../src/auth/key-format.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
+import type { Inspection, RelatedKey } from "./inspection.ts";
 import { type NewKey, statusOf } from "./operations.ts";
 import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
@@ -12,6 +13,8 @@ export interface Terminal {
   say(text: string): void;
   /** Puts a question to that person. Absent where there is none. */
   ask?(question: string): Promise<string>;
+  /** All of standard input. */
+  read(): Promise<string>;
 }
 
 /**
@@ -73,12 +76,47 @@ export function showRevocation(
   terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
 }
 
-export function showList(terminal: Terminal, json: boolean | undefined, keys: readonly ListedKey[]): void {
+/** Shows a key to somebody who may not see its secret. */
+export function showInspection(
+  terminal: Terminal,
+  json: boolean | undefined,
+  { record, predecessor, successors }: Inspection,
+): void {
+  const status = statusOf(record);
+  if (json)
+    return terminal.print(JSON.stringify({ ...record, status, ...(predecessor && { predecessor }), successors }));
+  const { id, name, scopes, createdAt, expiresAt, givenExpiresAt, revokedAt } = record;
+  const given = givenExpiresAt === undefined ? "" : `, before its rotation ${seconds(givenExpiresAt ?? undefined)}`;
+  const rows = [
+    ["ID", id],
+    ["NAME", name],
+    ["STATUS", status],
+    ["SCOPES", scopes.join(" ")],
+    ["CREATED", seconds(createdAt)],
+    ["EXPIRES", seconds(expiresAt) + given],
+    ...(revokedAt === undefined ? [] : [["REVOKED", seconds(revokedAt)]]),
+    ...(predecessor === undefined ? [] : [["REPLACES", withStatus(predecessor)]]),
+    ...(successors.length === 0 ? [] : [["REPLACED BY", successors.map(withStatus).join(", ")]]),
+  ];
+  terminal.print(table(rows));
+}
+
+function withStatus({ id, status }: RelatedKey): string {
+  return `${id} (${status})`;
+}
+
+/** @param none what to say when there are none. */
+export function showList(
+  terminal: Terminal,
+  json: boolean | undefined,
+  keys: readonly ListedKey[],
+  none = "There are no keys.",
+): void {
   const rows = keys.map(({ name, record }) =>
     record === undefined ? { id: name, status: "corrupt" } : { ...record, status: statusOf(record) },
   );
   if (json) return terminal.print(JSON.stringify(rows));
-  if (rows.length === 0) return terminal.print("There are no keys.");
+  if (rows.length === 0) return terminal.print(none);
   terminal.print(
     table([
       ["ID", "STATUS", "SCOPES", "CREATED", "EXPIRES", "NAME"],

@@ -1,7 +1,8 @@
 import type { KeyRecord } from "../../src/auth/key-record.ts";
+import { listedStatus, type RelatedKey } from "./inspection.ts";
 import { oneLine } from "./one-line.ts";
-import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, type Status, statusOf } from "./operations.ts";
-import type { KeyStore, ListedKey, StoredKey } from "./store.ts";
+import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, statusOf } from "./operations.ts";
+import type { KeyStore, StoredKey } from "./store.ts";
 
 /** The last time that ISO 8601 writes with a year of four digits, which is all that a record takes. */
 const LAST_TIME = Date.parse("9999-12-31T23:59:59.999Z");
@@ -12,8 +13,8 @@ export interface Rotation {
   old: StoredKey;
   /** The end of the overlap, in milliseconds since the epoch. The old key may end earlier. */
   overlapEnd: number;
-  /** The keys of earlier rotations of the same key. "unknown" are those that the listing does not have, or not yet. */
-  earlierSuccessors: { id: string; status: Status | "unknown" }[];
+  /** The keys of earlier rotations of the same key. */
+  earlierSuccessors: RelatedKey[];
 }
 
 /**
@@ -89,9 +90,4 @@ function sameLife(record: KeyRecord): Expiry | undefined {
   if (end === null) return undefined;
   const life = Date.parse(end) - Date.parse(record.createdAt);
   return (createdAt) => Math.min(createdAt + life, LAST_TIME);
-}
-
-function listedStatus(listing: readonly ListedKey[], id: string): Status | "unknown" {
-  const record = listing.find((key) => key.record?.id === id)?.record;
-  return record === undefined ? "unknown" : statusOf(record);
 }

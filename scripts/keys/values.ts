@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { Environment } from "../../src/auth/key-format.ts";
+import { type Environment, isWellFormedKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import type { Expiry } from "./operations.ts";
 
@@ -10,10 +10,37 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DURATION = "90d, 12h, 30m or 45s";
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
+const ENVIRONMENTS: readonly Environment[] = ["local", "staging", "production"];
+
 /** @throws InvalidArgumentError for what is no environment. */
 export function toEnvironment(value: string): Environment {
-  if (value === "local" || value === "staging" || value === "production") return value;
+  const environment = ENVIRONMENTS.find((environment) => environment === value);
+  if (environment !== undefined) return environment;
   throw new InvalidArgumentError("The environments are local, staging and production.");
+}
+
+/** @throws Error for an API key, without repeating it. An InvalidArgumentError would. */
+export function toId(value: string): string {
+  if (environmentOf(value.trim()) !== undefined)
+    throw new Error("That is an API key, not an id. keys show --key-from-stdin reads a key from standard input.");
+  return value;
+}
+
+/**
+ * The API key that standard input holds, with or without white space around it.
+ *
+ * @throws Error for anything else, and for a key of another environment, without repeating it.
+ */
+export function toKey(input: string, environment: Environment): string {
+  const key = input.trim();
+  const own = environmentOf(key);
+  if (own === undefined) throw new Error("Standard input holds no API key, or more than one.");
+  if (own !== environment) throw new Error(`Standard input holds a key of ${own}. Say --env ${own}.`);
+  return key;
+}
+
+function environmentOf(key: string): Environment | undefined {
+  return ENVIRONMENTS.find((environment) => isWellFormedKey(key, environment));
 }
 
 /** @throws InvalidArgumentError for an empty name, a long one, and for characters that a terminal does not print. */

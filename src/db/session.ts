@@ -9,7 +9,14 @@ import type { Statement } from "./statement.ts";
  */
 export class Session {
   readonly #database: D1Database;
-  readonly usage: DatabaseUsage = { bookmark: undefined, duration: undefined, rowsRead: 0, rowsWritten: 0 };
+  readonly usage: DatabaseUsage = {
+    bookmark: undefined,
+    duration: undefined,
+    rowsRead: 0,
+    rowsWritten: 0,
+    region: undefined,
+    primary: undefined,
+  };
   readonly #start: string;
 
   /** @param bookmark where reads start. Without one they may use the nearest replica, whatever that has seen so far. */
@@ -55,6 +62,8 @@ export class Session {
       this.usage.duration += meta.duration;
       this.usage.rowsRead += meta.rows_read;
       this.usage.rowsWritten += meta.rows_written;
+      this.usage.region = meta.served_by_region;
+      this.usage.primary = meta.served_by_primary;
     }
     return results.map((result) => result.results) as Results<Rows>;
   }

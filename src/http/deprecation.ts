@@ -22,6 +22,7 @@ export function deprecated(
   const middleware: MiddlewareHandler<AppEnv> = (c, next) => {
     Object.assign(c.get("headers"), headers);
     addLink(c, Link);
+    c.get("log").deprecated = true;
     return next();
   };
   return Object.assign(middleware, { deprecation });

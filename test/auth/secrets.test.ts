@@ -45,7 +45,7 @@ test("no log line, response or stored record holds a key or a body, and no respo
         { path: "/v1/pets", method: "POST", body: `{"name": "${BODY}", ${key}` },
         { path: "/v1/pets", method: "POST", body: { name: "x", categoryId: 1 }, headers: { "Idempotency-Key": key } },
         { path: "/v1/pets", method: "POST", body: { name: "x", categoryId: 1 }, headers: { "Content-Type": key } },
-        { path: "/v1/pets", headers: { "X-Request-Id": key, "x-d1-bookmark": key } },
+        { path: "/v1/pets", headers: { "X-Request-Id": key, "x-d1-bookmark": key, traceparent: `00-${key}` } },
         { path: "/v1/pets", headers: { Authorization: `Basic ${key}` } },
       ]) {
         const { path, ...rest } = request;

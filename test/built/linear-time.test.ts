@@ -9,6 +9,7 @@ import { parseIdempotencyKey } from "../../src/idempotency/header.ts";
 import { parseExact, toInt64 } from "../../src/exact/json.ts";
 import { isInt64 } from "../../src/exact/int64.ts";
 import { decodeCursor } from "../../src/http/cursor.ts";
+import { parseTraceParent } from "../../src/trace-parent.ts";
 import { newPet } from "../../src/pets/create-pet.ts";
 import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
@@ -21,6 +22,7 @@ const READERS: { [name: string]: (text: string) => unknown } = {
   "an API key": (text) => isWellFormedKey(text, "production"),
   "the Idempotency-Key header": parseIdempotencyKey,
   "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
+  "the traceparent header": parseTraceParent,
   "the Content-Type header": (text) => JSON_MEDIA_TYPE.test(text),
   "an id in the path": isInt64,
   "a cursor": decodeCursor,
@@ -53,6 +55,7 @@ const start = fc.constantFrom(
   "",
   "Bearer ",
   "petstore_production_",
+  "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
   '"',
   "application/json",
   "1.",

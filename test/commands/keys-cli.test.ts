@@ -165,6 +165,9 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     [["rotate", "--env", "local"], /^Missing required argument 'id'/],
     [["rotate", "key_0", "--env", "local", "--overlap", "long"], / A duration is a number and a unit: 90d/],
     [["revoke", "key_0", "--env", "local", "--overlap", "24h"], /^Unknown option '--overlap'/],
+    [["list", "--env", "local", "--ending-within", "soon"], / A duration is a number and a unit: 90d/],
+    [["show", "--env", "local"], /^Show takes an id or --key-from-stdin\./],
+    [["show", "key_0", "--key-from-stdin", "--env", "local"], /^Show takes an id or --key-from-stdin\./],
     [["destroy", "--env", "local"], /^Unknown command 'destroy'/],
     [["list", "--env", "staging", "--persist-to", "x"], /^--persist-to is for --env local\./],
     [["create", "--env", "production", "--name", "x"], /^This changes keys of production\. Say --yes\./],
@@ -177,7 +180,7 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     expect(outcome).toEqual({ code: 1, stdout: "", opened: [] });
   });
 
-  test.each(["rotate", "revoke"])("%s of a key that is not there", async (command) => {
+  test.each(["rotate", "revoke", "show"])("%s of a key that is not there", async (command) => {
     expect(await keys(command, "key_0", "--env", "local")).toMatchObject({
       code: 1,
       stdout: "",

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { run } from "../../scripts/keys/command-line.ts";
 import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
 
@@ -14,14 +15,21 @@ export interface Outcome {
  *
  * @param local the storage of the local environment. It stays open for the next command.
  * @param answer of the person at the terminal; without one there is no terminal.
+ * @param input all of standard input.
  */
-export async function runKeys(local: Namespace, args: readonly string[], answer?: string): Promise<Outcome> {
+export async function runKeys(
+  local: Namespace,
+  args: readonly string[],
+  answer?: string,
+  input?: string,
+): Promise<Outcome> {
   const outcome: Outcome = { code: 0, stdout: "", stderr: "", opened: [] };
   outcome.code = await run(
     args,
     {
       print: (text) => void (outcome.stdout += `${text}\n`),
       say: (text) => void (outcome.stderr += `${text}\n`),
+      read: async () => input ?? expect.unreachable("Standard input was read"),
       ...(answer !== undefined && { ask: async () => answer }),
     },
     async (environment, persistTo) => {

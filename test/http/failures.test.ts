@@ -71,8 +71,15 @@ test("the health check answers anybody, and touches no storage", async () => {
   const response = await call("/health", {
     bindings: { DB: broken as D1Database, API_KEYS: broken as KVNamespace, RATE_LIMITER: broken as RateLimit },
   });
-  expect(await expectJson(response, 200)).toEqual({ status: "ok", version });
+  expect(await expectJson(response, 200)).toEqual({ status: "ok", version, deployment: env.VERSION.id });
+  expect(env.VERSION.id).toMatch(/\S/);
   expect(response.headers.get("Cache-Control")).toBe("no-store");
+});
+
+test("a configuration without the version binding costs the deployment's name, and no request", async () => {
+  const bindings = { VERSION: undefined } as unknown as Partial<Env>;
+  expect(await expectJson(await call("/health", { bindings }), 200)).toEqual({ status: "ok", version });
+  await expectJson(await call("/v1/pets", { key, bindings }), 200);
 });
 
 describe("when D1 fails", () => {

@@ -19,6 +19,8 @@ export interface Call {
   headers?: Record<string, string>;
   /** An object is sent as JSON; a text, bytes or a stream as they are, with the media type of JSON. */
   body?: object | BodyInit;
+  /** Where Cloudflare says that the request came from. */
+  cf?: CfProperties;
   /** Bindings to put in the place of the real ones. */
   bindings?: Partial<Env>;
 }
@@ -26,7 +28,7 @@ export interface Call {
 /** Sends a request to the app, in the isolate of the test: what the test spies on and how it sets the clock holds there too. */
 export async function call(
   path: string,
-  { method = "GET", key, headers = {}, body, bindings }: Call = {},
+  { method = "GET", key, headers = {}, body, cf, bindings }: Call = {},
 ): Promise<Response> {
   const request = new Request(ORIGIN + path, {
     method,
@@ -35,6 +37,7 @@ export async function call(
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,
     },
+    ...(cf === undefined ? {} : { cf }),
     ...(body === undefined ? {} : { body: isRaw(body) ? body : JSON.stringify(body) }),
   });
   const context = createExecutionContext();

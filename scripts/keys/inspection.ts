@@ -1,0 +1,65 @@
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { findKey, type Status, statusOf } from "./operations.ts";
+import type { KeyStore, ListedKey } from "./store.ts";
+
+/** Another key by its id. "unknown" is one that the listing does not have, or not yet. */
+export interface RelatedKey {
+  id: string;
+  status: Status | "unknown";
+}
+
+/** A key with the keys that rotations connect it to. */
+export interface Inspection {
+  record: KeyRecord;
+  /** The key that this one replaces. Undefined for a key that no rotation created. */
+  predecessor: RelatedKey | undefined;
+  /** The keys that replace this one, the oldest first. */
+  successors: RelatedKey[];
+}
+
+/** @throws Error when there is no such key, and when the store fails. */
+export async function inspectKey(store: KeyStore, id: string): Promise<Inspection> {
+  const listing = await store.list();
+  const { record } = await findKey(store, listing, id);
+  return relate(listing, record);
+}
+
+/**
+ * Finds whose API key it is.
+ *
+ * @throws Error for a key without a record, and when the store fails. It does not repeat the key.
+ */
+export async function inspectSecret(store: KeyStore, key: string): Promise<Inspection> {
+  const record = await store.get(await keyRecordName(key));
+  if (record === undefined) throw new Error(`${store.environment} has no valid record of this key: nobody can use it.`);
+  return relate(await store.list(), record);
+}
+
+/** The keys that work now and end within so many milliseconds, the first to end first. */
+export function endingWithin(keys: readonly ListedKey[], duration: number): ListedKey[] {
+  const limit = Date.now() + duration;
+  return keys
+    .filter(({ record }) => record !== undefined && statusOf(record) === "active" && endOf(record) <= limit)
+    .toSorted((a, b) => endOf(a.record) - endOf(b.record));
+}
+
+/** Milliseconds since the epoch. */
+function endOf(record: KeyRecord | undefined): number {
+  return record?.expiresAt === undefined ? Infinity : Date.parse(record.expiresAt);
+}
+
+/** The status of a key in a listing. */
+export function listedStatus(listing: readonly ListedKey[], id: string): RelatedKey["status"] {
+  const record = listing.find((key) => key.record?.id === id)?.record;
+  return record === undefined ? "unknown" : statusOf(record);
+}
+
+function relate(listing: readonly ListedKey[], record: KeyRecord): Inspection {
+  const related = (id: string): RelatedKey => ({ id, status: listedStatus(listing, id) });
+  const predecessor = listing.find((key) => key.record?.replacedBy?.includes(record.id))?.record;
+  return {
+    record,
+    predecessor: predecessor && related(predecessor.id),
+    successors: (record.replacedBy ?? []).map(related),
+  };
+}

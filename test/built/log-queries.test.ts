@@ -1,0 +1,251 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { RequestLine } from "../../src/log.ts";
+import { startBuiltService } from "./service.ts";
+
+// The jq commands of docs/observability.md, run by a shell as they stand there, on lines that the production bundle wrote.
+
+const PAGE = readFileSync("docs/observability.md", "utf8");
+const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
+
+/** The commands under each heading of the queries. */
+const COMMANDS = new Map(
+  PAGE.slice(PAGE.indexOf("\n## Queries\n"), PAGE.indexOf("\n## Objectives\n"))
+    .split("\n### ")
+    .slice(1)
+    .map((section) => [
+      section.slice(0, section.indexOf("\n")),
+      [...section.matchAll(/```sh\n([^]+?)```/g)].map(([, command = ""]) => command),
+    ]),
+);
+
+let folder: string;
+/** Lines of the production bundle, by what happened. */
+let recorded: { [name: string]: RequestLine };
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "petstore-log-"));
+  const service = await startBuiltService();
+  try {
+    const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
+    const send = async (path: string, init: RequestInit = { headers }): Promise<RequestLine> => {
+      const response = await fetch(new URL(path, service.url), init);
+      await response.arrayBuffer();
+      return vi.waitFor(() => {
+        const id = response.headers.get("X-Request-Id") ?? expect.unreachable();
+        const { message } = service.harness.getLogs().find(({ message }) => message.includes(id)) ?? { message: "" };
+        return JSON.parse(message) as RequestLine;
+      });
+    };
+    const body = '{"name":"Rex","categoryId":1}';
+    recorded = {
+      created: await send("/v1/pets", { method: "POST", headers, body }),
+      listed: await send("/v1/pets"),
+      fetched: await send("/v1/pets/1"),
+      refused: await send("/v1/pets", {}),
+    };
+  } finally {
+    await service.harness.close();
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A recorded line as it is on Cloudflare, where a request can take any time and reach any instance. */
+function line(name: string, change: Partial<RequestLine> = {}): RequestLine {
+  return { ...(recorded[name] ?? expect.unreachable()), deployment: "old", keyId: "key_shop", ...change };
+}
+
+/** Runs the command of a query on these lines, and returns the objects that it prints. */
+function run(heading: string, lines: object[], env: Record<string, string> = {}): unknown[] {
+  writeFileSync(join(folder, "lines.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const [command = ""] = COMMANDS.get(heading) ?? expect.unreachable(`There is no query ${heading}`);
+  const output = execFileSync("sh", ["-ec", command], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  });
+  return output
+    .split("\n")
+    .filter((text) => text !== "")
+    .map((text) => JSON.parse(text));
+}
+
+const CAUSE = { level: "error", requestId: "3", name: "Error", message: "D1_ERROR: overloaded", stack: "Error: ..." };
+const JOB = { level: "info", event: "idempotency keys forgotten", count: 0 };
+const BROKEN = { status: 503, errorCode: "service_unavailable" };
+const kept = { weight: 10 };
+
+/** Every query, with lines and what it makes of them. A query without an entry fails. */
+const CASES: { [heading: string]: () => { lines: object[]; env?: Record<string, string>; expected: unknown[] } } = {
+  "Failing requests": () => ({
+    lines: [line("listed", kept), line("refused"), line("listed", BROKEN), line("listed", BROKEN), CAUSE, JOB],
+    expected: [
+      { requests: 2, route: "/v1/pets", status: 503, errorCode: "service_unavailable" },
+      { requests: 1, route: "/v1/pets", status: 401, errorCode: "unauthorized" },
+    ],
+  }),
+  "Causes of failures": () => ({
+    lines: [line("listed"), CAUSE, { ...CAUSE, requestId: "4" }, { ...CAUSE, name: "TypeError" }, JOB],
+    expected: [
+      { lines: 2, name: "Error", message: CAUSE.message, requestId: "3" },
+      { lines: 1, name: "TypeError", message: CAUSE.message, requestId: "3" },
+    ],
+  }),
+  "One request": () => {
+    const mine = line("listed", { ...BROKEN, requestId: "3" });
+    const traced = line("listed", { requestId: "5", traceId: "3" });
+    return {
+      lines: [line("listed"), mine, CAUSE, traced, JOB],
+      env: { REQUEST_ID: "3" },
+      expected: [mine, CAUSE, traced],
+    };
+  },
+  "Slow requests": () => ({
+    lines: [
+      ...Array.from({ length: 100 }, (_, index) => line("listed", { duration: index + 1, d1Duration: 1 })),
+      line("fetched", { duration: 500, d1Duration: 400 }),
+      line("listed", { ...BROKEN, duration: 30_000 }),
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { route: "/v1/pets/:petId", lines: 1, p50: 500, p95: 500, p99: 500, d1P95: 400 },
+      { route: "/v1/pets", lines: 100, p50: 50, p95: 95, p99: 99, d1P95: 1 },
+    ],
+  }),
+  "Requests of each key": () => ({
+    lines: [
+      line("listed", kept),
+      line("listed", BROKEN),
+      line("fetched", { keyId: "key_app" }),
+      { ...line("refused"), keyId: undefined },
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { keyId: "key_shop", requests: 11, failures: 1, routes: ["/v1/pets"] },
+      { keyId: "key_app", requests: 1, failures: 0, routes: ["/v1/pets/:petId"] },
+    ],
+  }),
+  "Deprecated operations": () => ({
+    lines: [
+      line("listed"),
+      line("fetched"),
+      line("fetched", { ...kept, keyId: "key_app" }),
+      line("created"),
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { keyId: "key_app", operation: "GET /v1/pets/:petId", requests: 10 },
+      { keyId: "key_shop", operation: "GET /v1/pets/:petId", requests: 1 },
+    ],
+  }),
+  "Replica hits": () => ({
+    lines: [
+      line("listed", { ...kept, d1Region: "WEUR", d1Primary: false, duration: 4 }),
+      line("fetched", { d1Region: "WEUR", d1Primary: false, duration: 6 }),
+      line("created", { d1Region: "ENAM", d1Primary: true, duration: 90 }),
+      line("refused"),
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { method: "GET", primary: false, region: "WEUR", requests: 11, p50: 4 },
+      { method: "POST", primary: true, region: "ENAM", requests: 1, p50: 90 },
+    ],
+  }),
+  "Cost of each key": () => ({
+    lines: [
+      line("listed", { ...kept, keyId: "key_app", d1RowsRead: 21 }),
+      line("listed", { keyId: "key_app", status: 429, d1RowsRead: undefined, d1RowsWritten: undefined }),
+      line("created", { ...kept, d1RowsRead: 5, d1RowsWritten: 3 }),
+      { ...line("refused"), keyId: undefined },
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { keyId: "key_shop", requests: 10, rowsRead: 50, rowsWritten: 30 },
+      { keyId: "key_app", requests: 11, rowsRead: 210, rowsWritten: 0 },
+    ],
+  }),
+  "Error rates of two versions": () => ({
+    lines: [
+      line("listed", { weight: 95 }),
+      line("refused", { weight: 4 }),
+      line("listed", BROKEN),
+      line("listed", { ...kept, deployment: "new", weight: 9 }),
+      line("listed", { ...BROKEN, deployment: "new" }),
+      CAUSE,
+      JOB,
+    ],
+    expected: [
+      { deployment: "old", requests: 100, failures: 1, rate: 0.01 },
+      { deployment: "new", requests: 10, failures: 1, rate: 0.1 },
+    ],
+  }),
+};
+
+test("every query has a test, and every test a query", () => {
+  expect([...COMMANDS.keys()].filter((heading) => heading !== "Recording lines")).toEqual(Object.keys(CASES));
+});
+
+test.skipIf(!HAS_JQ).each(Object.keys(CASES))("%s", (heading) => {
+  const { lines, env, expected } = CASES[heading]?.() ?? expect.unreachable();
+  expect(run(heading, lines, env)).toEqual(expected);
+});
+
+test.skipIf(!HAS_JQ)("lines are recorded from wrangler tail", () => {
+  // wrangler prints each event of the tail as JSON over several lines.
+  const event = (...messages: unknown[]) => ({
+    outcome: "ok",
+    logs: messages.map((message) => ({ level: "log", timestamp: 0, message: [message] })),
+    exceptions: [],
+  });
+  const overload = { event: { type: "overload", message: "Tail is currently in sampling mode" }, logs: [] };
+  const lines = [line("listed"), CAUSE, JOB];
+  const events = [
+    event(JSON.stringify(lines[0]), JSON.stringify(lines[1])),
+    overload,
+    event("no JSON", 5, "5"),
+    "The tail ended",
+    event(JSON.stringify(JOB)),
+  ];
+  writeFileSync(join(folder, "tail"), events.map((event) => JSON.stringify(event, null, 2)).join("\n"));
+  const [command = ""] = COMMANDS.get("Recording lines") ?? [];
+  expect(command).toMatch(/^npx wrangler tail --env production --format json \|\n/);
+  execFileSync("sh", ["-ec", command.replace(/^npx wrangler tail [^|]+/, "cat tail ")], { cwd: folder });
+  expect(writtenLines()).toEqual(lines);
+});
+
+test.skipIf(!HAS_JQ)("lines are recorded from the stored log, with a token that no process shows", () => {
+  const lines = [line("listed"), CAUSE, JOB];
+  const events = ["no JSON", ...lines].map((source) => ({ source, $metadata: { id: "1" } }));
+  writeFileSync(join(folder, "response"), JSON.stringify({ success: true, result: { events: { events } } }));
+  const curl = '#!/bin/sh\ncat > input\nprintf "%s\\0" "$@" > arguments\ncat response\n';
+  writeFileSync(join(folder, "curl"), curl, { mode: 0o755 });
+  const [, command = ""] = COMMANDS.get("Recording lines") ?? [];
+  const env = { CLOUDFLARE_API_TOKEN: "secret-token", CLOUDFLARE_ACCOUNT_ID: "account" };
+  const PATH = `${folder}:${process.env["PATH"]}`;
+  execFileSync("sh", ["-ec", command], { cwd: folder, env: { ...process.env, ...env, PATH } });
+  expect(writtenLines()).toEqual(lines);
+
+  expect(readFileSync(join(folder, "input"), "utf8")).toBe('header = "Authorization: Bearer secret-token"\n');
+  const [config, stdin, json, body = "", address] = readFileSync(join(folder, "arguments"), "utf8").split("\0");
+  expect([config, stdin, json, address]).toEqual([
+    "--config",
+    "-",
+    "--json",
+    "https://api.cloudflare.com/client/v4/accounts/account/workers/observability/telemetry/query",
+  ]);
+  const { timeframe } = JSON.parse(body);
+  expect(timeframe.to - timeframe.from).toBeCloseTo(3_600_000, -4);
+  expect(timeframe.to / Date.now()).toBeCloseTo(1);
+});
+
+function writtenLines(): unknown[] {
+  const lines = readFileSync(join(folder, "lines.jsonl"), "utf8").trim().split("\n");
+  return lines.map((text) => JSON.parse(text));
+}

@@ -1,0 +1,217 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
+import { type Environment, generateKey } from "../../src/auth/key-format.ts";
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { type Outcome, runKeys } from "./keys.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+type Created = KeyRecord & { key: string };
+
+let state: string;
+let local: Namespace;
+/** Milliseconds. wrangler takes seconds to load on an idle machine, and many times that on a busy one. */
+const WRANGLER_TIMEOUT = 180_000;
+beforeAll(async () => {
+  state = mkdtempSync(join(tmpdir(), "petstore-show-"));
+  local = await openNamespace("local", state);
+}, WRANGLER_TIMEOUT);
+afterAll(async () => {
+  await local.close();
+  rmSync(state, { recursive: true });
+});
+
+const start = Date.parse("2027-01-01T00:00:00.000Z");
+beforeEach(async () => {
+  vi.useFakeTimers({ now: start, toFake: ["Date"] });
+  for (const { name } of await local.list("key:")) await local.put(name, "null");
+  return () => vi.useRealTimers();
+});
+const at = (time: number) => new Date(time).toISOString();
+
+async function create(...args: string[]): Promise<Created> {
+  const { stdout } = await runKeys(local, ["create", "--env", "local", "--name", "shop", "--json", ...args]);
+  return JSON.parse(stdout);
+}
+
+async function rotate({ id }: Created): Promise<Created> {
+  return JSON.parse((await runKeys(local, ["rotate", id, "--env", "local", "--json"])).stdout);
+}
+
+async function shown(...args: string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await runKeys(local, ["show", "--env", "local", "--json", ...args]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+function showSecret(input: string, env: Environment = "local", ...args: string[]): Promise<Outcome> {
+  return runKeys(local, ["show", "--key-from-stdin", "--env", env, ...args], undefined, input);
+}
+
+describe("show <id>", () => {
+  test("shows the record, without a secret and without relatives that it does not have", async () => {
+    const { key, ...record } = await create("--scopes", "pets:read", "--expires", "90d");
+    const { stdout, ...outcome } = await runKeys(local, ["show", record.id, "--env", "local", "--json"]);
+    expect(outcome).toEqual({ code: 0, stderr: "", opened: ["local"] });
+    expect(JSON.parse(stdout)).toEqual({ ...record, status: "active", successors: [] });
+    expect(stdout).not.toContain(key);
+  });
+
+  test("shows the key before and the keys after it, each with its status", async () => {
+    const first = await create();
+    const second = await rotate(first);
+    const third = await rotate(second);
+    const other = await rotate(second);
+    await runKeys(local, ["revoke", third.id, "--env", "local"]);
+    expect(await shown(first.id)).toMatchObject({ successors: [{ id: second.id, status: "active" }] });
+    expect(await shown(first.id)).not.toHaveProperty("predecessor");
+    expect(await shown(second.id)).toMatchObject({
+      predecessor: { id: first.id, status: "active" },
+      successors: [
+        { id: third.id, status: "revoked" },
+        { id: other.id, status: "active" },
+      ],
+    });
+    vi.setSystemTime(start + 2 * DAY);
+    expect(await shown(other.id)).toMatchObject({ predecessor: { id: second.id, status: "expired" }, successors: [] });
+  });
+
+  test("shows all of that to a person, a line each", async () => {
+    const first = await create("--expires", "90d");
+    const second = await rotate(first);
+    const third = await rotate(second);
+    await runKeys(local, ["revoke", second.id, "--env", "local"]);
+    const { stdout } = await runKeys(local, ["show", second.id, "--env", "local"]);
+    expect(stdout.split("\n")).toEqual([
+      `ID           ${second.id}`,
+      "NAME         shop",
+      "STATUS       revoked",
+      "SCOPES       pets:read pets:write",
+      "CREATED      2027-01-01T00:00:00",
+      "EXPIRES      2027-01-02T00:00:00, before its rotation 2027-04-01T00:00:00",
+      "REVOKED      2027-01-01T00:00:00",
+      `REPLACES     ${first.id} (active)`,
+      `REPLACED BY  ${third.id} (active)`,
+      "",
+    ]);
+  });
+
+  test("names a key after it that the listing does not have yet", async () => {
+    const first = await create();
+    const { id } = await rotate(first);
+    const lagging = {
+      ...local,
+      list: async () =>
+        (await local.list("key:")).filter(({ metadata }) => !JSON.stringify(metadata)?.includes(`"id":"${id}"`)),
+    };
+    const { stdout } = await runKeys(lagging, ["show", first.id, "--env", "local", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ successors: [{ id, status: "unknown" }] });
+  });
+});
+
+describe("show --key-from-stdin", () => {
+  test("tells whose key it is, and never shows it", async () => {
+    await create();
+    const { key, ...record } = await create("--scopes", "pets:read");
+    for (const input of [key, `${key}\n`, `  ${key}\r\n`]) {
+      const outcome = await showSecret(input, "local", "--json");
+      expect(outcome).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(outcome.stdout)).toEqual({ ...record, status: "active", successors: [] });
+      expect(JSON.stringify(outcome)).not.toContain(key);
+    }
+    expect((await showSecret(key)).stdout).toContain(`ID       ${record.id}\n`);
+  });
+
+  test.each<[string, string, Environment, RegExp]>([
+    ["nothing", "", "local", /^Standard input holds no API key, or more than one\.\n$/],
+    ["another secret", "hunter2", "local", /^Standard input holds no API key, or more than one\.\n$/],
+    [
+      "two keys",
+      `${generateKey("local")}\n${generateKey("local")}`,
+      "local",
+      /^Standard input holds no API key, or mo/,
+    ],
+    ["a mistyped key", `${generateKey("local")}x`, "local", /^Standard input holds no API key, or more than one\.\n$/],
+    ["a key of staging", generateKey("staging"), "production", /^Standard input holds a key of staging\. Say --env st/],
+    ["a key of production", generateKey("production"), "local", /^Standard input holds a key of production\. Say --e/],
+  ])("refuses %s in one line that does not repeat it, and opens no storage", async (_, input, env, message) => {
+    const { stderr, ...outcome } = await showSecret(input, env);
+    expect(outcome).toEqual({ code: 1, stdout: "", opened: [] });
+    expect(stderr).toMatch(message);
+    for (const secret of input.split("\n").filter((line) => line !== "")) expect(stderr).not.toContain(secret);
+  });
+
+  test("says that nobody can use a key without a record, or with a corrupt one", async () => {
+    const key = generateKey("local");
+    const refusal = { code: 1, stdout: "", stderr: "local has no valid record of this key: nobody can use it.\n" };
+    expect(await showSecret(key)).toMatchObject(refusal);
+    await local.put(await keyRecordName(key), "{");
+    expect(await showSecret(key)).toMatchObject(refusal);
+  });
+
+  test("reads the standard input of its process", { timeout: WRANGLER_TIMEOUT }, async () => {
+    const { key, id } = await create();
+    const show = (input: string) => {
+      const args = ["scripts/keys.ts", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { input, encoding: "utf8" });
+      return { status, stdout, stderr };
+    };
+    const found = show(`${key}\n`);
+    expect(found).toEqual({ status: 0, stdout: expect.stringContaining(id), stderr: "" });
+    expect(found.stdout).not.toContain(key);
+    expect(show("hunter2")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: "Standard input holds no API key, or more than one.\n",
+    });
+  });
+});
+
+test.each(["show", "revoke", "rotate"])(
+  "%s refuses a key in the place of an id, and does not repeat it",
+  async (name) => {
+    const key = generateKey("local");
+    expect(await runKeys(local, [name, key, "--env", "local"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "That is an API key, not an id. keys show --key-from-stdin reads a key from standard input.\n",
+      opened: [],
+    });
+  },
+);
+
+describe("list --ending-within", () => {
+  async function ending(duration: string): Promise<string[]> {
+    const { stdout } = await runKeys(local, ["list", "--env", "local", "--json", "--ending-within", duration]);
+    return JSON.parse(stdout).map(({ id }: KeyRecord) => id);
+  }
+
+  test("lists the keys that work and end so soon, the first to end first", async () => {
+    const late = await create("--expires", "30d");
+    const soon = await create("--expires", "2h");
+    await create();
+    const revoked = await create("--expires", "2h");
+    await runKeys(local, ["revoke", revoked.id, "--env", "local"]);
+    const rotated = await create();
+    await rotate(rotated);
+    expect(await ending("30d")).toEqual([soon.id, rotated.id, late.id]);
+    expect(await ending("2h")).toEqual([soon.id]);
+    expect(await ending("1h")).toEqual([]);
+    vi.setSystemTime(start + 3 * HOUR);
+    expect(await ending("1d")).toEqual([rotated.id]);
+  });
+
+  test("shows them as the whole list does, and says so when there are none", async () => {
+    const { id } = await create("--expires", at(start + DAY));
+    const soon = ["list", "--env", "local", "--ending-within"];
+    const { stdout } = await runKeys(local, [...soon, "1d"]);
+    expect(stdout).toMatch(/^ID +STATUS +SCOPES +CREATED +EXPIRES +NAME\n/);
+    expect(stdout).toContain(`${id}  active`);
+    expect((await runKeys(local, [...soon, "1h"])).stdout).toBe("No key ends so soon.\n");
+  });
+});

@@ -1,0 +1,145 @@
+import { createScheduledController } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import page from "../../docs/observability.md?raw";
+import worker from "../../src/index.ts";
+import { type Call, call } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+import { placedDatabase } from "../support/placed-d1.ts";
+
+// docs/observability.md and the lines of the service name the same fields.
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** What the page says of each field, by the heading of its table. */
+function documentedFields(heading: string): Map<string, { presence: string; meaning: string }> {
+  const [, section = ""] = page.split(`\n## ${heading}\n`);
+  const [table = ""] = section.split("\n## ");
+  const rows = table.matchAll(/^\| `(\w+)` *\| ([^|]+?) *\| ([^|]+?) *\|$/gm);
+  return new Map([...rows].map(([, name = "", presence = "", meaning = ""]) => [name, { presence, meaning }]));
+}
+
+type Line = Record<string, unknown>;
+
+/** The lines that the service writes meanwhile, on either stream. */
+async function linesOf(run: () => Promise<unknown>): Promise<{ log: Line[]; error: Line[] }> {
+  const log = vi.spyOn(console, "log").mockImplementation(() => {});
+  const error = vi.spyOn(console, "error").mockImplementation(() => {});
+  await run();
+  const read = ({ mock }: typeof log): Line[] => mock.calls.map(([line]) => JSON.parse(line));
+  return { log: read(log), error: read(error) };
+}
+
+const fieldsOf = (lines: Line[]) => [...new Set(lines.flatMap((line) => Object.keys(line)))].toSorted();
+const namesOf = (fields: Map<string, unknown>) => [...fields.keys()].toSorted();
+
+const CF = { colo: "TXL", country: "DE" } as CfProperties;
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+const BOOKMARK = "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683";
+const EVERYTHING: Call = { headers: { traceparent: `00-${TRACE}-${SPAN}-01`, "x-d1-bookmark": BOOKMARK }, cf: CF };
+
+test("a request logs the documented fields, and only those", async () => {
+  const DB = placedDatabase({ served_by_region: "WEUR", served_by_primary: false });
+  const { log } = await linesOf(async () => {
+    await call("/v1/pets", { ...EVERYTHING, key, bindings: { DB } });
+    await call("/v1/pets/1", { ...EVERYTHING, key, bindings: { DB } });
+    await call("/v1/pets", { key, method: "POST", body: { name: "Rex", categoryId: 1 }, cf: CF });
+    await call("/v1/pets", { key, method: "POST", body: "{", cf: CF });
+    await call("/v1/pets", { cf: CF });
+    await call("/v1/pets", { key: "wrong", cf: CF });
+    for (const path of ["/", "/health", "/docs", "/openapi.json", "/nothing", "/v1/nothing"]) {
+      await (await call(path, { key, cf: CF })).body?.cancel();
+    }
+  });
+  const documented = documentedFields("The line of a request");
+  expect(fieldsOf(log)).toEqual(namesOf(documented));
+
+  const always = [...documented].filter(([, { presence }]) => presence === "always").map(([name]) => name);
+  expect(always.length).toBeGreaterThan(5);
+  for (const line of log) expect(Object.keys(line)).toEqual(expect.arrayContaining(always));
+});
+
+test("a request that D1 served tells where, and whose trace it belongs to", async () => {
+  const DB = placedDatabase({ served_by_region: "WEUR", served_by_primary: false });
+  const { log } = await linesOf(() => call("/v1/pets/12345", { ...EVERYTHING, key, bindings: { DB } }));
+  expect(log).toEqual([
+    {
+      level: "info",
+      requestId: expect.any(String),
+      method: "GET",
+      route: "/v1/pets/:petId",
+      status: 404,
+      duration: expect.any(Number),
+      weight: 1,
+      deployment: env.VERSION.id,
+      colo: "TXL",
+      country: "DE",
+      traceId: TRACE,
+      parentSpanId: SPAN,
+      keyId: expect.any(String),
+      errorCode: "not_found",
+      bookmark: true,
+      deprecated: true,
+      d1Duration: expect.any(Number),
+      d1RowsRead: expect.any(Number),
+      d1RowsWritten: 0,
+      d1Region: "WEUR",
+      d1Primary: false,
+    },
+  ]);
+});
+
+test("a creation, which is a transaction, tells where as well", async () => {
+  const DB = placedDatabase({ served_by_region: "EEUR", served_by_primary: true });
+  const create: Call = { method: "POST", body: { name: "Rex", categoryId: 1 }, headers: { "Idempotency-Key": "a" } };
+  const { log } = await linesOf(() => call("/v1/pets", { ...create, key, bindings: { DB } }));
+  expect(log).toEqual([expect.objectContaining({ status: 201, d1Region: "EEUR", d1Primary: true })]);
+});
+
+test("in local development, D1 tells no region, and the field is absent", async () => {
+  const { log } = await linesOf(() => call("/v1/pets", { key }));
+  expect(log).toEqual([expect.objectContaining({ status: 200, d1Duration: expect.any(Number) })]);
+  expect(log[0]).not.toHaveProperty("d1Region");
+});
+
+test("a malformed traceparent leaves no trace in the line", async () => {
+  const traceparent = `00-${TRACE}-${SPAN}-01-${key}`;
+  const { log } = await linesOf(() => call("/v1/pets", { key, headers: { traceparent } }));
+  expect(log).toHaveLength(1);
+  for (const field of ["traceId", "parentSpanId"]) expect(log[0]).not.toHaveProperty(field);
+});
+
+test("a failure logs the documented fields beside the line of its request", async () => {
+  const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+  const { log, error } = await linesOf(() => call("/v1/pets", { key, bindings: { DB } }));
+  expect(fieldsOf(error)).toEqual(namesOf(documentedFields("The line of a failure")));
+  expect(error.map(({ requestId }) => requestId)).toEqual(log.map(({ requestId }) => requestId));
+});
+
+test("the scheduled job logs the documented fields", async () => {
+  const { log } = await linesOf(() => worker.scheduled(createScheduledController(), env));
+  expect(log).toHaveLength(1);
+  const documented = documentedFields("The line of the scheduled job");
+  expect(fieldsOf(log)).toEqual(namesOf(documented));
+  expect(documented.get("event")?.meaning).toBe(`\`${String(log[0]?.["event"])}\``);
+});
+
+test("the settings of the Query Builder name documented fields", () => {
+  const documented = new Set([
+    ...documentedFields("The line of a request").keys(),
+    ...documentedFields("The line of a failure").keys(),
+  ]);
+  const settings = [...page.matchAll(/^- (?:Visualizations|Filters|Group by|Order by): (.+)$/gm)];
+  expect(settings.length).toBeGreaterThan(20);
+  const named = settings.flatMap(([, text = ""]) => [...text.matchAll(/`([a-z]\w*)`/gi)].map(([, name]) => name));
+  const values = new Set(["GET", "error", "true"]);
+  expect(named.filter((name) => name !== undefined && !documented.has(name) && !values.has(name))).toEqual([]);
+});

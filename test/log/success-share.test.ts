@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { weightOf } from "../../src/log-share.ts";
+import { call } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** As wrangler.toml may set it. Its type is that of the one value that stands there. */
+const share = (setting: unknown) => ({ LOG_SUCCESS_SHARE: setting }) as Partial<Env>;
+
+/** How often a line is written of so many requests, by the weight that it has. */
+function count(requests: number, status: number, setting: unknown): { lines: number; weights: unknown[] } {
+  const weights = Array.from({ length: requests }, () => weightOf(status, setting));
+  const written = weights.filter((weight) => weight !== undefined);
+  return { lines: written.length, weights: [...new Set(written)] };
+}
+
+describe("LOG_SUCCESS_SHARE", () => {
+  test.each(["1", "1.0", 1])("%j keeps every success", (setting) => {
+    expect(count(1_000, 200, setting)).toEqual({ lines: 1_000, weights: [1] });
+  });
+
+  test.each(["0", "0.0", 0])("%j keeps no success", (setting) => {
+    expect(count(1_000, 200, setting).lines).toBe(0);
+  });
+
+  test.each(["0.25", 0.25])("%j keeps a quarter, and each line stands for four requests", (setting) => {
+    const { lines, weights } = count(10_000, 200, setting);
+    expect(weights).toEqual([4]);
+    // Eleven standard deviations: 2,500 ± 43.
+    expect(lines).toBeGreaterThan(2_000);
+    expect(lines).toBeLessThan(3_000);
+  });
+
+  test.each([undefined, null, "", " ", "half", "1.5", "-0.5", "2", "0x0", "1e-1", ".5", "0,5", Number.NaN, {}])(
+    "%j is no share, so that every success is kept",
+    (setting) => {
+      expect(count(100, 200, setting)).toEqual({ lines: 100, weights: [1] });
+    },
+  );
+
+  test.each([400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503])(
+    "keeps every %i, whatever it says",
+    (status) => {
+      expect(count(100, status, "0")).toEqual({ lines: 100, weights: [1] });
+    },
+  );
+
+  test.each([200, 201, 204, 302, 304])("takes %i for a success", (status) => {
+    expect(count(100, status, "0").lines).toBe(0);
+  });
+});
+
+describe("the log of a service with LOG_SUCCESS_SHARE", () => {
+  /** The lines of one request, on whatever stream. */
+  async function linesOf(...request: Parameters<typeof call>): Promise<Record<string, unknown>[]> {
+    const spies = [vi.spyOn(console, "log"), vi.spyOn(console, "error")];
+    for (const spy of spies) spy.mockImplementation(() => {});
+    await call(...request);
+    return spies.flatMap(({ mock }) => mock.calls.map(([line]) => JSON.parse(line)));
+  }
+
+  test("0.1 keeps a success or leaves it out, by chance", async () => {
+    const key = await grantKey();
+    const random = vi.spyOn(Math, "random");
+    random.mockReturnValue(0.0999);
+    expect(await linesOf("/v1/pets", { key, bindings: share("0.1") })).toEqual([
+      expect.objectContaining({ status: 200, weight: 10 }),
+    ]);
+    vi.restoreAllMocks();
+    vi.spyOn(Math, "random").mockReturnValue(0.1);
+    expect(await linesOf("/v1/pets", { key, bindings: share("0.1") })).toEqual([]);
+  });
+
+  test("0 keeps a refusal, and an outage with its cause", async () => {
+    const key = await grantKey();
+    expect(await linesOf("/v1/pets", { bindings: share("0") })).toEqual([
+      expect.objectContaining({ status: 401, weight: 1 }),
+    ]);
+    vi.restoreAllMocks();
+    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+    const [line, cause] = await linesOf("/v1/pets", { key, bindings: { ...share("0"), DB } });
+    expect(line).toMatchObject({ status: 503, errorCode: "service_unavailable", weight: 1 });
+    expect(cause).toMatchObject({ level: "error", requestId: line?.["requestId"] });
+  });
+});

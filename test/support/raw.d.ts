@@ -1,0 +1,5 @@
+/** A file as text: a test inside workerd has no file system. */
+declare module "*?raw" {
+  const text: string;
+  export default text;
+}
