@@ -1,6 +1,7 @@
 // npm run test:soak: ten minutes of steady load on the production bundle in workerd, with hostile clients in the middle three fifths.
 // Fails when an honest client loses an answer or gets one that is not documented, and when an animal is lost or doubled.
 // `-- --minutes 0.5` takes another time. Draws docs/soak-test.svg. Linux only.
+// The memory includes the simulators of D1 and KV, which run in the same processes.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";

@@ -5,10 +5,10 @@ const PANEL = { height: 150, left: 60, gap: 60, top: 50 };
 const COLOURS = { line: "#1a73e8", trouble: "#fce8e6", axis: "#9aa0a6" };
 
 /** An SVG of memory and latency over the time of the test. The time of the trouble has a background of its own. */
-export function chart({ seconds, trouble, memory, latency, summary }: Figures): string {
+export function chart({ seconds, trouble, memory, memoryTrend, latency, title }: Figures): string {
   const x = (second: number) => PANEL.left + (second / seconds) * (WIDTH - PANEL.left - 20);
   const panels = [
-    { title: "Memory of workerd, MiB", samples: memory },
+    { title: `Memory of workerd, MiB: ${memoryTrend}`, samples: memory },
     { title: "99th percentile of the steady load's latency, ms", samples: latency },
   ];
   const height = PANEL.top + panels.length * (PANEL.height + PANEL.gap);
@@ -17,7 +17,7 @@ export function chart({ seconds, trouble, memory, latency, summary }: Figures): 
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="Memory and latency during the soak test">
 <rect width="100%" height="100%" fill="#fff"/>
-<text x="${PANEL.left}" y="20" font-weight="bold">${summary}</text>
+<text x="${PANEL.left}" y="20" font-weight="bold">${title}</text>
 ${body.join("\n")}
 </svg>
 `;

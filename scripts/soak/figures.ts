@@ -8,16 +8,17 @@ export interface Sample {
 }
 
 export interface Figures {
+  title: string;
   /** How long the load took. */
   seconds: number;
   /** In seconds since the load began. */
   trouble: { from: number; to: number };
   /** MiB. */
   memory: Sample[];
+  /** One line. */
+  memoryTrend: string;
   /** Milliseconds: the 99th percentile of each part of the test. */
   latency: Sample[];
-  /** One line. */
-  summary: string;
 }
 
 const LATENCY_PARTS = 60;
@@ -38,20 +39,15 @@ export function report(load: SteadyLoad, memory: Sample[], trouble: Figures["tro
   }
   const at = (share: number) => memory[Math.floor((memory.length - 1) * share)]?.value.toFixed(0);
   const slope = slopeOf(memory.filter(({ second }) => second >= seconds / 5)) * 60;
-  const memoryLine = `${at(0)} MiB at the start, ${at(0.5)} in the middle, ${at(1)} at the end; slope ${slope.toFixed(2)} MiB a minute`;
-  console.log(`Memory of workerd: ${memoryLine} after the first fifth.`);
+  const memoryTrend = `${at(0)} at the start, ${at(0.5)} in the middle, ${at(1)} at the end, ${slope.toFixed(1)} more a minute`;
+  console.log(`Memory of workerd in MiB: ${memoryTrend}, from the first fifth on.`);
   const part = (seconds * 1_000) / LATENCY_PARTS;
   const latency = Array.from({ length: LATENCY_PARTS }, (_, n) => {
     const latencies = answers.filter(({ start }) => Math.floor(start / part) === n).map(({ latency }) => latency);
     return { second: (n * part) / 1_000, value: spread(latencies).p99 };
   }).filter(({ value }) => !Number.isNaN(value));
-  return {
-    seconds,
-    trouble,
-    memory,
-    latency,
-    summary: `${answers.length} requests in ${seconds.toFixed(0)} s: ${memoryLine}`,
-  };
+  const title = `Soak test: ${answers.length} requests in ${seconds.toFixed(0)} s`;
+  return { title, seconds, trouble, memory, memoryTrend, latency };
 }
 
 function countLost({ lost }: SteadyLoad): number {
