@@ -8,7 +8,10 @@ import { withTables } from "./docs/generated.ts";
 import { TABLES } from "./docs/tables.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PAGES = ["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted()];
+const PAGES = [
+  ...["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`),
+  ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
+];
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 if (values.check) {

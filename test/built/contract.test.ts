@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { expectDocumented } from "../support/contract.ts";
-import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
 import { exchange, parseResponse } from "./socket.ts";
 
 let service: BuiltService;

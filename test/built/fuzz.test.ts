@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ERRORS } from "../../src/errors.ts";
-import { type BuiltService, grantProductionKey, startBuiltService } from "./service.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
 import { exchange, parseResponse, type RawResponse } from "./socket.ts";
 
 /** `npm run test:fuzz` sends 20,000. */

@@ -1,40 +1,9 @@
 import { inject } from "vitest";
-import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
-import { generateKey } from "../../src/auth/key-format.ts";
-import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
-import { SCOPES } from "../../src/auth/scopes.ts";
+import { type ProductionService, startProductionService } from "../../scripts/production-service.ts";
 
-export interface BuiltService {
-  url: URL;
-  /** A production key for everything. */
-  key: string;
-  harness: TestHarness;
-  worker: WorkerHandle<Env>;
-}
+export type BuiltService = ProductionService;
 
-/** The production bundle in workerd behind a real socket, with empty storage, migrated. */
-export async function startBuiltService(): Promise<BuiltService> {
-  const harness = createTestHarness({
-    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: inject("bundle") }],
-  });
-  const { url } = await harness.listen();
-  const worker = harness.getWorker<Env>();
-  await worker.applyD1Migrations("DB");
-  return { url, key: await grantProductionKey(worker), harness, worker };
-}
-
-/** Stores a key for everything, a new production key unless another is given. */
-export async function grantProductionKey(
-  worker: WorkerHandle<Env>,
-  key: string = generateKey("production"),
-): Promise<string> {
-  const { API_KEYS } = await worker.getEnv();
-  const record: KeyRecord = {
-    id: crypto.randomUUID(),
-    name: "test",
-    scopes: [...SCOPES],
-    createdAt: "2026-01-01T00:00:00.000Z",
-  };
-  await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));
-  return key;
+/** The bundle of this run of the tests. */
+export function startBuiltService(): Promise<BuiltService> {
+  return startProductionService(inject("bundle"));
 }

@@ -1,0 +1,43 @@
+import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
+import { generateKey } from "../src/auth/key-format.ts";
+import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
+import { SCOPES } from "../src/auth/scopes.ts";
+
+export interface ProductionService {
+  url: URL;
+  /** A production key for everything. */
+  key: string;
+  harness: TestHarness;
+  worker: WorkerHandle<Env>;
+}
+
+/**
+ * The production bundle in workerd behind a real socket, with empty storage, migrated.
+ *
+ * @param bundle the folder that `buildBundle` returned.
+ */
+export async function startProductionService(bundle: string): Promise<ProductionService> {
+  const harness = createTestHarness({
+    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: bundle }],
+  });
+  const { url } = await harness.listen();
+  const worker = harness.getWorker<Env>();
+  await worker.applyD1Migrations("DB");
+  return { url, key: await grantProductionKey(worker), harness, worker };
+}
+
+/** Stores a key for everything, a new production key unless another is given. */
+export async function grantProductionKey(
+  worker: WorkerHandle<Env>,
+  key: string = generateKey("production"),
+): Promise<string> {
+  const { API_KEYS } = await worker.getEnv();
+  const record: KeyRecord = {
+    id: crypto.randomUUID(),
+    name: "test",
+    scopes: [...SCOPES],
+    createdAt: "2026-01-01T00:00:00.000Z",
+  };
+  await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));
+  return key;
+}
