@@ -2,6 +2,7 @@
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
+import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/exact/text.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 import type { HeaderName } from "./headers.ts";
 
@@ -25,10 +26,12 @@ export interface Operation {
   parameters?: { [name: string]: Parameter };
   body?: Body & { description: string };
   success: { status: number; description: string; body?: Body; headers?: HeaderName[] };
-  /** The failures of this operation, beside those of every operation, of every body and of every `Idempotency-Key`. */
+  /** The failures of this operation, beside those of every operation, of every body, `Idempotency-Key` and `If-Match`. */
   errors?: ErrorCode[];
   /** Says what the `Idempotency-Key` is new for, when the operation takes one. */
   idempotencyKey?: string;
+  /** Whether the operation takes `If-Match`. */
+  ifMatch?: true;
 }
 
 /** A JSON body. */
@@ -40,6 +43,8 @@ export interface Body {
 
 export interface Parameter {
   description: string;
+  /** Of the parameter, when it is not that of its operation. */
+  stability?: Stability;
   schema?: SchemaObject | ReferenceObject;
   example?: unknown;
 }
@@ -52,6 +57,13 @@ export const INT64: SchemaObject = {
   format: "int64",
   minimum: exact(-(2n ** 63n)),
   maximum: exact(2n ** 63n - 1n),
+};
+
+/** The rule of every name. */
+export const NAME: SchemaObject = {
+  minLength: 1,
+  maxLength: MAX_NAME_CHARACTERS,
+  pattern: NOT_WHITE_SPACE.source,
 };
 
 /** The parameters of every list. */
@@ -87,23 +99,28 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   return { properties: Object.fromEntries(described), required };
 }
 
-/** The content of a request or a response. */
-export const jsonContent = ({ schema, example }: Body): ContentObject => ({
-  "application/json": { schema: ref(schema), examples: { example: { value: example } } },
-});
+/** The content of a request or a response, in any of the media types. */
+export const jsonContent = (
+  { schema, example }: Body,
+  mediaTypes: readonly string[] = ["application/json"],
+): ContentObject =>
+  Object.fromEntries(
+    mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema), examples: { example: { value: example } } }]),
+  );
 
 /** A parameter of the document, from its description. */
 export function parameterObject(
   name: string,
   place: ParameterObject["in"],
   required: boolean,
-  { description, schema, example }: Parameter,
+  { description, stability, schema, example }: Parameter,
 ): ParameterObject {
   return {
     name,
     in: place,
     required,
     description,
+    ...(stability === undefined ? {} : { "x-stability": stability }),
     ...(schema === undefined ? {} : { schema }),
     ...(example === undefined ? {} : { example }),
   };

@@ -5,13 +5,14 @@ import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/bookmark.ts";
+import { categories } from "../src/categories/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
 import type { Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
-const RESOURCES: Resource[] = [pets];
+const RESOURCES: Resource[] = [pets, categories];
 
 const ERROR_SCHEMA: SchemaObject = {
   type: "object",
@@ -33,6 +34,15 @@ const BOOKMARK_PARAMETER: ParameterObject = {
   schema: { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
 };
 
+const IF_MATCH_PARAMETER: ParameterObject = {
+  name: "If-Match",
+  in: "header",
+  required: false,
+  description:
+    "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` and no header stand for any version.",
+  schema: { type: "string", maxLength: 1_000 },
+};
+
 const paths: PathsObject = {};
 for (const { tag, operations } of RESOURCES) {
   for (const [operationId, operation] of Object.entries(operations)) {
@@ -44,7 +54,7 @@ for (const { tag, operations } of RESOURCES) {
 // Apart, because the types of openapi3-ts lack `summary`.
 const INFO = {
   title: "Pet Store Service",
-  summary: "List animals, add one, fetch one.",
+  summary: "Animals and their categories.",
   description:
     "Guides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
   version: packageJson.version,
@@ -75,6 +85,6 @@ export const document: OpenAPIObject = {
     },
     schemas: { ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)), Error: ERROR_SCHEMA },
     headers: { ...headers, ...ownHeaders },
-    parameters: { bookmark: BOOKMARK_PARAMETER },
+    parameters: { bookmark: BOOKMARK_PARAMETER, ifMatch: IF_MATCH_PARAMETER },
   },
 };

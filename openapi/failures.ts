@@ -4,7 +4,7 @@ import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
 
-/** The failures of every operation behind a key, of every body, and of every `Idempotency-Key`. A wrong method is no operation. */
+/** The failures of every operation behind a key, of every body, of every `Idempotency-Key` and of every `If-Match`. A wrong method is no operation. */
 const OF_EVERY_OPERATION: ErrorCode[] = [
   "invalid_request",
   "unauthorized",
@@ -15,6 +15,7 @@ const OF_EVERY_OPERATION: ErrorCode[] = [
 ];
 const OF_EVERY_BODY: ErrorCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
 const OF_EVERY_IDEMPOTENCY_KEY: ErrorCode[] = ["idempotency_key_reused"];
+const OF_EVERY_IF_MATCH: ErrorCode[] = ["precondition_failed"];
 
 const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   unauthorized: ["WWW-Authenticate"],
@@ -25,11 +26,12 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
 };
 
 /** The codes that an operation can fail with, in the order of their status. */
-export function codesOf({ body, idempotencyKey, errors = [] }: Operation): ErrorCode[] {
+export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operation): ErrorCode[] {
   const codes = [
     ...OF_EVERY_OPERATION,
     ...(body === undefined ? [] : OF_EVERY_BODY),
     ...(idempotencyKey === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
+    ...(ifMatch === undefined ? [] : OF_EVERY_IF_MATCH),
     ...errors,
   ];
   return codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
@@ -45,7 +47,9 @@ export function failures(operation: Operation, more: HeadersObject): { [status: 
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes = []]) => {
       // A failure of the operation itself comes after the database was asked.
-      const own = codes.some((code) => operation.errors?.includes(code) || code === "idempotency_key_reused");
+      const own = codes.some((code) =>
+        [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_IF_MATCH].includes(code),
+      );
       const names = [...new Set(codes.flatMap((code) => HEADERS[code] ?? []))];
       return [
         status,

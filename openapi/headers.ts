@@ -42,6 +42,11 @@ export const headers = {
     { type: "string", const: "true" },
     false,
   ),
+  ETag: header("The version of the resource, in quotes. It rises with each change. Send it as `If-Match`.", {
+    type: "string",
+    pattern: '^"[1-9][0-9]*"$',
+    maxLength: 18,
+  }),
   Link: header(
     'The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page.',
     { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: 2_000 },

@@ -15,7 +15,10 @@ interface Facts {
   deprecation?: Deprecation;
   target?: "query" | "json";
   schema?: () => z.ZodMiniObject;
+  mediaTypes?: readonly string[];
 }
+
+const IF_MATCH: ReferenceObject = { $ref: "#/components/parameters/ifMatch" };
 
 /** Where an operation is mounted. */
 export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
@@ -30,8 +33,8 @@ export function operationObject(operationId: string, path: string, operation: Op
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
   if (scope === undefined) throw new Error(`${operationId} has no guard`);
-  const takesBody = facts.some(({ target }) => target === "json");
-  if (takesBody !== (body !== undefined))
+  const mediaTypes = facts.find(({ target }) => target === "json")?.mediaTypes;
+  if ((mediaTypes === undefined) !== (body === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about a body`);
   const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
   const announced = deprecation === undefined ? {} : named(operationId, announcement(deprecation));
@@ -52,7 +55,7 @@ export function operationObject(operationId: string, path: string, operation: Op
           requestBody: {
             required: true,
             description: `${body.description}, in at most ${MAX_BODY_BYTES} bytes.`,
-            content: jsonContent(body),
+            content: jsonContent(body, mediaTypes),
           },
         }),
     responses: {
@@ -75,7 +78,7 @@ function parametersOf(
   operation: Operation,
   facts: readonly Facts[],
 ): (ParameterObject | ReferenceObject)[] {
-  const { parameters = {}, idempotencyKey } = operation;
+  const { parameters = {}, idempotencyKey, ifMatch } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
     parameterObject(name, "path", true, described(name)),
   );
@@ -92,7 +95,7 @@ function parametersOf(
             schema: { type: "string", maxLength: 255, pattern: "^[!#-~][!-~]{0,254}$" },
           }),
         ];
-  return [...inPath, ...inQuery, ...inHeader];
+  return [...inPath, ...inQuery, ...inHeader, ...(ifMatch ? [IF_MATCH] : [])];
 
   function described(name: string): Parameter {
     const parameter = parameters[name];

@@ -12,6 +12,16 @@ export const LOCAL_KEY_RECORD: KeyRecord = {
   createdAt: "2026-01-01T00:00:00.000Z",
 };
 
+/** Some categories, once, as the animals below. */
+const SEED_CATEGORIES = `
+  INSERT INTO categories (name, description)
+  SELECT column1, column2 FROM (VALUES
+    ('Camelids', 'Alpacas, camels and llamas.'),
+    ('Dogs', NULL),
+    ('Cats', NULL),
+    ('Water birds', 'Ducks, geese and swans.'))
+  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'categories')`;
+
 /** Some animals to look at, once: SQLite remembers in sqlite_sequence that a table ever had a row. One statement, so all or none. */
 const SEED_ANIMALS = `
   INSERT INTO pets (name, category_id, status)
@@ -32,7 +42,7 @@ export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEY
   await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
     metadata: LOCAL_KEY_RECORD,
   });
-  await DB.prepare(SEED_ANIMALS).run();
+  await DB.batch([SEED_CATEGORIES, SEED_ANIMALS].map((seed) => DB.prepare(seed)));
 }
 
 /**

@@ -12,6 +12,7 @@ import { grantKey } from "./support/keys.ts";
 const NOTHING = { kvReads: 0, d1RoundTrips: 0, rowsRead: 0, rowsWritten: 0 };
 const rows = (rowsRead: number, rowsWritten = 0) => ({ kvReads: 0, d1RoundTrips: 1, rowsRead, rowsWritten });
 const REX = { name: "Rex", categoryId: 1 };
+const patch = (body: object, headers = {}): Call => ({ method: "PATCH", body, headers });
 const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
 
 let warmKey: string;
@@ -19,7 +20,15 @@ let readOnlyKey: string;
 beforeAll(async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, i, 'available' FROM n`,
+     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, 1000 + i, 'available' FROM n`,
+  ).run();
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, -1, CASE WHEN i % 2 THEN 'sold' ELSE 'pending' END FROM n`,
+  ).run();
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+     INSERT INTO categories (name) SELECT 'Category ' || i FROM n`,
   ).run();
   warmKey = await grantKey();
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
@@ -31,8 +40,8 @@ test.each<[string, number, typeof NOTHING, string, Call?]>([
   ["a list of 20", 200, rows(21), "/v1/pets"],
   ["a list of 100", 200, rows(101), "/v1/pets?limit=100"],
   ["a list by status", 200, rows(21), "/v1/pets?status=available"],
-  ["a creation", 201, rows(5, 3), "/v1/pets", create(REX)],
-  ["a creation under a key", 201, rows(9, 5), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
+  ["a creation", 201, rows(5, 4), "/v1/pets", create(REX)],
+  ["a creation under a key", 201, rows(9, 6), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
   ["a creation repeated", 201, rows(7), "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
   [
     "another creation under a known key",
@@ -41,7 +50,36 @@ test.each<[string, number, typeof NOTHING, string, Call?]>([
     "/v1/pets",
     create({ ...REX, name: "Max" }, { "Idempotency-Key": "known" }),
   ],
+  ["a list by category", 200, rows(4), "/v1/pets?categoryId=1005"],
+  ["a list by the category of many", 200, rows(23), "/v1/pets?categoryId=-1"],
+  ["a list by category and status", 200, rows(21), "/v1/pets?categoryId=-1&status=sold"],
+  ["a list of three animals", 200, rows(9), "/v1/pets?id=1&id=2&id=3"],
+  ["a list by all filters", 200, rows(9), "/v1/pets?id=1&id=2&id=3&categoryId=1001&status=available"],
   ["an animal", 200, rows(1), "/v1/pets/1"],
+  ["a change of a name", 200, rows(2, 1), "/v1/pets/7", patch({ name: "Max" })],
+  ["a change of a status", 200, rows(3, 3), "/v1/pets/8", patch({ status: "sold" })],
+  ["a change of everything", 200, rows(4, 3), "/v1/pets/9", patch({ ...REX, status: "sold" }, { "If-Match": '"1"' })],
+  ["a change of nothing", 200, rows(1), "/v1/pets/10", patch({})],
+  ["a change to what is there", 200, rows(2), "/v1/pets/10", patch({ status: "available" })],
+  ["a change of another version", 412, rows(3), "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
+  ["a change of an animal that is not there", 404, rows(2), "/v1/pets/999999", patch({ name: "Max" })],
+  ["a deletion", 204, rows(3, 1), "/v1/pets/11", { method: "DELETE" }],
+  ["a deletion of an animal that is not there", 404, rows(3), "/v1/pets/11", { method: "DELETE" }],
+  ["a list of categories", 200, rows(21), "/v1/categories"],
+  ["a creation of a category", 201, rows(6, 3), "/v1/categories", create({ name: "New" })],
+  [
+    "a creation of a category under a key",
+    201,
+    rows(9, 5),
+    "/v1/categories",
+    create({ name: "Newer" }, { "Idempotency-Key": "category" }),
+  ],
+  ["a category with a name that another has", 409, rows(6), "/v1/categories", create({ name: "New" })],
+  ["a new name of a category", 200, rows(3, 2), "/v1/categories/1", patch({ name: "Newest" })],
+  ["a new description of a category", 200, rows(2, 1), "/v1/categories/1", patch({ description: "New" })],
+  ["a name that another category has", 409, rows(4), "/v1/categories/1", patch({ name: "New" })],
+  ["a deletion of a category", 204, rows(3, 1), "/v1/categories/30", { method: "DELETE" }],
+  ["a deletion of a category that an animal names", 409, rows(5), "/v1/categories/1", { method: "DELETE" }],
   ["an animal that is not there", 404, rows(1), "/v1/pets/999999"],
   ["an id that is no int64", 404, NOTHING, "/v1/pets/rex"],
   ["a query that breaks a rule", 400, NOTHING, "/v1/pets?limit=0"],

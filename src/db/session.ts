@@ -31,10 +31,9 @@ export class Session {
     return rows;
   }
 
-  /** Runs a statement that writes, on the primary, once: after a failure nobody knows whether it took effect. */
-  async write<Row>(statement: Statement<Row>): Promise<Row[]> {
-    const [rows] = await this.#run("first-primary", [statement]);
-    return rows;
+  /** Runs statements in one transaction on the primary, once: after a failure nobody knows whether they took effect. */
+  async writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+    return this.#run("first-primary", statements);
   }
 
   /**

@@ -12,8 +12,20 @@ export const MAX_BODY_BYTES = 64 * 1024;
 /** Milliseconds in which a body has to be complete. A client that holds it open would keep a place that others need. */
 const BODY_TIMEOUT_MILLISECONDS = 10_000;
 
-/** `application/json`, with or without parameters (RFC 9110, section 8.3.1). */
-export const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;|$)/i;
+/** A media type of a body, with or without parameters (RFC 9110, section 8.3.1). */
+interface MediaTypes {
+  names: readonly string[];
+  expression: RegExp;
+}
+export const JSON_BODY: MediaTypes = {
+  names: ["application/json"],
+  expression: /^application\/json[\t ]*(?:;|$)/i,
+};
+/** Of a JSON merge patch (RFC 7396). */
+export const MERGE_PATCH: MediaTypes = {
+  names: ["application/merge-patch+json", "application/json"],
+  expression: /^application\/(?:merge-patch\+)?json[\t ]*(?:;|$)/i,
+};
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -24,11 +36,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
  *
  * @throws ApiError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `invalid_request`.
  */
-export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Validator<"json", Schema> {
+export function jsonBody<Schema extends z.ZodMiniType>(
+  schema: () => Schema,
+  mediaTypes = JSON_BODY,
+): Validator<"json", Schema> & { readonly mediaTypes: readonly string[] } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const mediaType = c.req.header("Content-Type");
     // A missing body is a 400, so a missing media type waits until there is a body.
-    if (mediaType !== undefined && !JSON_MEDIA_TYPE.test(mediaType)) throw unsupportedMediaType();
+    if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(mediaTypes);
     const start = Date.now();
     const bytes = await withinTime(readBody(c.req.raw));
     // A client can draw this out until its key has expired or was revoked.
@@ -37,13 +52,13 @@ export function jsonBody<Schema extends z.ZodMiniType>(schema: () => Schema): Va
       if (key instanceof Response) return key;
     }
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
-    if (mediaType === undefined) throw unsupportedMediaType();
+    if (mediaType === undefined) throw unsupportedMediaType(mediaTypes);
     const result = schema().safeParse(parse(bytes));
     if (!result.success) throw invalid(result.error.issues);
     c.req.addValidatedData("json", result.data as object);
     return next();
   };
-  return Object.assign(middleware, { target: "json" as const, schema });
+  return Object.assign(middleware, { target: "json" as const, schema, mediaTypes: mediaTypes.names });
 }
 
 /**
@@ -94,8 +109,8 @@ function tooLarge(): ApiError {
   return new ApiError("payload_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`);
 }
 
-function unsupportedMediaType(): ApiError {
-  return new ApiError("unsupported_media_type", "The request body has to be application/json.");
+function unsupportedMediaType({ names }: MediaTypes): ApiError {
+  return new ApiError("unsupported_media_type", `The request body has to be ${names.join(" or ")}.`);
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -1,4 +1,6 @@
 import { getPath } from "hono/utils/url";
+import type { ApiError } from "../errors.ts";
+import { type Int64, isInt64 } from "../exact/int64.ts";
 
 /** Characters of a path that are looked at. No path of the interface has more than a hundred. */
 const MAX_PATH_LENGTH = 1_000;
@@ -12,4 +14,14 @@ export function boundedPath(request: Request): string {
   // Of `https://host/path`.
   const start = url.indexOf("/", url.indexOf("//") + 2);
   return getPath(url.length <= start + MAX_PATH_LENGTH ? request : new Request(url.slice(0, start + MAX_PATH_LENGTH)));
+}
+
+/**
+ * The id in a path. A text that is not the canonical decimal form of an int64 names nothing.
+ *
+ * @throws ApiError that `notFound` makes.
+ */
+export function idInPath(text: string, notFound: () => ApiError): Int64 {
+  if (!isInt64(text)) throw notFound();
+  return text;
 }

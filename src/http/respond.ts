@@ -42,6 +42,11 @@ export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<A
   return response as Response & TypedResponse<Body, Status, "json">;
 }
 
+/** Responds with 204 and no body. */
+export function noContent(c: Context<AppEnv>) {
+  return c.body(null, 204);
+}
+
 /**
  * Completes any other response: of Hono's own methods, of a library, of the assets. The headers that it has
  * take precedence.

@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
+import { isName, isText, MAX_NAME_CHARACTERS } from "../exact/text.ts";
 import { lazy } from "../lazy.ts";
 
 /** A validator: for the types of a client it takes a schema's input, and for the handler it leaves its output. */
@@ -47,6 +48,18 @@ export function rule(text: string) {
     error: ({ input }: { input?: unknown }) => `${input === undefined ? "is required:" : "has to be"} ${text}`,
   };
 }
+
+/** The name of an animal or of a category. */
+export const nameField = () => {
+  const nameRule = rule(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
+  return z.string(nameRule).check(z.refine(isName, nameRule));
+};
+
+/** A text of at most so many characters, which may be empty. */
+export const textField = (maxCharacters: number) => {
+  const textRule = rule(`a string of at most ${maxCharacters} well-formed characters`);
+  return z.string(textRule).check(z.refine((text) => isText(text, maxCharacters), textRule));
+};
 
 /** A field that `parse` reads; undefined breaks the rule. `Input` is the type that a client has to send. */
 export function parsed<Input, Output>(

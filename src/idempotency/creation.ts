@@ -92,13 +92,23 @@ const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; respon
     .where(isThisKey()),
 );
 
-/** The outcome of a creation under an `Idempotency-Key`. */
+/** The outcome of a creation. */
 export interface Creation {
   id: Int64;
-  /** The body of the first response. Null in an entry from before migration 0002: the request then tells it. */
-  response: string | null;
+  /** The body of the first response under an `Idempotency-Key`. Without one, the request tells it. */
+  response?: string | null;
   /** Whether an earlier attempt created the resource. */
-  replayed: boolean;
+  replayed?: boolean;
+}
+
+/**
+ * Creates a resource without an `Idempotency-Key`.
+ *
+ * @returns undefined when the INSERT has a condition that does not hold.
+ */
+export async function create(session: Session, insert: Statement<{ id: Int64 }>): Promise<Creation | undefined> {
+  const [[inserted]] = await session.writeOnce([insert]);
+  return inserted;
 }
 
 /**
@@ -106,6 +116,7 @@ export interface Creation {
  *
  * @param insert the INSERT on the condition `isFirstAttempt`.
  * @param remembered the statement of `remember`.
+ * @returns undefined when the INSERT has a condition of its own that does not hold. The key is then as new as before.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
 export async function createOnce(
@@ -113,9 +124,9 @@ export async function createOnce(
   attempt: Attempt,
   insert: Statement<{ id: Int64 }>,
   remembered: Statement<never>,
-): Promise<Creation> {
+): Promise<Creation | undefined> {
   const [[inserted], , [known]] = await session.writeRepeatably([insert, remembered, recall(attempt)]);
-  if (known === undefined) throw new Error("The idempotency key was not remembered");
+  if (known === undefined) return undefined;
   if (known.fingerprint !== attempt.fingerprint) {
     throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
   }

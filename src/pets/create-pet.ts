@@ -6,12 +6,13 @@ import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { exact } from "../exact/column.ts";
 import { jsonBody } from "../http/body.ts";
-import { json, jsonText } from "../http/respond.ts";
+import { nameField } from "../http/validation.ts";
 import { openSession } from "../http/bookmark.ts";
-import { type Attempt, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
+import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
+import { respondWithCreation } from "../idempotency/respond.ts";
 import { lazy } from "../lazy.ts";
-import { type Animal, categoryIdField, nameField, type Pet, statusField, toAnimal } from "./pet.ts";
+import { categoryIdField, type Pet, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 /** Other fields, `id` among them, are ignored. New ones go to the end (`fingerprintOf`). */
@@ -43,6 +44,7 @@ const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>((db) =>
           name: sql`${parameter("name")}`.as("name"),
           categoryId: sql`${parameter("categoryId")}`.as("categoryId"),
           status: sql`${parameter("status")}`.as("status"),
+          version: sql`1`.as("version"),
         })
         .from(sql`(SELECT 1)`)
         .where(isFirstAttempt(db)),
@@ -61,14 +63,10 @@ export const createPet = createFactory<AppEnv>().createHandlers(guard("pets:writ
   const pet = c.req.valid("json");
   const session = openSession(c);
   const attempt = await idempotentAttempt(c, "createPet", newPet(), pet);
-  if (attempt === undefined) {
-    const [row] = await session.write(insertPet(pet));
-    if (row === undefined) throw new Error("INSERT ... RETURNING returned no row");
-    c.get("headers")["Location"] = `/v1/pets/${row.id}`;
-    return json(c, toAnimal({ id: row.id, ...pet }), 201);
-  }
-  const created = await createOnce(session, attempt, insertPetOnce({ ...pet, ...attempt }), rememberPet(attempt));
-  if (created.replayed) c.get("headers")["Idempotency-Replayed"] = "true";
-  c.get("headers")["Location"] = `/v1/pets/${created.id}`;
-  return jsonText<Animal, 201>(c, created.response ?? JSON.stringify(toAnimal({ id: created.id, ...pet })), 201);
+  const created =
+    attempt === undefined
+      ? await create(session, insertPet(pet))
+      : await createOnce(session, attempt, insertPetOnce({ ...pet, ...attempt }), rememberPet(attempt));
+  if (created === undefined) throw new Error("INSERT ... RETURNING returned no row");
+  return respondWithCreation(c, created, ({ id }) => toAnimal({ id, ...pet }));
 });

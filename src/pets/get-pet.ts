@@ -1,21 +1,11 @@
-import { eq, sql } from "drizzle-orm";
 import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { deprecated } from "../http/deprecation.ts";
+import { setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { openSession } from "../http/bookmark.ts";
-import { noSuchPet, type Pet, petColumns, petId, toAnimal } from "./pet.ts";
-import { pets } from "./table.ts";
-
-const selectPet = compile<{ id: Int64 }, Pet>((db) =>
-  db
-    .select(petColumns())
-    .from(pets)
-    .where(eq(pets.id, sql.placeholder("id"))),
-);
+import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
 
 export const getPet = createFactory<AppEnv, "/:petId">().createHandlers(
   // Five years' notice. Nothing switches off by the clock: the removal is a release.
@@ -30,6 +20,7 @@ export const getPet = createFactory<AppEnv, "/:petId">().createHandlers(
     const session = openSession(c);
     const [pet] = await session.read(selectPet({ id: petId(c) }));
     if (pet === undefined) throw noSuchPet();
+    setEntityTag(c, pet.version);
     return json(c, toAnimal(pet), 200);
   },
 );

@@ -1,20 +1,21 @@
 // The description of the animals for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
 import { createPet, newPet } from "./create-pet.ts";
 import { getPet } from "./get-pet.ts";
-import { listPets } from "./list-pets.ts";
-import { NOT_WHITE_SPACE } from "./pet.ts";
-import { MAX_NAME_CHARACTERS, PET_STATUSES } from "./table.ts";
+import { deletePet } from "./delete-pet.ts";
+import { listPets, MAX_IDS } from "./list-pets.ts";
+import { PET_STATUSES } from "./table.ts";
+import { petPatch, updatePet } from "./update-pet.ts";
 
 const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 7, status: "available" };
 
+const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } };
+
 const name: SchemaObject = {
+  ...NAME,
   description: "The animal's name, kept byte for byte. Characters are Unicode code points.",
-  minLength: 1,
-  maxLength: MAX_NAME_CHARACTERS,
-  pattern: NOT_WHITE_SPACE.source,
   examples: [ADA.name],
 };
 const categoryId: SchemaObject = {
@@ -37,6 +38,12 @@ export const pets: Resource = {
       description: "An animal to add. Other fields, `id` among them, are ignored.",
       ...fields,
       examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
+    },
+    PetPatch: {
+      type: "object",
+      description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
+      ...objectSchema(petPatch(), { name, categoryId, status: ref("PetStatus") }),
+      examples: [{ status: "pending" }],
     },
     Animal: {
       type: "object",
@@ -69,10 +76,16 @@ export const pets: Resource = {
       stability: "stable",
       summary: "List animals",
       description:
-        "Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and `status`. Follow it as it is, or send its `cursor` with the same `limit` and `status`.",
+        "Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and the filters. Follow it as it is, or send its `cursor` with the same parameters. All filters combine.",
       parameters: {
         ...pageParameters("animals"),
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
+        categoryId: { description: "Only the animals of this category.", stability: "beta", schema: INT64 },
+        id: {
+          description: "Only the animals with these identifiers. The parameter can be repeated.",
+          stability: "beta",
+          schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
+        },
       },
       success: { status: 200, description: "Animals.", body: { schema: "Pets", example: [ADA] }, headers: ["Link"] },
     },
@@ -88,7 +101,7 @@ export const pets: Resource = {
         status: 201,
         description: "The animal was created.",
         body: { schema: "Animal", example: ADA },
-        headers: ["Idempotency-Replayed"],
+        headers: ["ETag", "Idempotency-Replayed"],
       },
     },
     getPet: {
@@ -96,8 +109,40 @@ export const pets: Resource = {
       stability: "stable",
       summary: "Fetch an animal",
       description: "Deprecated, to be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
-      parameters: { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } },
-      success: { status: 200, description: "The animal.", body: { schema: "Animal", example: ADA } },
+      parameters: PET_ID,
+      success: {
+        status: 200,
+        description: "The animal.",
+        body: { schema: "Animal", example: ADA },
+        headers: ["ETag"],
+      },
+      errors: ["not_found"],
+    },
+    updatePet: {
+      handlers: updatePet,
+      stability: "beta",
+      summary: "Change an animal",
+      description:
+        "A JSON Merge Patch (RFC 7396): the fields that it names change. A patch that changes nothing leaves the version as it is.",
+      parameters: PET_ID,
+      ifMatch: true,
+      body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
+      success: {
+        status: 200,
+        description: "The whole animal.",
+        body: { schema: "Animal", example: { ...ADA, status: "pending" } },
+        headers: ["ETag"],
+      },
+      errors: ["not_found"],
+    },
+    deletePet: {
+      handlers: deletePet,
+      stability: "beta",
+      summary: "Delete an animal",
+      description: "No other animal ever gets its identifier.",
+      parameters: PET_ID,
+      ifMatch: true,
+      success: { status: 204, description: "The animal is deleted." },
       errors: ["not_found"],
     },
   },

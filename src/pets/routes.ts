@@ -1,10 +1,14 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
 import { createPet } from "./create-pet.ts";
+import { deletePet } from "./delete-pet.ts";
 import { getPet } from "./get-pet.ts";
 import { listPets } from "./list-pets.ts";
+import { updatePet } from "./update-pet.ts";
 
 export const pets = new Hono<AppEnv>()
   .get("/", ...listPets)
   .post("/", ...createPet)
-  .get("/:petId", ...getPet);
+  .get("/:petId", ...getPet)
+  .patch("/:petId", ...updatePet)
+  .delete("/:petId", ...deletePet);

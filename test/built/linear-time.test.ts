@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bearerToken } from "../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
-import { JSON_MEDIA_TYPE } from "../../src/http/body.ts";
+import { MERGE_PATCH } from "../../src/http/body.ts";
 import { BOOKMARK } from "../../src/http/bookmark.ts";
 import { boundedPath } from "../../src/http/path.ts";
+import { parseIfMatch } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/header.ts";
 import { parseExact, toInt64 } from "../../src/exact/json.ts";
 import { isInt64 } from "../../src/exact/int64.ts";
@@ -23,7 +24,8 @@ const READERS: { [name: string]: (text: string) => unknown } = {
   "the Idempotency-Key header": parseIdempotencyKey,
   "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
   "the traceparent header": parseTraceParent,
-  "the Content-Type header": (text) => JSON_MEDIA_TYPE.test(text),
+  "the Content-Type header": (text) => MERGE_PATCH.expression.test(text),
+  "the If-Match header": parseIfMatch,
   "an id in the path": isInt64,
   "a cursor": decodeCursor,
   "the query of the list": (text) => listPetsQuery().safeParse({ limit: text, status: text, cursor: text }).success,

@@ -84,7 +84,11 @@ test("a configuration without the version binding costs the deployment's name, a
 
 describe("when D1 fails", () => {
   const SECRET = "parameter-that-must-not-leak";
-  const failing = (message: string) => faultyDatabase({ when: "before", message: `D1_ERROR: ${message} ${SECRET}` }).DB;
+  /** As often as the service retries. */
+  const failing = (message: string) => {
+    const fault = { when: "before" as const, message: `D1_ERROR: ${message} ${SECRET}` };
+    return faultyDatabase(fault, fault, fault).DB;
+  };
 
   test.each(OPERATIONS)("$name responds with 503 and tells nothing", async ({ path, request }) => {
     for (const message of ["Network connection lost.", "no such table: pets: SQLITE_ERROR", "D1 DB is overloaded."]) {

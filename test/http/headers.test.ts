@@ -96,6 +96,7 @@ describe("cross-origin requests", () => {
         "authorization",
         "content-type",
         "idempotency-key",
+        "if-match",
         "x-d1-bookmark",
       ]);
       expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();

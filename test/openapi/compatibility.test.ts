@@ -58,7 +58,7 @@ describe("of the document of the service", () => {
   test.each<[string, (copy: Editable) => void, Verdict]>([
     [
       "an operation that goes",
-      (copy) => Reflect.deleteProperty(copy.paths, "/pets/{petId}"),
+      (copy) => Reflect.deleteProperty(copy.paths["/pets/{petId}"], "get"),
       /^GET \/pets\/\{petId\}: the operation is gone, /,
     ],
     [

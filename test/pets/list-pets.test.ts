@@ -128,25 +128,90 @@ describe("with animals in the store", () => {
     expect((await list(`?status=sold&limit=${sold.length - 1}`)).headers.get("Link")).not.toBeNull();
   });
 
-  test("following the links visits every animal once and in order, whatever the limit and the filter", async () => {
+  test("following the links visits every animal once and in order, whatever the limit and the filters", async () => {
+    const id = fc.oneof(fc.integer({ min: -5, max: TOTAL + 20 }).map(String), fc.constantFrom("9223372036854775807"));
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 5, max: 100 }),
+        fc.integer({ min: 1, max: 100 }),
         fc.option(fc.constantFrom(...STATUSES), { nil: undefined }),
-        async (limit, status) => {
+        fc.option(fc.integer({ min: 0, max: 7 }), { nil: undefined }),
+        fc.option(fc.array(id, { minLength: 1, maxLength: 100 }), { nil: undefined }),
+        async (limit, status, categoryId, ids) => {
+          const query = new URLSearchParams({ limit: String(Math.max(limit, ids === undefined ? 20 : 1)) });
+          if (status !== undefined) query.set("status", status);
+          if (categoryId !== undefined) query.set("categoryId", String(categoryId));
+          for (const one of ids ?? []) query.append("id", one);
           const seen: Animal[] = [];
-          let path: string | undefined = `/v1/pets?limit=${limit}${status === undefined ? "" : `&status=${status}`}`;
+          let path: string | undefined = `/v1/pets?${query.toString()}`;
           while (path !== undefined) {
             const response: Response = await call(path, { key });
             seen.push(...((await expectJson(response, 200)) as Animal[]));
             const next = nextPage(response);
             path = next && next.pathname + next.search;
           }
-          expect(seen).toEqual(animals.filter((animal) => status === undefined || animal.status === status));
+          expect(seen).toEqual(
+            animals.filter(
+              (animal) =>
+                (status === undefined || animal.status === status) &&
+                (categoryId === undefined || animal.categoryId === categoryId) &&
+                (ids === undefined || ids.includes(String(animal.id))),
+            ),
+          );
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 40 },
     );
+  });
+
+  test("the next page keeps every filter", async () => {
+    const next = nextPage(await list("?id=3&limit=1&id=17&id=10&categoryId=2&status=available"));
+    expect(next?.searchParams.getAll("id")).toEqual(["3", "17", "10"]);
+    const { cursor: _, id: __, ...others } = Object.fromEntries(next?.searchParams ?? []);
+    expect(others).toEqual({ limit: "1", categoryId: "2", status: "available" });
+    expect(await expectJson(await list(next?.search), 200)).toEqual([animals[16]]);
+  });
+
+  test("ids may repeat; what does not exist is left out", async () => {
+    const response = await list("?id=7&id=7&id=999999&id=-1&id=3");
+    expect(await expectJson(response, 200)).toEqual([animals[2], animals[6]]);
+  });
+
+  test("a hundred ids are the most", async () => {
+    const ids = (count: number) =>
+      `?limit=100&${Array.from({ length: count }, (_, index) => `id=${index + 1}`).join("&")}`;
+    expect(await expectJson(await list(ids(100)), 200)).toEqual(animals.slice(0, 100));
+    const longest = `?${Array.from({ length: 100 }, () => "id=-9223372036854775808").join("&")}`;
+    expect(await expectJson(await list(longest), 200)).toEqual([]);
+    expect(await expectError(await list(ids(101)), "invalid_request")).toMatch(/^id has to be 1 to 100 integers /);
+  });
+
+  const NO_INT64 = ["", "x", "01", "-0", "+1", "1.0", "1e3", "%201", "9223372036854775808", "1,2", "null", "%D9%A1"];
+
+  test.each([...NO_INT64, "1&id=x"])("id=%s is refused", async (id) => {
+    expect(await expectError(await list(`?id=${id}`), "invalid_request")).toBe(
+      "id has to be 1 to 100 integers from -2^63 to 2^63 - 1, in decimal digits.",
+    );
+  });
+
+  test.each([...NO_INT64, "1&categoryId=1"])("categoryId=%s is refused", async (id) => {
+    expect(await expectError(await list(`?categoryId=${id}`), "invalid_request")).toBe(
+      "categoryId has to be an integer from -2^63 to 2^63 - 1, in decimal digits.",
+    );
+  });
+
+  test("categories beyond 2^53 are told apart", async () => {
+    const categories = ["9007199254740992", "9007199254740993", "-9223372036854775808", "9223372036854775807"];
+    const created = await Promise.all(
+      categories.map((categoryId) =>
+        call("/v1/pets", { method: "POST", key, body: `{"name": "Rex", "categoryId": ${categoryId}}` }),
+      ),
+    );
+    for (const [index, categoryId] of categories.entries()) {
+      for (const query of [`categoryId=${categoryId}`, `categoryId=${categoryId}&status=available`]) {
+        expect(await (await list(`?${query}`)).text()).toBe(`[${await created[index]?.clone().text()}]`);
+      }
+    }
+    await env.DB.exec(`DELETE FROM pets WHERE id > ${TOTAL}`);
   });
 
   test.each([

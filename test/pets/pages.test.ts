@@ -9,12 +9,14 @@ import { grantKey } from "../support/keys.ts";
 /** One animal in this many is sold, and one in this many, beside it, is pending. */
 const RARE = 1_000;
 const TOTAL = 20_000;
+/** Each with this many of them: of one category, one animal is pending or sold, if any. */
+const CATEGORIES = 100;
 
 beforeAll(async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL})
      INSERT INTO pets (name, category_id, status)
-     SELECT 'Animal ' || i, i, CASE i % ${RARE} WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END FROM n`,
+     SELECT 'Animal ' || i, i % ${CATEGORIES}, CASE i % ${RARE} WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END FROM n`,
   ).run();
 });
 
@@ -27,26 +29,51 @@ async function page(query: string) {
 
 const after = (id: string) => `cursor=${encodeCursor(id as Int64)}`;
 
+/** A page of a category merges three statuses: it looks at one row of each of the others. */
+const AHEAD = 2;
+
 describe("a page costs its own rows and one more", () => {
-  test.each([
+  test.each<[string, number, string, number?]>([
     ["the first page", 20, ""],
     ["a deep page", 20, after("15000")],
     ["a page with a common status", 20, `${after("15000")}&status=available`],
     ["a page with a rare status", 10, "status=sold"],
     ["a deep page with a rare status", 5, `${after("10000")}&status=sold`],
     ["a page past the last animal with the status", 20, `${after("19999")}&status=pending`],
-  ])("%s", async (_, limit, query) => {
+    ["a page of a category", 20, "categoryId=7", AHEAD],
+    ["a deep page of a category", 20, `${after("15000")}&categoryId=7`, AHEAD],
+    ["a page of a category with a common status", 20, `${after("10000")}&categoryId=7&status=available`],
+    ["a page of a category with a rare status", 20, "categoryId=0&status=sold"],
+    ["a page of a category with a status that none has", 20, "categoryId=7&status=sold"],
+    ["a page of a category without animals", 20, "categoryId=-1"],
+  ])("%s", async (_, limit, query, ahead = 0) => {
     const { animals, statements } = await page(`limit=${limit}&${query}`);
     expect(animals.length).toBeLessThanOrEqual(limit);
     expect(statements).toHaveLength(1);
-    expect(statements[0]?.meta?.rows_read).toBeLessThanOrEqual(limit + 1);
+    expect(statements[0]?.meta?.rows_read).toBeLessThanOrEqual(limit + 1 + ahead);
     expect(statements[0]?.meta?.rows_written).toBe(0);
     expect(statements[0]?.sql).not.toMatch(/offset|count\(/i);
   });
 
   test.each([
+    ["", 100],
+    ["&status=pending", 100],
+    ["&categoryId=7", 100],
+    ["&categoryId=7&status=sold", 100],
+    [`&${after("50")}`, 50],
+  ])("by ids, three rows for each, whatever else filters: %j", async (filters, count) => {
+    const ids = Array.from({ length: 100 }, (_, index) => `id=${index + 1}`).join("&");
+    const { statements } = await page(`limit=100&${ids}${filters}`);
+    expect(statements[0]?.meta?.rows_read).toBeLessThanOrEqual(3 * count);
+  });
+
+  test.each([
     ["", "SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)"],
     ["status=sold", "SEARCH pets USING INDEX pets_status_idx (status=? AND rowid>?)"],
+    [
+      "categoryId=7&status=sold",
+      "SEARCH pets USING INDEX pets_category_id_status_idx (category_id=? AND status=? AND rowid>?)",
+    ],
   ])("by a plan without a scan or a sort: %j", async (query, plan) => {
     const { statements } = await page(query);
     const { sql = "", values = [] } = statements[0] ?? {};

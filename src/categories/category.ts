@@ -1,0 +1,64 @@
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import type { Context } from "hono";
+import type { QueryBuilder } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { jsonInteger } from "../exact/json.ts";
+import { idInPath } from "../http/path.ts";
+import { textField } from "../http/validation.ts";
+import { categories, MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
+
+export const descriptionField = () => textField(MAX_DESCRIPTION_CHARACTERS);
+
+/**
+ * The id in the path.
+ *
+ * @throws ApiError `not_found`
+ */
+export function categoryId(c: Context<AppEnv, "/:categoryId">): Int64 {
+  return idInPath(c.req.param("categoryId"), noSuchCategory);
+}
+
+export function noSuchCategory(): ApiError {
+  return new ApiError("not_found", "There is no category with this id.");
+}
+
+export function categoryExists(): ApiError {
+  return new ApiError("category_exists", "Another category has this name.");
+}
+
+/** The category that has the name in the placeholder `name`. */
+export function withName(db: QueryBuilder, more?: SQL) {
+  return db
+    .select({ one: sql`1` })
+    .from(categories)
+    .where(and(eq(categories.name, sql.placeholder("name")), more));
+}
+
+/** A category as the database holds it. */
+export interface CategoryRow {
+  id: Int64;
+  name: string;
+  description: string | null;
+}
+
+/** The columns of a `CategoryRow`, exact. */
+export const categoryColumns = () => ({
+  id: exact(categories.id).as("id"),
+  name: categories.name,
+  description: categories.description,
+});
+
+/** A category as clients see it. */
+export interface Category {
+  id: number;
+  name: string;
+  description?: string;
+}
+
+/** The one place where a row becomes a response: a new column shows only when it is named here. */
+export function toCategory({ id, name, description }: CategoryRow): Category {
+  return { id: jsonInteger(id), name, ...(description !== null && { description }) };
+}

@@ -1,0 +1,77 @@
+import { and, notExists, type SQL, sql } from "drizzle-orm";
+import { createFactory } from "hono/factory";
+import * as z from "zod/mini";
+import { guard } from "../auth/guard.ts";
+import { compile, type QueryBuilder } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { openSession } from "../http/bookmark.ts";
+import { jsonBody } from "../http/body.ts";
+import { nameField } from "../http/validation.ts";
+import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
+import { idempotentAttempt } from "../idempotency/header.ts";
+import { respondWithCreation } from "../idempotency/respond.ts";
+import { lazy } from "../lazy.ts";
+import { categoryExists, type CategoryRow, descriptionField, toCategory, withName } from "./category.ts";
+import { categories } from "./table.ts";
+
+/** Other fields are ignored. New ones go to the end (`fingerprintOf`). */
+export const newCategory = lazy(() =>
+  z.object(
+    { name: nameField(), description: z.optional(descriptionField()) },
+    { error: "The request body has to be a JSON object" },
+  ),
+);
+type NewCategory = Omit<CategoryRow, "id">;
+
+const parameter = sql.placeholder;
+
+/** Inserts nothing when a category has the name: decided in the same statement, so that no race comes between. */
+const insert = (db: QueryBuilder, more?: SQL) =>
+  db
+    .insert(categories)
+    .select(
+      db
+        .select({
+          id: sql`NULL`.as("id"),
+          name: sql`${parameter("name")}`.as("name"),
+          description: sql`${parameter("description")}`.as("description"),
+          version: sql`1`.as("version"),
+        })
+        .from(sql`(SELECT 1)`)
+        .where(and(notExists(withName(db)), more)),
+    )
+    .returning({ id: exact(categories.id).as("id") });
+
+const insertCategory = compile<NewCategory & Record<string, unknown>, { id: Int64 }>((db) => insert(db));
+const insertCategoryOnce = compile<NewCategory & Attempt, { id: Int64 }>((db) => insert(db, isFirstAttempt(db)));
+
+/** Keeps the body of the response, as `toCategory` and JSON.stringify write it: without a description that is null. */
+const rememberCategory = remember(
+  categories,
+  categories.id,
+  sql`json_patch(json_object('id', ${categories.id}, 'name', ${categories.name}), json_object('description', ${categories.description}))`,
+);
+
+export const createCategory = createFactory<AppEnv>().createHandlers(
+  guard("pets:write"),
+  jsonBody(newCategory),
+  async (c) => {
+    const { name, description = null } = c.req.valid("json");
+    const category = { name, description };
+    const session = openSession(c);
+    const attempt = await idempotentAttempt(c, "createCategory", newCategory(), c.req.valid("json"));
+    const created =
+      attempt === undefined
+        ? await create(session, insertCategory(category))
+        : await createOnce(
+            session,
+            attempt,
+            insertCategoryOnce({ ...category, ...attempt }),
+            rememberCategory(attempt),
+          );
+    if (created === undefined) throw categoryExists();
+    return respondWithCreation(c, created, ({ id }) => toCategory({ id, ...category }));
+  },
+);

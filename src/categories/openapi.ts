@@ -1,0 +1,133 @@
+// The description of the categories for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
+import type { SchemaObject } from "openapi3-ts/oas31";
+import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { MAX_LIMIT } from "../http/paging.ts";
+import { createCategory, newCategory } from "./create-category.ts";
+import { deleteCategory } from "./delete-category.ts";
+import { listCategories } from "./list-categories.ts";
+import { MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
+import { categoryPatch, updateCategory } from "./update-category.ts";
+
+const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
+const CATEGORY_ID = { categoryId: { description: "Identifier of the category.", schema: INT64, example: CAMELIDS.id } };
+
+const name: SchemaObject = {
+  ...NAME,
+  description: "The name, kept byte for byte. No two categories have the same.",
+  examples: [CAMELIDS.name],
+};
+const description: SchemaObject = {
+  description: "Kept byte for byte. Absent when there is none.",
+  maxLength: MAX_DESCRIPTION_CHARACTERS,
+  examples: [CAMELIDS.description],
+};
+const fields = objectSchema(newCategory(), { name, description });
+
+export const categories: Resource = {
+  tag: {
+    name: "Categories",
+    description:
+      "Names for the categories that animals belong to. An animal can name a category that is not here: `categoryId` takes any 64-bit integer.",
+  },
+  schemas: {
+    NewCategory: {
+      type: "object",
+      description: "A category to add. Other fields, `id` among them, are ignored.",
+      ...fields,
+      examples: [{ name: CAMELIDS.name, description: CAMELIDS.description }],
+    },
+    CategoryPatch: {
+      type: "object",
+      description: "The fields of a category to change. Other fields, `id` among them, are ignored.",
+      ...objectSchema(categoryPatch(), {
+        name,
+        description: {
+          ...description,
+          anyOf: [{ type: "string", maxLength: MAX_DESCRIPTION_CHARACTERS }, { type: "null" }],
+          description: "Kept byte for byte. `null` removes it.",
+        },
+      }),
+      examples: [{ name: CAMELIDS.name, description: null }],
+    },
+    Category: {
+      type: "object",
+      description: "A category of animals.",
+      properties: {
+        id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [CAMELIDS.id] },
+        ...fields.properties,
+      },
+      required: ["id", "name"],
+      examples: [CAMELIDS],
+    },
+    Categories: {
+      type: "array",
+      description: "Categories in ascending order of id.",
+      items: ref("Category"),
+      maxItems: MAX_LIMIT,
+      examples: [[CAMELIDS]],
+    },
+  },
+  operations: {
+    listCategories: {
+      handlers: listCategories,
+      stability: "beta",
+      summary: "List categories",
+      description:
+        "Categories in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit`.",
+      parameters: pageParameters("categories"),
+      success: {
+        status: 200,
+        description: "Categories.",
+        body: { schema: "Categories", example: [CAMELIDS] },
+        headers: ["Link"],
+      },
+    },
+    createCategory: {
+      handlers: createCategory,
+      stability: "beta",
+      summary: "Add a category",
+      description:
+        "With an `Idempotency-Key`, the category is created exactly once, however often the request is repeated.",
+      idempotencyKey: "category",
+      body: {
+        description: "A category",
+        schema: "NewCategory",
+        example: { name: CAMELIDS.name, description: CAMELIDS.description },
+      },
+      success: {
+        status: 201,
+        description: "The category was created.",
+        body: { schema: "Category", example: CAMELIDS },
+        headers: ["ETag", "Idempotency-Replayed"],
+      },
+      errors: ["category_exists"],
+    },
+    updateCategory: {
+      handlers: updateCategory,
+      stability: "beta",
+      summary: "Change a category",
+      description:
+        "A JSON Merge Patch (RFC 7396): the fields that it names change, and `null` removes the description. A patch that changes nothing leaves the version as it is.",
+      parameters: CATEGORY_ID,
+      ifMatch: true,
+      body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
+      success: {
+        status: 200,
+        description: "The whole category.",
+        body: { schema: "Category", example: CAMELIDS },
+        headers: ["ETag"],
+      },
+      errors: ["not_found", "category_exists"],
+    },
+    deleteCategory: {
+      handlers: deleteCategory,
+      stability: "beta",
+      summary: "Delete a category",
+      description: "Only a category that no animal names. No other category ever gets its identifier.",
+      parameters: CATEGORY_ID,
+      ifMatch: true,
+      success: { status: 204, description: "The category is deleted." },
+      errors: ["not_found", "category_in_use"],
+    },
+  },
+};

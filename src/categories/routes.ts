@@ -1,0 +1,12 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../env.ts";
+import { createCategory } from "./create-category.ts";
+import { deleteCategory } from "./delete-category.ts";
+import { listCategories } from "./list-categories.ts";
+import { updateCategory } from "./update-category.ts";
+
+export const categories = new Hono<AppEnv>()
+  .get("/", ...listCategories)
+  .post("/", ...createCategory)
+  .patch("/:categoryId", ...updateCategory)
+  .delete("/:categoryId", ...deleteCategory);

@@ -1,0 +1,28 @@
+import { check, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { isTextOf } from "../exact/column.ts";
+import { MAX_NAME_CHARACTERS } from "../exact/text.ts";
+
+/** Characters of a description. */
+export const MAX_DESCRIPTION_CHARACTERS = 2_000;
+
+export const categories = sqliteTable(
+  "categories",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    name: text().notNull(),
+    // Null when there is none.
+    description: text(),
+    // Rises with each change.
+    version: integer().notNull().default(1),
+  },
+  (category) => [
+    // Byte for byte: SQLite compares texts so, unless told otherwise.
+    uniqueIndex("categories_name_idx").on(category.name),
+    check("categories_name_check", isTextOf(category.name, 1, MAX_NAME_CHARACTERS)),
+    check(
+      "categories_description_check",
+      sql`${category.description} IS NULL OR (${isTextOf(category.description, 0, MAX_DESCRIPTION_CHARACTERS)})`,
+    ),
+  ],
+);

@@ -1,0 +1,73 @@
+import { eq, exists, ne, notExists, sql } from "drizzle-orm";
+import { createFactory } from "hono/factory";
+import * as z from "zod/mini";
+import { guard } from "../auth/guard.ts";
+import { compile, type QueryBuilder } from "../db/statement.ts";
+import { applyPatch, compilePatch, isInEffect } from "../db/versioned.ts";
+import type { AppEnv } from "../env.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { openSession } from "../http/bookmark.ts";
+import { jsonBody, MERGE_PATCH } from "../http/body.ts";
+import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
+import { json } from "../http/respond.ts";
+import { nameField } from "../http/validation.ts";
+import { lazy } from "../lazy.ts";
+import {
+  categoryColumns,
+  categoryExists,
+  categoryId,
+  type CategoryRow,
+  descriptionField,
+  noSuchCategory,
+  toCategory,
+  withName,
+} from "./category.ts";
+import { categories } from "./table.ts";
+
+/** Other fields are ignored. A description that is null is removed. */
+export const categoryPatch = lazy(() =>
+  z.object(
+    { name: z.optional(nameField()), description: z.optional(z.nullable(descriptionField())) },
+    { error: "The request body has to be a JSON object" },
+  ),
+);
+
+/** Whether another category has the name in the placeholder `name`. */
+const others = (db: QueryBuilder) => withName(db, ne(categories.id, sql.placeholder("id")));
+
+const patchCategory = compilePatch(
+  categories,
+  { name: categories.name, description: categories.description },
+  (db, fields) => (fields.includes("name") ? notExists(others(db)) : undefined),
+);
+
+/** With whether the new name is another category's. A null stands for no new name. */
+const selectCategory = compile<{ id: Int64; name: string | null }, CategoryRow & { version: number; taken: 0 | 1 }>(
+  (db) =>
+    db
+      .select({
+        ...categoryColumns(),
+        version: categories.version,
+        taken: sql<0 | 1>`${exists(others(db))}`.as("taken"),
+      })
+      .from(categories)
+      .where(eq(categories.id, sql.placeholder("id"))),
+);
+
+export const updateCategory = createFactory<AppEnv, "/:categoryId">().createHandlers(
+  guard("pets:write"),
+  jsonBody(categoryPatch, MERGE_PATCH),
+  async (c) => {
+    const patch = c.req.valid("json");
+    const versions = ifMatch(c);
+    const session = openSession(c);
+    const id = categoryId(c);
+    const select = selectCategory({ id, name: patch.name ?? null });
+    const category = await applyPatch(session, patchCategory(id, patch, versions), select);
+    if (category === undefined) throw noSuchCategory();
+    if (category.taken) throw categoryExists();
+    if (!isInEffect(category, patch, versions)) throw preconditionFailed();
+    setEntityTag(c, category.version);
+    return json(c, toCategory(category), 200);
+  },
+);

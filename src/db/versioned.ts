@@ -1,0 +1,89 @@
+import { and, eq, or, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Int64 } from "../exact/int64.ts";
+import type { Session } from "./session.ts";
+import { compile, type QueryBuilder, type Statement } from "./statement.ts";
+
+/** A table whose rows count their changes. */
+type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+
+/** The versions of a row that a change applies to; undefined for any. */
+export type Versions = readonly number[] | undefined;
+
+const parameter = sql.placeholder;
+
+/** The condition of a change: the row has one of the versions. Its placeholder is `versions`, of `versionsParameter`. */
+export function hasVersion(version: SQLiteColumn): SQL {
+  const versions = parameter("versions");
+  return sql`(${versions} IS NULL OR ${version} IN (SELECT value FROM json_each(${versions})))`;
+}
+
+/** The value for the placeholder of `hasVersion`. One text, because D1 binds a hundred values at most. */
+export function versionsParameter(versions: Versions): string | null {
+  return versions === undefined ? null : JSON.stringify(versions);
+}
+
+/**
+ * Compiles the UPDATEs that apply a patch, one for each set of fields that patches name: a field that is left out is not written,
+ * nor its index. A patch that changes nothing leaves the row as it is, with its version.
+ *
+ * @param columns those that a patch may name.
+ * @param condition holds as well, for a patch that names these fields; undefined when nothing more is asked.
+ * @returns makes the statement; undefined for a patch without fields.
+ */
+export function compilePatch<Fields extends string>(
+  table: Versioned,
+  columns: { [Field in Fields]: SQLiteColumn },
+  condition: (db: QueryBuilder, fields: readonly Fields[]) => SQL | undefined = () => undefined,
+) {
+  const compiled = new Map<string, (parameters: Record<string, unknown>) => Statement<never>>();
+  const all = Object.keys(columns) as Fields[];
+  return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never> | undefined => {
+    const fields = all.filter((field) => patch[field] !== undefined);
+    if (fields.length === 0) return undefined;
+    const name = fields.join();
+    const make = compiled.get(name) ?? compileFields(fields);
+    compiled.set(name, make);
+    return make({ ...patch, id, versions: versionsParameter(versions) });
+  };
+
+  function compileFields(fields: Fields[]) {
+    const differs = fields.map((field) => sql`${columns[field]} IS NOT ${parameter(field)}`);
+    const values = Object.fromEntries(fields.map((field) => [field, sql`${parameter(field)}`]));
+    return compile<Record<string, unknown>, never>((db) =>
+      db
+        .update(table)
+        .set({ ...values, version: sql`${table.version} + 1` })
+        .where(and(eq(table.id, parameter("id")), hasVersion(table.version), or(...differs), condition(db, fields))),
+    );
+  }
+}
+
+/**
+ * Runs the statement of `compilePatch`, if there is one, and returns the row after it; undefined when there is none. Can be repeated:
+ * a second run changes nothing.
+ *
+ * @param select of the row.
+ */
+export async function applyPatch<Row>(
+  session: Session,
+  update: Statement<never> | undefined,
+  select: Statement<Row>,
+): Promise<Row | undefined> {
+  if (update === undefined) return (await session.writeRepeatably([select]))[0][0];
+  return (await session.writeRepeatably([update, select]))[1][0];
+}
+
+/**
+ * Whether a patch is in effect on a row, after the statement of `compilePatch` ran. It is, too, when it took effect in an earlier
+ * attempt: the row is then one version further, and what was asked for (RFC 9110, section 13.1.1).
+ */
+export function isInEffect(row: { version: number }, patch: object, versions: Versions): boolean {
+  if (versions === undefined || versions.includes(row.version)) return true;
+  const fields = Object.entries(patch).filter(([, value]) => value !== undefined);
+  return (
+    versions.includes(row.version - 1) &&
+    fields.length > 0 &&
+    fields.every(([field, value]) => (row as { [field: string]: unknown })[field] === value)
+  );
+}

@@ -1,0 +1,26 @@
+import type { Context } from "hono";
+import { routePath } from "hono/route";
+import type { AppEnv } from "../env.ts";
+import { setEntityTag } from "../http/precondition.ts";
+import { jsonText } from "../http/respond.ts";
+import type { Creation } from "./creation.ts";
+
+/** Of a resource that nobody has changed yet, and so of the first response to a creation. */
+const FIRST_VERSION = 1;
+
+/**
+ * Responds to a creation with 201 and the address of the resource, which is the id below the path of its collection.
+ *
+ * @param toBody makes the body, unless it is that of an earlier response.
+ */
+export function respondWithCreation<Body>(
+  c: Context<AppEnv>,
+  creation: Creation,
+  toBody: (creation: Creation) => Body,
+) {
+  const headers = c.get("headers");
+  if (creation.replayed) headers["Idempotency-Replayed"] = "true";
+  headers["Location"] = `${routePath(c)}/${creation.id}`;
+  setEntityTag(c, FIRST_VERSION);
+  return jsonText<Body, 201>(c, creation.response ?? JSON.stringify(toBody(creation)), 201);
+}

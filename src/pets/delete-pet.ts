@@ -1,0 +1,29 @@
+import { and, eq, sql } from "drizzle-orm";
+import { createFactory } from "hono/factory";
+import { guard } from "../auth/guard.ts";
+import { compile } from "../db/statement.ts";
+import { hasVersion, versionsParameter } from "../db/versioned.ts";
+import type { AppEnv } from "../env.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { openSession } from "../http/bookmark.ts";
+import { ifMatch, preconditionFailed } from "../http/precondition.ts";
+import { noContent } from "../http/respond.ts";
+import { noSuchPet, petId, selectPet } from "./pet.ts";
+import { pets } from "./table.ts";
+
+const removePet = compile<{ id: Int64; versions: string | null }, { deleted: 1 }>((db) =>
+  db
+    .delete(pets)
+    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version)))
+    .returning({ deleted: sql`1`.as("deleted") }),
+);
+
+export const deletePet = createFactory<AppEnv, "/:petId">().createHandlers(guard("pets:write"), async (c) => {
+  const versions = versionsParameter(ifMatch(c));
+  const session = openSession(c);
+  const id = petId(c);
+  // Once: a second attempt would find nothing, and say so to the one who deleted.
+  const [[deleted], [pet]] = await session.writeOnce([removePet({ id, versions }), selectPet({ id })]);
+  if (deleted !== undefined) return noContent(c);
+  throw pet === undefined ? noSuchPet() : preconditionFailed();
+});

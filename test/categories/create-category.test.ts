@@ -1,0 +1,144 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+beforeEach(async () => {
+  await env.DB.exec("DELETE FROM categories");
+});
+
+const create = (body: object | string, headers: Record<string, string> = {}, ...faults: Fault[]) =>
+  call("/v1/categories", { method: "POST", key, body, headers, bindings: { DB: faultyDatabase(...faults).DB } });
+const names = async () =>
+  (await env.DB.prepare("SELECT name FROM categories ORDER BY id").all<{ name: string }>()).results.map(
+    ({ name }) => name,
+  );
+
+test("a category is created, with its address and version", async () => {
+  const response = await create({ name: "Camelids", description: "Alpacas and llamas." });
+  const category = (await expectJson(response, 201)) as { id: number };
+  expect(category).toEqual({ id: expect.any(Number), name: "Camelids", description: "Alpacas and llamas." });
+  expect(response.headers.get("Location")).toBe(`/v1/categories/${category.id}`);
+  expect(response.headers.get("ETag")).toBe('"1"');
+  expect(await (await call("/v1/categories", { key })).json()).toEqual([category]);
+});
+
+test("a description is absent when there is none, and may be empty", async () => {
+  expect(await expectJson(await create({ name: "None" }), 201)).toEqual({ id: expect.any(Number), name: "None" });
+  expect(await expectJson(await create({ name: "Empty", description: "" }), 201)).toMatchObject({ description: "" });
+});
+
+test("names and descriptions come back byte for byte", async () => {
+  for (const text of [
+    "x".repeat(255),
+    "🐕".repeat(255),
+    " Rex\t\n",
+    "e\u0301 \u00e9",
+    "\u0000a",
+    "\u0001\"\\/<b>&';--",
+  ]) {
+    expect(await (await create({ name: text, description: text })).json()).toMatchObject({
+      name: text,
+      description: text,
+    });
+  }
+  const description = "🐕".repeat(2_000);
+  expect(await (await create({ name: "long", description })).json()).toMatchObject({ description });
+});
+
+test("unknown fields, the id among them, are ignored", async () => {
+  expect(await expectJson(await create({ name: "A", id: 999, version: 5 }), 201)).not.toMatchObject({ id: 999 });
+});
+
+test.each([
+  ["no name", {}, /^name is required: a string of 1 to 255/],
+  ["a name that is null", { name: null }, /^name has to be a string of 1 to 255/],
+  ["an empty name", { name: "" }, /^name has to be/],
+  ["a name of white space", { name: " \u2028\ufeff" }, /^name has to be/],
+  ["a name that is too long", { name: "🐕".repeat(256) }, /^name has to be/],
+  ["a name with a lone surrogate", '{"name": "\\ud800"}', /^name has to be/],
+  ["a description that is null", { name: "A", description: null }, /^description has to be a string of at most 2000/],
+  ["a description that is a number", { name: "A", description: 5 }, /^description has to be/],
+  ["a description that is too long", { name: "A", description: "x".repeat(2_001) }, /^description has to be/],
+  ["a long description of two units each", { name: "A", description: "🐕".repeat(2_001) }, /^description has to be/],
+  ["a description with a lone surrogate", '{"name": "A", "description": "\\ude00"}', /^description has to be/],
+  ["an array", "[]", /JSON object/],
+])("there cannot be %s", async (_, body, message) => {
+  expect(await expectError(await create(body), "invalid_request")).toMatch(message);
+  expect(await names()).toEqual([]);
+});
+
+describe("two categories never have one name", () => {
+  test("byte for byte", async () => {
+    await create({ name: "é" });
+    await expectError(await create({ name: "é", description: "another" }), "category_exists");
+    for (const other of ["É", "e\u0301", "é ", "é\u0000"]) expect((await create({ name: other })).status).toBe(201);
+    expect(await names()).toEqual(["é", "É", "e\u0301", "é ", "é\u0000"]);
+  });
+
+  test("and the database knows it too", async () => {
+    await create({ name: "A" });
+    await expect(env.DB.exec("INSERT INTO categories (name) VALUES ('A')")).rejects.toThrow(/UNIQUE/);
+  });
+
+  test("a refused creation uses up neither an id nor its key", async () => {
+    const first = await (await create({ name: "A" })).json<{ id: number }>();
+    const headers = { "Idempotency-Key": "refused" };
+    await expectError(await create({ name: "A" }, headers), "category_exists");
+    await env.DB.exec("DELETE FROM categories");
+    const created = await create({ name: "A" }, headers);
+    expect(created.headers.get("Idempotency-Replayed")).toBeNull();
+    expect(await created.json()).toEqual({ id: first.id + 1, name: "A" });
+  });
+});
+
+describe("under an Idempotency-Key", () => {
+  test("a category is created once, and the first response is repeated, whatever became of it", async () => {
+    const headers = { "Idempotency-Key": "once" };
+    const body = { name: "A", description: "first" };
+    const first = await create(body, headers);
+    const path = first.headers.get("Location") ?? "";
+    await call(path, { method: "PATCH", key, body: { name: "B", description: null } });
+    const second = await create(body, headers);
+    expect([second.status, second.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
+    expect([second.headers.get("Location"), second.headers.get("ETag")]).toEqual([path, '"1"']);
+    expect(await second.text()).toBe(await first.text());
+    await expectError(await create({ name: "A" }, headers), "idempotency_key_reused");
+    await expectError(
+      await call("/v1/pets", { method: "POST", key, headers, body: { name: "A", categoryId: 1 } }),
+      "idempotency_key_reused",
+    );
+  });
+
+  test("without a description, the response is repeated without one", async () => {
+    const headers = { "Idempotency-Key": "plain" };
+    const first = await create({ name: '\u0000"A\\' }, headers);
+    expect(await (await create({ name: '\u0000"A\\' }, headers)).text()).toBe(await first.text());
+  });
+
+  test.each(TRANSIENT_ERRORS)("a passing failure is not seen, before or after the write: %s", async (message) => {
+    vi.spyOn(scheduler, "wait").mockResolvedValue();
+    for (const when of ["before", "after"] as const) {
+      const response = await create(
+        { name: when },
+        { "Idempotency-Key": `${when} ${message}`.replaceAll(" ", "-") },
+        { when, message },
+      );
+      expect(response.status).toBe(201);
+    }
+    expect(await names()).toEqual(["before", "after"]);
+    vi.restoreAllMocks();
+  });
+});
+
+test("without a key a creation is never repeated by the service", async () => {
+  for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
+    await expectError(await create({ name: message }, {}, { when: "before", message }), "service_unavailable");
+  }
+  expect(await names()).toEqual([]);
+});

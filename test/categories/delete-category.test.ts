@@ -1,0 +1,68 @@
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { call, expectError } from "../support/client.ts";
+import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+let path: string;
+let id: number;
+
+beforeAll(async () => {
+  key = await grantKey();
+});
+beforeEach(async () => {
+  const created = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });
+  path = created.headers.get("Location") ?? "";
+  ({ id } = await created.json<{ id: number }>());
+});
+
+const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
+  call(path, { method: "DELETE", key, headers, bindings });
+const addAnimal = () => call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: id } });
+
+test("a deleted category is gone: 204 without a body, then 404", async () => {
+  const response = await remove();
+  expect([response.status, await response.text()]).toEqual([204, ""]);
+  await expectError(await remove(), "not_found");
+  await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
+});
+
+test("an id is never used again", async () => {
+  await remove();
+  const next = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });
+  expect((await next.json<{ id: number }>()).id).toBeGreaterThan(id);
+});
+
+test("a category that an animal names stays, until the animal goes or names another", async () => {
+  const animals = await Promise.all([addAnimal(), addAnimal()]);
+  const [first = "", second = ""] = animals.map(({ headers }) => headers.get("Location") ?? "");
+  await expectError(await remove(), "category_in_use");
+  await expectError(await remove({ "If-Match": '"9"' }), "category_in_use");
+  await call(first, { method: "DELETE", key });
+  await expectError(await remove(), "category_in_use");
+  await call(second, { method: "PATCH", key, body: { categoryId: id + 1_000_000 } });
+  expect((await remove()).status).toBe(204);
+});
+
+test("an animal may name a category that does not exist", async () => {
+  await remove();
+  expect((await addAnimal()).status).toBe(201);
+});
+
+test.each(["999999999", "-1", "x", "01"])("there is no category %s to delete", async (unknown) => {
+  await expectError(await call(`/v1/categories/${unknown}`, { method: "DELETE", key }), "not_found");
+});
+
+test("If-Match of another version keeps the category", async () => {
+  await expectError(await remove({ "If-Match": '"2"' }), "precondition_failed");
+  expect((await remove({ "If-Match": '"1"' })).status).toBe(204);
+});
+
+test("a deletion is sent once", async () => {
+  vi.spyOn(scheduler, "wait").mockRejectedValue(new Error("no retry"));
+  const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+  await expectError(await remove({}, { DB }), "service_unavailable");
+  expect(roundTrips()).toBe(1);
+  await expectError(await remove(), "not_found");
+  vi.restoreAllMocks();
+});

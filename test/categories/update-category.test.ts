@@ -1,0 +1,130 @@
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+let path: string;
+let id: number;
+/** New for each test: names are unique. */
+let name: string;
+
+beforeAll(async () => {
+  key = await grantKey();
+});
+beforeEach(async () => {
+  name = `Category ${crypto.randomUUID()}`;
+  const created = await call("/v1/categories", { method: "POST", key, body: { name, description: "first" } });
+  path = created.headers.get("Location") ?? "";
+  ({ id } = await created.json<{ id: number }>());
+});
+
+const patch = (body: object | string, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
+  call(path, { method: "PATCH", key, body, headers, bindings });
+
+test.each<[object, object]>([
+  [{ description: "second" }, { description: "second" }],
+  [{ description: "" }, { description: "" }],
+  [{ description: "🐕".repeat(2_000) }, { description: "🐕".repeat(2_000) }],
+])("a patch changes the fields that it names, and the version", async (fields, changed) => {
+  const response = await patch(fields);
+  expect(await expectJson(response, 200)).toEqual({ id, name, ...changed });
+  expect(response.headers.get("ETag")).toBe('"2"');
+});
+
+test("a patch changes the name", async () => {
+  const response = await patch({ name: `${name} new`, id: 5 });
+  expect(await expectJson(response, 200)).toEqual({ id, name: `${name} new`, description: "first" });
+  expect(response.headers.get("ETag")).toBe('"2"');
+});
+
+test("null removes the description, once", async () => {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const response = await patch({ description: null });
+    expect(await response.text()).toBe(`{"id":${id},"name":"${name}"}`);
+    expect(response.headers.get("ETag")).toBe('"2"');
+  }
+});
+
+test("a patch without a change leaves the version", async () => {
+  for (const body of [{}, { name }, { description: "first" }, { name, description: "first" }]) {
+    const response = await patch(body);
+    expect(await expectJson(response, 200)).toEqual({ id, name, description: "first" });
+    expect(response.headers.get("ETag")).toBe('"1"');
+  }
+});
+
+test.each([
+  ["a name that is null", { name: null }, /^name has to be/],
+  ["an empty name", { name: "" }, /^name has to be/],
+  ["a description that is a number", { description: 1 }, /^description has to be/],
+  ["a description that is too long", { description: "x".repeat(2_001) }, /^description has to be/],
+  ["an array", "[]", /JSON object/],
+])("there cannot be %s", async (_, body, message) => {
+  expect(await expectError(await patch(body), "invalid_request")).toMatch(message);
+});
+
+test("a patch has to declare a media type that fits", async () => {
+  await expectError(await patch({}, { "Content-Type": "text/plain" }), "unsupported_media_type");
+  expect((await patch({}, { "Content-Type": "application/merge-patch+json" })).status).toBe(200);
+});
+
+test.each(["999999999", "-1", "x", "01"])("there is no category %s to change", async (unknown) => {
+  const request = { method: "PATCH", key, body: { name }, headers: { "If-Match": '"9"' } };
+  await expectError(await call(`/v1/categories/${unknown}`, request), "not_found");
+});
+
+describe("a name that another category has", () => {
+  let other: string;
+  beforeEach(async () => {
+    other = `${name} other`;
+    await call("/v1/categories", { method: "POST", key, body: { name: other } });
+  });
+
+  test("is refused, also for another version", async () => {
+    await expectError(await patch({ name: other, description: null }), "category_exists");
+    await expectError(await patch({ name: other }, { "If-Match": '"1"' }), "category_exists");
+    await expectError(await patch({ name: other }, { "If-Match": '"9"' }), "category_exists");
+    expect(await (await patch({})).json()).toEqual({ id, name, description: "first" });
+    expect((await patch({})).headers.get("ETag")).toBe('"1"');
+  });
+
+  test("can be taken once it is free", async () => {
+    const [, theirs] = await (
+      await call(`/v1/categories?limit=100`, { key })
+    )
+      .json<{ id: number; name: string }[]>()
+      .then((all) => all.filter((category) => category.name.startsWith(name)));
+    await call(`/v1/categories/${theirs?.id}`, { method: "DELETE", key });
+    expect((await patch({ name: other })).status).toBe(200);
+  });
+});
+
+describe("If-Match", () => {
+  test("of another version refuses the change", async () => {
+    await expectError(await patch({ description: "x" }, { "If-Match": '"2"' }), "precondition_failed");
+    expect((await patch({ description: "x" }, { "If-Match": '"1"' })).headers.get("ETag")).toBe('"2"');
+  });
+
+  test("of the version before is answered 200 when the category is what was asked for", async () => {
+    for (const change of [{ description: null }, { name: `${name} b` }, { description: "y" }]) {
+      const tag = (await patch({})).headers.get("ETag") ?? "";
+      const first = await patch(change, { "If-Match": tag });
+      const second = await patch(change, { "If-Match": tag });
+      expect([second.status, second.headers.get("ETag")]).toEqual([200, first.headers.get("ETag")]);
+      expect(await second.text()).toBe(await first.text());
+      await expectError(await patch({ description: "z" }, { "If-Match": tag }), "precondition_failed");
+    }
+  });
+});
+
+test.each(TRANSIENT_ERRORS)("a failure of D1 that passes is not seen: %s", async (message) => {
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
+  for (const when of ["before", "after"] as const) {
+    const { DB } = faultyDatabase({ when, message });
+    const tag = (await patch({})).headers.get("ETag") ?? "";
+    const response = await patch({ name: `${name} ${when}` }, { "If-Match": tag }, { DB });
+    expect([response.status, response.headers.get("ETag")]).toEqual([200, `"${Number(tag.slice(1, -1)) + 1}"`]);
+  }
+  vi.restoreAllMocks();
+});

@@ -1,0 +1,125 @@
+// Commands that go to the service and to the model: each request, and each answer of the model to it.
+import type fc from "fast-check";
+import { expect } from "vitest";
+import { call, ORIGIN } from "../support/client.ts";
+import { type Fault, faultyDatabase, LASTING_ERRORS } from "../support/faulty-d1.ts";
+import { type Answer, failure, type IfMatch, type Model } from "./model.ts";
+
+/** The API keys of the clients. */
+export type Service = readonly string[];
+
+/** One request, with the faults of D1 that it meets. */
+interface Request {
+  method: string;
+  path: string;
+  client?: number;
+  /** Undefined without a body. */
+  body?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** Retries of the service, after faults that pass: of changes that can be repeated. */
+const MAX_ATTEMPTS = 3;
+
+export class Change implements fc.AsyncCommand<Model, Service> {
+  readonly #request: (model: Model) => Request;
+  readonly #answer: (model: Model, request: Request) => Answer;
+  readonly #isRepeatable: boolean;
+  readonly #faults: Fault[];
+  readonly #text: string;
+
+  /**
+   * @param request made from the model as it is before the request.
+   * @param answer of the model, each time that the request reaches the database.
+   * @param isRepeatable whether the service repeats the request after a fault that passes.
+   */
+  constructor(
+    text: string,
+    request: (model: Model) => Request,
+    answer: (model: Model, request: Request) => Answer,
+    isRepeatable: boolean,
+    faults: Fault[],
+  ) {
+    this.#request = request;
+    this.#answer = answer;
+    this.#isRepeatable = isRepeatable;
+    this.#faults = faults;
+    this.#text = text;
+  }
+
+  check = () => true;
+
+  async run(model: Model, service: Service): Promise<void> {
+    const request = this.#request(model);
+    const { method, path, client = 0, body, headers = {} } = request;
+    const response = await call(path, {
+      method,
+      key: service[client] ?? "",
+      headers,
+      ...(body === undefined ? {} : { body }),
+      bindings: { DB: faultyDatabase(...this.#faults).DB },
+    });
+    expect(await read(response)).toEqual(this.#expected(model, request));
+  }
+
+  /** The answer after the faults. */
+  #expected(model: Model, request: Request): Answer {
+    const attempts = this.#isRepeatable ? MAX_ATTEMPTS : 1;
+    for (const fault of Array.from({ length: attempts }, (_, attempt) => this.#faults[attempt])) {
+      const answer = fault?.when === "before" ? undefined : this.#answer(model, request);
+      if (fault === undefined && answer !== undefined) return answer;
+      if (fault !== undefined && LASTING_ERRORS.includes(fault.message)) break;
+    }
+    return failure(503, "service_unavailable");
+  }
+
+  toString = () => `${this.#text} ${JSON.stringify(this.#faults)}`;
+}
+
+/** Reads every page of a list. */
+export class List implements fc.AsyncCommand<Model, Service> {
+  readonly #path: string;
+  readonly #query: [name: string, value: string][];
+  readonly #size: number;
+  readonly #items: (model: Model) => string[];
+
+  constructor(path: string, query: [name: string, value: string][], size: number, items: (model: Model) => string[]) {
+    this.#path = path;
+    this.#query = query;
+    this.#size = size;
+    this.#items = items;
+  }
+
+  check = () => true;
+
+  async run(model: Model, [key = ""]: Service): Promise<void> {
+    const items = this.#items(model);
+    const query = new URLSearchParams([...this.#query, ["limit", String(this.#size)]]);
+    let path: string | undefined = `${this.#path}?${query.toString()}`;
+    for (let start = 0; path !== undefined; start += this.#size) {
+      const response: Response = await call(path, { key });
+      expect(await response.text()).toBe(`[${items.slice(start, start + this.#size).join()}]`);
+      path = /<(.+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1]?.replace(ORIGIN, "");
+      expect(path !== undefined).toBe(items.length > start + this.#size);
+    }
+  }
+
+  toString = () => `list ${this.#path} ${JSON.stringify(this.#query)} by ${this.#size}`;
+}
+
+async function read(response: Response): Promise<Answer> {
+  const { status, headers } = response;
+  const [etag, location] = [headers.get("ETag"), headers.get("Location")];
+  return {
+    status,
+    body: status < 400 ? await response.text() : (await response.json<{ code: string }>()).code,
+    ...(etag !== null && { etag }),
+    ...(location !== null && { location }),
+    ...(headers.has("Idempotency-Replayed") && { replayed: true }),
+  };
+}
+
+/** An `If-Match` header for versions. */
+export function ifMatchHeader(versions: IfMatch): Record<string, string> {
+  return versions === undefined ? {} : { "If-Match": versions.map((version) => `W/"${version}"`).join(", ") };
+}

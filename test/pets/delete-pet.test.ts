@@ -1,0 +1,77 @@
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { call, expectError, REQUEST_ID } from "../support/client.ts";
+import { faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+let path: string;
+const create = () => call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 7 } });
+
+beforeAll(async () => {
+  key = await grantKey();
+});
+beforeEach(async () => {
+  path = (await create()).headers.get("Location") ?? "";
+});
+
+const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
+  call(path, { method: "DELETE", key, headers, bindings });
+
+test("a deleted animal is gone: 204 without a body, then 404", async () => {
+  const response = await remove();
+  expect(response.status).toBe(204);
+  expect(await response.text()).toBe("");
+  expect(response.headers.get("Content-Type")).toBeNull();
+  expect(response.headers.get("ETag")).toBeNull();
+  expect(response.headers.get("X-Request-Id")).toMatch(REQUEST_ID);
+  expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+  expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
+  await expectError(await remove(), "not_found");
+  await expectError(await call(path, { key }), "not_found");
+  await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
+});
+
+test("an id is never used again", async () => {
+  await remove();
+  expect(Number((await create()).headers.get("Location")?.split("/").at(-1))).toBeGreaterThan(
+    Number(path.split("/").at(-1)),
+  );
+});
+
+test("a creation is replayed as it was, also when its animal is gone", async () => {
+  const request = { method: "POST", key, body: { name: "Rex", categoryId: 7 }, headers: { "Idempotency-Key": "gone" } };
+  const first = await call("/v1/pets", request);
+  path = first.headers.get("Location") ?? "";
+  expect((await remove()).status).toBe(204);
+  const again = await call("/v1/pets", request);
+  expect([again.status, again.headers.get("Location"), again.headers.get("ETag")]).toEqual([201, path, '"1"']);
+  expect(await again.text()).toBe(await first.text());
+});
+
+test.each(["999999999", "-1", "rex", "01", "9223372036854775808"])(
+  "there is no animal %s to delete",
+  async (unknown) => {
+    const request = { method: "DELETE", key, headers: { "If-Match": '"1"' } };
+    await expectError(await call(`/v1/pets/${unknown}`, request), "not_found");
+  },
+);
+
+test("If-Match of another version keeps the animal", async () => {
+  await call(path, { method: "PATCH", key, body: { name: "Max" } });
+  await expectError(await remove({ "If-Match": '"1"' }), "precondition_failed");
+  await expectError(await remove({ "If-Match": '"3"' }), "precondition_failed");
+  expect((await remove({ "If-Match": '"7", W/"2"' })).status).toBe(204);
+});
+
+test("a deletion is sent once: after a failure nobody knows whether it took effect", async () => {
+  vi.spyOn(scheduler, "wait").mockRejectedValue(new Error("no retry"));
+  for (const message of [...TRANSIENT_ERRORS, ...LASTING_ERRORS]) {
+    const { DB, roundTrips } = faultyDatabase({ when: "before", message });
+    await expectError(await remove({}, { DB }), "service_unavailable");
+    expect(roundTrips()).toBe(1);
+  }
+  const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+  await expectError(await remove({}, { DB }), "service_unavailable");
+  await expectError(await remove(), "not_found");
+  vi.restoreAllMocks();
+});

@@ -1,0 +1,198 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+let key: string;
+let path: string;
+let id: number;
+
+beforeAll(async () => {
+  key = await grantKey();
+});
+beforeEach(async () => {
+  const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 7 } });
+  path = created.headers.get("Location") ?? "";
+  ({ id } = await created.json<{ id: number }>());
+});
+
+const patch = (body: object | string, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
+  call(path, { method: "PATCH", key, body, headers, bindings });
+const rex = (fields: object = {}) => ({ id, name: "Rex", categoryId: 7, status: "available", ...fields });
+
+async function expectAnimal(fields: object, version: number): Promise<void> {
+  const response = await call(path, { key });
+  expect(await response.json()).toEqual(rex(fields));
+  expect(response.headers.get("ETag")).toBe(`"${version}"`);
+}
+
+describe("a patch", () => {
+  test.each([
+    { name: "Max" },
+    { categoryId: -3 },
+    { status: "sold" },
+    { name: "Max", categoryId: 8, status: "pending" },
+  ])("changes the fields that it names, and the version: %o", async (fields) => {
+    const response = await patch(fields);
+    expect(await expectJson(response, 200)).toEqual(rex(fields));
+    expect(response.headers.get("ETag")).toBe('"2"');
+    await expectAnimal(fields, 2);
+  });
+
+  test("without fields changes nothing, and answers with the animal and its version", async () => {
+    await patch({ name: "Max" });
+    const response = await patch({});
+    expect(await expectJson(response, 200)).toEqual(rex({ name: "Max" }));
+    expect(response.headers.get("ETag")).toBe('"2"');
+  });
+
+  test("to the values that are there changes nothing", async () => {
+    const response = await patch({ name: "Rex", categoryId: 7.0, status: "available" });
+    expect(await expectJson(response, 200)).toEqual(rex());
+    expect(response.headers.get("ETag")).toBe('"1"');
+  });
+
+  test("leaves out fields that no animal has, and the id", async () => {
+    const response = await patch('{"id": 5, "version": 9, "colour": "red", "__proto__": {"status": "sold"}}');
+    expect(await expectJson(response, 200)).toEqual(rex());
+    expect(response.headers.get("ETag")).toBe('"1"');
+  });
+
+  test.each(["9007199254740993", "-9223372036854775808", "9223372036854775807"])(
+    "keeps the category %s to the last digit",
+    async (categoryId) => {
+      const text = `{"id":${id},"name":"Rex","categoryId":${categoryId},"status":"available"}`;
+      const response = await patch(`{"categoryId": ${categoryId}}`);
+      expect(await response.text()).toBe(text);
+      // To the value that is there, which no rounding may hide.
+      expect((await patch(`{"categoryId": ${categoryId}}`)).headers.get("ETag")).toBe('"2"');
+      const neighbour = BigInt(categoryId) > 0n ? BigInt(categoryId) - 1n : BigInt(categoryId) + 1n;
+      expect((await patch(`{"categoryId": ${neighbour}}`)).headers.get("ETag")).toBe('"3"');
+    },
+  );
+
+  test.each([
+    ["null", { name: null }, /^name has to be a string/],
+    ["an empty name", { name: "" }, /^name has to be a string/],
+    ["a name that is too long", { name: "x".repeat(256) }, /^name has to be a string/],
+    ["a category that is null", { categoryId: null }, /^categoryId has to be an integer/],
+    ["a category that is a fraction", { categoryId: 1.5 }, /^categoryId has to be an integer/],
+    ["a category beyond 2^63", '{"categoryId": 9223372036854775808}', /^categoryId has to be an integer/],
+    ["a status that is null", { status: null }, /^status has to be one of/],
+    ["an unknown status", { status: "gone" }, /^status has to be one of/],
+    ["an array", "[]", /JSON object/],
+    ["a body that is null", "null", /JSON object/],
+    ["malformed JSON", "{", /JSON/],
+    ["no body", "", /JSON body/],
+  ])("cannot have %s", async (_, body, message) => {
+    expect(await expectError(await patch(body), "invalid_request")).toMatch(message);
+    await expectAnimal({}, 1);
+  });
+
+  test.each(["application/merge-patch+json", "Application/Merge-Patch+JSON; charset=utf-8", "application/json"])(
+    "may be declared as %s",
+    async (type) => {
+      expect((await patch({ name: "Max" }, { "Content-Type": type })).status).toBe(200);
+    },
+  );
+
+  test.each(["application/json-patch+json", "application/merge-patch", "text/plain"])(
+    "cannot be declared as %s",
+    async (type) => {
+      const message = await expectError(
+        await patch({ name: "Max" }, { "Content-Type": type }),
+        "unsupported_media_type",
+      );
+      expect(message).toBe("The request body has to be application/merge-patch+json or application/json.");
+    },
+  );
+
+  test("has at most 64 KiB", async () => {
+    await expectError(await patch(`{"x": "${"x".repeat(65_536)}"}`), "payload_too_large");
+  });
+});
+
+test.each(["999999999", "9223372036854775807", "-1", "rex", "01", "9223372036854775808"])(
+  "there is no animal %s to change",
+  async (unknown) => {
+    const response = await call(`/v1/pets/${unknown}`, { method: "PATCH", key, body: { name: "Max" } });
+    await expectError(response, "not_found");
+  },
+);
+
+describe("If-Match", () => {
+  test("of the present version lets the change through", async () => {
+    expect((await patch({ name: "Max" }, { "If-Match": '"1"' })).headers.get("ETag")).toBe('"2"');
+    expect((await patch({ name: "Moritz" }, { "If-Match": '"2"' })).headers.get("ETag")).toBe('"3"');
+  });
+
+  test("of another version refuses it, and nothing changes", async () => {
+    for (const tag of ['"2"', '"0"', '"01"', '"x"', '""', '"1.0"', '"9007199254740993"']) {
+      const response = await patch({ name: "Max" }, { "If-Match": tag });
+      await expectError(response, "precondition_failed");
+      expect(response.headers.get("ETag")).toBeNull();
+    }
+    await expectAnimal({}, 1);
+  });
+
+  test("comes after a 404, and before nothing else", async () => {
+    const headers = { "If-Match": '"5"' };
+    const body = { name: "Max" };
+    await expectError(await call("/v1/pets/999999999", { method: "PATCH", key, body, headers }), "not_found");
+    await expectError(await patch({}, headers), "precondition_failed");
+  });
+
+  test("of the version before is answered 200 when the animal is what was asked for: the first response was lost", async () => {
+    const change = { name: "Max", categoryId: 7 };
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const response = await patch(change, { "If-Match": '"1"' });
+      expect(await expectJson(response, 200)).toEqual(rex({ name: "Max" }));
+      expect(response.headers.get("ETag")).toBe('"2"');
+    }
+    await expectError(await patch({ name: "Other" }, { "If-Match": '"1"' }), "precondition_failed");
+    await expectError(await patch({ name: "Max", status: "sold" }, { "If-Match": '"1"' }), "precondition_failed");
+    await patch({ status: "sold" });
+    await expectError(await patch(change, { "If-Match": '"1"' }), "precondition_failed");
+    await expectAnimal({ name: "Max", status: "sold" }, 3);
+  });
+});
+
+describe("a failure of D1", () => {
+  beforeAll(() => {
+    // Time is not what is tested here.
+    vi.spyOn(scheduler, "wait").mockResolvedValue();
+  });
+
+  test.each(TRANSIENT_ERRORS)("that passes is not seen, before or after the write: %s", async (message) => {
+    for (const when of ["before", "after"] as const) {
+      for (const headers of [{}, { "If-Match": when === "before" ? '"1"' : '"2"' }]) {
+        const name = `${when} ${JSON.stringify(headers)}`;
+        const tag = (await call(path, { key })).headers.get("ETag") ?? "";
+        const given: Record<string, string> = "If-Match" in headers ? { "If-Match": tag } : {};
+        const { DB, roundTrips } = faultyDatabase({ when, message });
+        const response = await patch({ name }, given, { DB });
+        expect(await expectJson(response, 200)).toEqual(rex({ name }));
+        expect(response.headers.get("ETag")).toBe(`"${Number(tag.slice(1, -1)) + 1}"`);
+        expect(roundTrips()).toBe(2);
+      }
+    }
+  });
+
+  test("that lasts is a 503", async () => {
+    const message = LASTING_ERRORS[0] ?? "";
+    const { DB, roundTrips } = faultyDatabase({ when: "after", message });
+    await expectError(await patch({ name: "Max" }, { "If-Match": '"1"' }, { DB }), "service_unavailable");
+    expect(roundTrips()).toBe(1);
+    // The client repeats the request, and learns that it took effect.
+    expect((await patch({ name: "Max" }, { "If-Match": '"1"' })).headers.get("ETag")).toBe('"2"');
+  });
+});
+
+test("an animal that is patched by the name of another resource stays as it is in the table", async () => {
+  await patch({ name: "Max" });
+  const row = await env.DB.prepare("SELECT typeof(category_id) AS type, version FROM pets WHERE id = ?")
+    .bind(id)
+    .first();
+  expect(row).toEqual({ type: "integer", version: 2 });
+});
