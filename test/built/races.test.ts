@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type Answer,
+  byTime,
+  type Change,
+  type Client,
+  get,
+  newClient,
+  patch,
+  post,
+  remove,
+  type Resource,
+  tally,
+} from "./changes.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
+
+// Changes that race leave the state, and get the responses, of the order in which the database ran them. The bookmarks of the
+// responses tell that order.
+
+/** Requests at once for one resource. */
+const AT_ONCE = 20;
+/** Resources for each of which two requests race. */
+const PAIRS = 40;
+
+let service: BuiltService;
+beforeAll(async () => {
+  service = await startBuiltService();
+});
+afterAll(() => service.harness.close());
+
+/** Creates a resource, and returns its address. */
+async function create(send: Client, path: string, body: object): Promise<string> {
+  const answer = await send(post(path, body));
+  expect(answer).toMatchObject({ status: 201, version: 1 });
+  return `${path}/${(answer.body as Resource).id}`;
+}
+
+const createPet = (send: Client, categoryId = 1) => create(send, "/v1/pets", { name: "Rex", categoryId });
+const createCategory = (send: Client, name: string) => create(send, "/v1/categories", { name });
+
+/** Sends changes at once, behind other requests: the first change would be done otherwise before the second comes to the database. */
+async function sendAll(send: Client, changes: Change[]): Promise<Answer[]> {
+  const others = Promise.all(changes.map(() => send(get("/v1/pets"))));
+  const answers = await Promise.all(changes.map((change) => send(change)));
+  await others;
+  return answers;
+}
+
+/**
+ * Sends two changes for each of many resources, all at once. Half of the deletions wait for a response of the service, because a
+ * deletion has no body to read, and would come first nearly always.
+ */
+async function race(
+  resources: string[],
+  send: Client,
+  deletion: (address: string) => Change,
+  other: (address: string) => Change,
+) {
+  const races = await Promise.all(
+    resources.map(async (address, index) => {
+      const changed = send(other(address));
+      if (index % 2 === 0) await fetch(new URL("/health", service.url));
+      const [removed, answer] = await Promise.all([send(deletion(address)), changed]);
+      return { address, removed, changed: answer, isRemovedFirst: removed.bookmark < answer.bookmark };
+    }),
+  );
+  expect(new Set(races.map(({ isRemovedFirst }) => isRemovedFirst)), "both orders").toEqual(new Set([true, false]));
+  return races;
+}
+
+const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+
+/** All categories with this name. */
+async function categoriesNamed(send: Client, name: string): Promise<Resource[]> {
+  const { body } = await send(get("/v1/categories?limit=100"));
+  return (body as Resource[]).filter((category) => category.name === name);
+}
+
+test("of 20 changes of one version, the first takes effect", async () => {
+  const send = await newClient(service);
+  const pet = await createPet(send);
+  const answers = await sendAll(
+    send,
+    many(AT_ONCE, (index) => patch(pet, { name: `Rex ${index}` }, 1)),
+  );
+  expect(tally(answers)).toEqual({ 200: 1, "412 precondition_failed": AT_ONCE - 1 });
+  const [first] = answers.toSorted(byTime);
+  expect(first).toMatchObject({ status: 200, version: 2 });
+  expect(await send(get(pet))).toMatchObject({ status: 200, version: 2, body: first?.body });
+});
+
+test("20 changes of any version take effect one after the other, each with a version of its own", async () => {
+  const send = await newClient(service);
+  const pet = await createPet(send);
+  const changes = many(AT_ONCE, (index) => patch(pet, { name: `Rex ${index}` }));
+  await expectOneAfterTheOther(send, pet, changes, AT_ONCE);
+});
+
+test("changes of different fields keep each other's, and those that change nothing keep the version", async () => {
+  const send = await newClient(service);
+  const pet = await createPet(send);
+  const changes = many(AT_ONCE, (index) =>
+    patch(pet, index % 2 === 0 ? { name: `Rex ${index % 4}` } : { status: index % 4 === 1 ? "sold" : "pending" }),
+  );
+  await expectOneAfterTheOther(send, pet, changes);
+});
+
+/** Sends changes of an animal at once, and asserts that each response has the state that those before and its own lead to. */
+async function expectOneAfterTheOther(send: Client, pet: string, changes: Change[], effective?: number): Promise<void> {
+  let { version = 0, body } = await send(get(pet));
+  const before = version;
+  const answers = await sendAll(send, changes);
+  const exchanges = answers.map((answer, index) => ({ answer, asked: changes[index]?.body }));
+  for (const { answer, asked } of exchanges.toSorted((a, b) => byTime(a.answer, b.answer))) {
+    const changed = { ...(body as Resource), ...asked };
+    if (!isDeepStrictEqual(changed, body)) version++;
+    body = changed;
+    expect(answer).toMatchObject({ status: 200, version, body });
+  }
+  expect(await send(get(pet))).toMatchObject({ status: 200, version, body });
+  if (effective !== undefined) expect(version - before).toBe(effective);
+}
+
+test.each([
+  ["each with a key of its own", (index: number) => ({ "Idempotency-Key": `category-${index}` })],
+  ["without a key", () => ({})],
+])("of 20 creations of one category, %s, one takes place", async (name, headers) => {
+  const send = await newClient(service);
+  const answers = await sendAll(
+    send,
+    many(AT_ONCE, (index) => post("/v1/categories", { name, description: `${index}` }, headers(index))),
+  );
+  expect(tally(answers)).toEqual({ 201: 1, "409 category_exists": AT_ONCE - 1 });
+  expect(await categoriesNamed(send, name)).toEqual([answers.find(({ status }) => status === 201)?.body]);
+});
+
+test("of 20 categories that take one name, one gets it", async () => {
+  const send = await newClient(service);
+  const addresses = await Promise.all(many(AT_ONCE, (index) => createCategory(send, `Renamed ${index}`)));
+  const answers = await sendAll(
+    send,
+    addresses.map((address) => patch(address, { name: "Renamed" })),
+  );
+  expect(tally(answers)).toEqual({ 200: 1, "409 category_exists": AT_ONCE - 1 });
+  expect(await categoriesNamed(send, "Renamed")).toEqual([answers.find(({ status }) => status === 200)?.body]);
+  await sendAll(
+    send,
+    addresses.map((address) => remove(address)),
+  );
+});
+
+test("of 20 deletions of one animal, one takes place", async () => {
+  const send = await newClient(service);
+  const pet = await createPet(send);
+  const answers = await sendAll(
+    send,
+    many(AT_ONCE, () => remove(pet)),
+  );
+  expect(tally(answers)).toEqual({ 204: 1, "404 not_found": AT_ONCE - 1 });
+});
+
+test("of a deletion and a change of one version, the first takes place", async () => {
+  const send = await newClient(service);
+  const pets = await Promise.all(many(PAIRS, () => createPet(send)));
+  const races = await race(
+    pets,
+    send,
+    (pet) => remove(pet, 1),
+    (pet) => patch(pet, { status: "sold" }, 1),
+  );
+  for (const { address, removed, changed, isRemovedFirst } of races) {
+    const after = await send(get(address));
+    if (isRemovedFirst) {
+      expect([removed, changed]).toMatchObject([{ status: 204 }, { status: 404, code: "not_found" }]);
+      expect(after.status).toBe(404);
+    } else {
+      expect(changed).toMatchObject({ status: 200, version: 2, body: { status: "sold" } });
+      expect(removed).toMatchObject({ status: 412, code: "precondition_failed" });
+      expect(after).toMatchObject({ status: 200, version: 2, body: changed.body });
+    }
+  }
+});
+
+test("a deletion of any version takes place, before or after a change", async () => {
+  const send = await newClient(service);
+  const pets = await Promise.all(many(PAIRS, () => createPet(send)));
+  const races = await race(pets, send, remove, (pet) => patch(pet, { status: "sold" }));
+  for (const { address, removed, changed, isRemovedFirst } of races) {
+    expect(removed.status).toBe(204);
+    if (isRemovedFirst) expect(changed).toMatchObject({ status: 404, code: "not_found" });
+    else expect(changed).toMatchObject({ status: 200, version: 2, body: { status: "sold" } });
+    expect((await send(get(address))).status).toBe(404);
+  }
+});
+
+test.each<[string, (category: number, pet: string) => Change]>([
+  ["the creation of an animal", (categoryId) => post("/v1/pets", { name: "Max", categoryId })],
+  ["the change of an animal", (categoryId, pet) => patch(pet, { categoryId })],
+])("a category is deleted before %s that names it, and stays after", async (name, arrival) => {
+  const send = await newClient(service);
+  const pets = new Map<string, string>();
+  await Promise.all(
+    many(PAIRS, async (index) => pets.set(await createCategory(send, `${name} ${index}`), await createPet(send, -1))),
+  );
+  const idOf = (category: string) => Number(category.split("/").at(-1));
+  const races = await race([...pets.keys()], send, remove, (category) =>
+    arrival(idOf(category), pets.get(category) ?? expect.unreachable()),
+  );
+  for (const { address, removed, changed, isRemovedFirst } of races) {
+    // An animal may name a category that does not exist.
+    expect(changed).toMatchObject({ body: { categoryId: idOf(address) } });
+    const after = await send(patch(address, {}));
+    if (isRemovedFirst) {
+      expect(removed.status).toBe(204);
+      expect(after.status).toBe(404);
+    } else {
+      expect(removed).toMatchObject({ status: 409, code: "category_in_use" });
+      expect(after).toMatchObject({ status: 200, version: 1 });
+    }
+  }
+});
