@@ -13,7 +13,7 @@ const HEADERS = {
 const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
-    "Allow,Deprecation,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+    "Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 const DEPRECATION = {
   Deprecation: "@1764892800",
@@ -25,7 +25,7 @@ const STATUSES = ["available", "pending", "sold"];
 const COLUMNS = `CAST("id" AS TEXT) AS "id", "name", CAST("category_id" AS TEXT) AS "categoryId", "status"`;
 const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
 const LIST_STATUS = `SELECT ${COLUMNS} FROM "pets" WHERE "status" = ? AND "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
-const GET = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" = ?`;
+const GET = `SELECT ${COLUMNS}, "version" FROM "pets" WHERE "pets"."id" = ?`;
 const INSERT = `INSERT INTO "pets" ("name", "category_id", "status") VALUES (?, ?, ?) RETURNING CAST("id" AS TEXT) AS "id"`;
 const rawJSON = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 const known = new Map<string, { at: number; record: { id: string; scopes: string[] } }>();
@@ -115,6 +115,7 @@ export default {
         if (faults.length > 0) throw new Failure(400, "invalid_request", `${faults.join("; ")} has to be right.`);
         const [row] = await run(INSERT, "first-primary", name, String(categoryId), petStatus);
         headers["Location"] = `/v1/pets/${row?.["id"]}`;
+        headers["ETag"] = '"1"';
         status = 201;
         body = animal({ id: row?.["id"], name, categoryId: String(categoryId), status: petStatus } as Record<
           string,
@@ -126,6 +127,7 @@ export default {
           ? await run(GET, bookmark ?? "first-unconstrained", petId)
           : [];
         if (row === undefined) throw new Failure(404, "not_found", "There is no animal with this id.");
+        headers["ETag"] = `"${row["version"]}"`;
         body = animal(row);
       }
     } catch (error) {
