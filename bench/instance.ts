@@ -28,7 +28,7 @@ export class Instance {
   }
 
   /**
-   * Starts it with so many animals, one in `RARE` of them sold.
+   * Starts it with so many animals, one in `RARE` of them sold, and one in `RARE` of `RARE_CATEGORY`.
    *
    * @param instrument puts instrument.js before the Worker, with a delay in milliseconds for each round trip.
    */
@@ -149,6 +149,9 @@ export class Instance {
 const FILL_BATCH = 100_000;
 /** One animal in this many is sold; all others are available. */
 export const RARE = 10_000;
+/** One animal in `RARE` is of this category, half of them sold. All others are of the categories from 0 to 99. */
+export const RARE_CATEGORY = 100;
+const CATEGORY = `iif((i + 1) % ${2 * RARE} < 2, ${RARE_CATEGORY}, i % 100)`;
 const FILL = `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
   INSERT INTO pets (id, name, category_id, status)
-  SELECT i, 'Animal ' || i, i % 100, iif(i % ${RARE} = 0, 'sold', 'available') FROM n`;
+  SELECT i, 'Animal ' || i, ${CATEGORY}, iif(i % ${RARE} = 0, 'sold', 'available') FROM n`;

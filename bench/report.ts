@@ -84,7 +84,7 @@ ${table(
 ### Pages of small and large databases
 
 A list of 10, milliseconds over HTTP: the median, and the quartiles in brackets.
-The first three rows are one comparison, the last four another.
+The first three rows are one comparison, the others another.
 
 ${table(
   ["animals", "page", "milliseconds", "rows read"],

@@ -1,7 +1,8 @@
 // What the number of animals costs: time and rows of a page, and bytes.
 import { createHash } from "node:crypto";
+import { MAX_IDS } from "../src/pets/list-pets.ts";
 import type { Candidate } from "./candidates.ts";
-import { Instance, RARE } from "./instance.ts";
+import { Instance, RARE, RARE_CATEGORY } from "./instance.ts";
 import { connections, CREATE, LIST, send } from "./requests.ts";
 import { type Spread, spread } from "./spread.ts";
 
@@ -19,7 +20,10 @@ export interface PageCost {
   rowsRead: number;
 }
 
-/** The list, from databases of several sizes, and in the largest from its depth and for a rare status. */
+/** As many as a request may name, spread over the largest database. */
+const IDS = Array.from({ length: MAX_IDS }, (_, index) => `&id=${((index + 1) * LARGEST) / MAX_IDS}`).join("");
+
+/** The list, from databases of several sizes, and in the largest from its depth and by filters whose match is rare. */
 export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
   await using running = new AsyncDisposableStack();
   const agent = running.adopt(connections(1), (open) => open.destroy());
@@ -44,6 +48,15 @@ export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
     page(LARGEST, "from the middle", `&cursor=${middle}`),
     page(LARGEST, `first of a status of 1 in ${RARE}`, "&status=sold"),
     page(LARGEST, "from the middle of that status", `&status=sold&cursor=${middle}`),
+    page(LARGEST, `first of a category of 1 in ${RARE}`, `&categoryId=${RARE_CATEGORY}`),
+    page(LARGEST, "from the middle of that category", `&categoryId=${RARE_CATEGORY}&cursor=${middle}`),
+    page(
+      LARGEST,
+      "from the middle of that category and status",
+      `&categoryId=${RARE_CATEGORY}&status=sold&cursor=${middle}`,
+    ),
+    page(LARGEST, `first of ${MAX_IDS} ids`, IDS),
+    page(LARGEST, "of these ids, that category and status", `&categoryId=${RARE_CATEGORY}&status=sold${IDS}`),
   ];
   // Apart, so that each process is asked as often as the others of its comparison.
   for (const group of [pages, deepPages]) {
