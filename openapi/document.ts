@@ -6,13 +6,14 @@ import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/bookmark.ts";
 import { categories } from "../src/categories/openapi.ts";
+import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
 import type { Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
-const RESOURCES: Resource[] = [pets, categories];
+const RESOURCES: Resource[] = [pets, categories, orders];
 
 const ERROR_SCHEMA: SchemaObject = {
   type: "object",
@@ -54,7 +55,7 @@ for (const { tag, operations } of RESOURCES) {
 // Apart, because the types of openapi3-ts lack `summary`.
 const INFO = {
   title: "Pet Store Service",
-  summary: "Animals and their categories.",
+  summary: "Animals, their categories and orders for them.",
   description:
     "Guides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
   version: packageJson.version,

@@ -19,6 +19,13 @@ export const ERRORS = {
   request_timeout: { status: 408, when: "The request body was not complete within 10 seconds." },
   category_exists: { status: 409, when: "Another category has this name." },
   category_in_use: { status: 409, when: "An animal names the category." },
+  pet_on_order: {
+    status: 409,
+    when: "A placed order holds the animal whose status is changed, or an order that is not cancelled names the animal that is deleted.",
+  },
+  pet_not_available: { status: 409, when: "The animal of the order does not exist or is not available." },
+  order_shipped: { status: 409, when: "The order to cancel is shipped." },
+  order_cancelled: { status: 409, when: "The order to ship is cancelled." },
   precondition_failed: { status: 412, when: "`If-Match` names another version of the resource." },
   payload_too_large: { status: 413, when: "The request body is larger than 64 KiB." },
   unsupported_media_type: { status: 415, when: "The media type of the request body is not supported." },

@@ -9,11 +9,11 @@ import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
 import { nameField } from "../http/validation.ts";
-import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
+import { type Attempt, create, type Creation, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
 import { respondWithCreation } from "../idempotency/respond.ts";
 import { lazy } from "../lazy.ts";
-import { categoryExists, type CategoryRow, descriptionField, toCategory, withName } from "./category.ts";
+import { type Category, categoryExists, type CategoryRow, descriptionField, toCategory, withName } from "./category.ts";
 import { categories } from "./table.ts";
 
 /** Other fields are ignored. New ones go to the end (`fingerprintOf`). */
@@ -62,7 +62,7 @@ export const createCategory = createFactory<AppEnv>().createHandlers(
     const category = { name, description };
     const session = openSession(c);
     const attempt = await idempotentAttempt(c, "createCategory", newCategory(), c.req.valid("json"));
-    const created =
+    const created: Creation | undefined =
       attempt === undefined
         ? await create(session, insertCategory(category))
         : await createOnce(
@@ -72,6 +72,7 @@ export const createCategory = createFactory<AppEnv>().createHandlers(
             rememberCategory(attempt),
           );
     if (created === undefined) throw categoryExists();
-    return respondWithCreation(c, created, ({ id }) => toCategory({ id, ...category }));
+    const text = created.response ?? JSON.stringify(toCategory({ id: created.id, ...category }));
+    return respondWithCreation<Category>(c, created, text);
   },
 );

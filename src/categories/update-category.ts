@@ -3,7 +3,7 @@ import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
 import { compile, type QueryBuilder } from "../db/statement.ts";
-import { applyPatch, compilePatch, isInEffect } from "../db/versioned.ts";
+import { applyChange, compilePatch, isInEffect } from "../db/versioned.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
@@ -63,7 +63,8 @@ export const updateCategory = createFactory<AppEnv, "/:categoryId">().createHand
     const session = openSession(c);
     const id = categoryId(c);
     const select = selectCategory({ id, name: patch.name ?? null });
-    const category = await applyPatch(session, patchCategory(id, patch, versions), select);
+    // Without a version, a second run could undo what somebody else changed after the first.
+    const category = await applyChange(session, patchCategory(id, patch, versions), select, versions !== undefined);
     if (category === undefined) throw noSuchCategory();
     if (category.taken) throw categoryExists();
     if (!isInEffect(category, patch, versions)) throw preconditionFailed();

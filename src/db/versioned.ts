@@ -29,7 +29,7 @@ export function versionsParameter(versions: Versions): string | null {
  *
  * @param columns those that a patch may name.
  * @param condition holds as well, for a patch that names these fields; undefined when nothing more is asked.
- * @returns makes the statement; undefined for a patch without fields.
+ * @returns makes the statement; none for a patch without fields.
  */
 export function compilePatch<Fields extends string>(
   table: Versioned,
@@ -38,13 +38,13 @@ export function compilePatch<Fields extends string>(
 ) {
   const compiled = new Map<string, (parameters: Record<string, unknown>) => Statement<never>>();
   const all = Object.keys(columns) as Fields[];
-  return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never> | undefined => {
+  return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never>[] => {
     const fields = all.filter((field) => patch[field] !== undefined);
-    if (fields.length === 0) return undefined;
+    if (fields.length === 0) return [];
     const name = fields.join();
     const make = compiled.get(name) ?? compileFields(fields);
     compiled.set(name, make);
-    return make({ ...patch, id, versions: versionsParameter(versions) });
+    return [make({ ...patch, id, versions: versionsParameter(versions) })];
   };
 
   function compileFields(fields: Fields[]) {
@@ -60,22 +60,26 @@ export function compilePatch<Fields extends string>(
 }
 
 /**
- * Runs the statement of `compilePatch`, if there is one, and returns the row after it; undefined when there is none. Can be repeated:
- * a second run changes nothing.
+ * Runs the statements of a change in one transaction, and returns the row after them; undefined when there is none.
  *
  * @param select of the row.
+ * @param isRepeatable whether a second run changes nothing, even when somebody else changed the row between the two.
  */
-export async function applyPatch<Row>(
+export async function applyChange<Row>(
   session: Session,
-  update: Statement<never> | undefined,
+  changes: readonly Statement<never>[],
   select: Statement<Row>,
+  isRepeatable: boolean,
 ): Promise<Row | undefined> {
-  if (update === undefined) return (await session.writeRepeatably([select]))[0][0];
-  return (await session.writeRepeatably([update, select]))[1][0];
+  const statements = [...changes, select];
+  const results = isRepeatable
+    ? await session.writeRepeatably<Row[]>(statements)
+    : await session.writeOnce<Row[]>(statements);
+  return results.at(-1)?.[0];
 }
 
 /**
- * Whether a patch is in effect on a row, after the statement of `compilePatch` ran. It is, too, when it took effect in an earlier
+ * Whether a patch is in effect on a row, after `applyChange`. It is, too, when it took effect in an earlier
  * attempt: the row is then one version further, and what was asked for (RFC 9110, section 13.1.1).
  */
 export function isInEffect(row: { version: number }, patch: object, versions: Versions): boolean {

@@ -5,7 +5,7 @@ import { ApiError } from "../errors.ts";
 /** Characters of an `If-Match` header. It names one version, or a few. */
 const MAX_IF_MATCH_LENGTH = 1_000;
 /** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. */
-const ENTITY_TAGS = /^[\t ,]*(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*(?:,[\t ,]*(?:(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*)?)*$/;
+const ENTITY_TAGS = /^[\t ,]*(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*)?)*$/;
 const OPAQUE_TAG = /"([^"]*)"/g;
 /** Up to 15 digits are exact as a JavaScript number. */
 const VERSION = /^[1-9]\d{0,14}$/;

@@ -3,6 +3,8 @@ import type { MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
+import { type Int64, isInt64 } from "../exact/int64.ts";
+import { toInt64 } from "../exact/json.ts";
 import { isName, isText, MAX_NAME_CHARACTERS } from "../exact/text.ts";
 import { lazy } from "../lazy.ts";
 
@@ -60,6 +62,18 @@ export const textField = (maxCharacters: number) => {
   const textRule = rule(`a string of at most ${maxCharacters} well-formed characters`);
   return z.string(textRule).check(z.refine((text) => isText(text, maxCharacters), textRule));
 };
+
+const INT64 = "an integer from -2^63 to 2^63 - 1";
+
+/** An int64 in a body. */
+export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
+
+/** An int64 in the query, in canonical decimal form. */
+export const int64Parameter = () =>
+  parsed<string, Int64>(
+    (value) => (typeof value === "string" && isInt64(value) ? value : undefined),
+    rule(`${INT64}, in decimal digits`),
+  );
 
 /** A field that `parse` reads; undefined breaks the rule. `Input` is the type that a client has to send. */
 export function parsed<Input, Output>(

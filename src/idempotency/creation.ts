@@ -104,10 +104,15 @@ export interface Creation {
 /**
  * Creates a resource without an `Idempotency-Key`.
  *
- * @returns undefined when the INSERT has a condition that does not hold.
+ * @param consequences statements of the same transaction, each on the condition that the one before changed one row.
+ * @returns the inserted row, or undefined when the INSERT has a condition that does not hold.
  */
-export async function create(session: Session, insert: Statement<{ id: Int64 }>): Promise<Creation | undefined> {
-  const [[inserted]] = await session.writeOnce([insert]);
+export async function create<Row extends { id: Int64 }>(
+  session: Session,
+  insert: Statement<Row>,
+  ...consequences: Statement<never>[]
+): Promise<Row | undefined> {
+  const [[inserted]] = await session.writeOnce([insert, ...consequences]);
   return inserted;
 }
 
@@ -116,6 +121,7 @@ export async function create(session: Session, insert: Statement<{ id: Int64 }>)
  *
  * @param insert the INSERT on the condition `isFirstAttempt`.
  * @param remembered the statement of `remember`.
+ * @param consequences as for `create`.
  * @returns undefined when the INSERT has a condition of its own that does not hold. The key is then as new as before.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
@@ -124,8 +130,10 @@ export async function createOnce(
   attempt: Attempt,
   insert: Statement<{ id: Int64 }>,
   remembered: Statement<never>,
+  ...consequences: Statement<never>[]
 ): Promise<Creation | undefined> {
-  const [[inserted], , [known]] = await session.writeRepeatably([insert, remembered, recall(attempt)]);
+  const statements = [insert, remembered, recall(attempt), ...consequences] as const;
+  const [[inserted], , [known]] = await session.writeRepeatably(statements);
   if (known === undefined) return undefined;
   if (known.fingerprint !== attempt.fingerprint) {
     throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");

@@ -11,16 +11,12 @@ const FIRST_VERSION = 1;
 /**
  * Responds to a creation with 201 and the address of the resource, which is the id below the path of its collection.
  *
- * @param toBody makes the body, unless it is that of an earlier response.
+ * @param text the body.
  */
-export function respondWithCreation<Body>(
-  c: Context<AppEnv>,
-  creation: Creation,
-  toBody: (creation: Creation) => Body,
-) {
+export function respondWithCreation<Body>(c: Context<AppEnv>, { id, replayed }: Creation, text: string) {
   const headers = c.get("headers");
-  if (creation.replayed) headers["Idempotency-Replayed"] = "true";
-  headers["Location"] = `${routePath(c)}/${creation.id}`;
+  if (replayed) headers["Idempotency-Replayed"] = "true";
+  headers["Location"] = `${routePath(c)}/${id}`;
   setEntityTag(c, FIRST_VERSION);
-  return jsonText<Body, 201>(c, creation.response ?? JSON.stringify(toBody(creation)), 201);
+  return jsonText<Body, 201>(c, text, 201);
 }

@@ -6,19 +6,19 @@ import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { exact } from "../exact/column.ts";
 import { jsonBody } from "../http/body.ts";
-import { nameField } from "../http/validation.ts";
+import { int64Field, nameField } from "../http/validation.ts";
 import { openSession } from "../http/bookmark.ts";
-import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
+import { type Attempt, create, type Creation, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
 import { respondWithCreation } from "../idempotency/respond.ts";
 import { lazy } from "../lazy.ts";
-import { categoryIdField, type Pet, statusField, toAnimal } from "./pet.ts";
+import { type Animal, type Pet, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 /** Other fields, `id` among them, are ignored. New ones go to the end (`fingerprintOf`). */
 export const newPet = lazy(() =>
   z.object(
-    { name: nameField(), categoryId: categoryIdField(), status: z._default(statusField(), "available") },
+    { name: nameField(), categoryId: int64Field(), status: z._default(statusField(), "available") },
     { error: "The request body has to be a JSON object" },
   ),
 );
@@ -63,10 +63,11 @@ export const createPet = createFactory<AppEnv>().createHandlers(guard("pets:writ
   const pet = c.req.valid("json");
   const session = openSession(c);
   const attempt = await idempotentAttempt(c, "createPet", newPet(), pet);
-  const created =
+  const created: Creation | undefined =
     attempt === undefined
       ? await create(session, insertPet(pet))
       : await createOnce(session, attempt, insertPetOnce({ ...pet, ...attempt }), rememberPet(attempt));
   if (created === undefined) throw new Error("INSERT ... RETURNING returned no row");
-  return respondWithCreation(c, created, ({ id }) => toAnimal({ id, ...pet }));
+  const text = created.response ?? JSON.stringify(toAnimal({ id: created.id, ...pet }));
+  return respondWithCreation<Animal>(c, created, text);
 });

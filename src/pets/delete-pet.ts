@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, exists, notExists, sql } from "drizzle-orm";
 import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
 import { compile } from "../db/statement.ts";
@@ -8,14 +8,22 @@ import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
-import { noSuchPet, petId, selectPet } from "./pet.ts";
+import { activeOrder, petOnOrder } from "./on-order.ts";
+import { noSuchPet, petId } from "./pet.ts";
 import { pets } from "./table.ts";
 
 const removePet = compile<{ id: Int64; versions: string | null }, { deleted: 1 }>((db) =>
   db
     .delete(pets)
-    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version)))
+    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version), notExists(activeOrder(db))))
     .returning({ deleted: sql`1`.as("deleted") }),
+);
+
+const selectUse = compile<{ id: Int64 }, { onOrder: 0 | 1 }>((db) =>
+  db
+    .select({ onOrder: sql<0 | 1>`${exists(activeOrder(db))}`.as("onOrder") })
+    .from(pets)
+    .where(eq(pets.id, sql.placeholder("id"))),
 );
 
 export const deletePet = createFactory<AppEnv, "/:petId">().createHandlers(guard("pets:write"), async (c) => {
@@ -23,7 +31,8 @@ export const deletePet = createFactory<AppEnv, "/:petId">().createHandlers(guard
   const session = openSession(c);
   const id = petId(c);
   // Once: a second attempt would find nothing, and say so to the one who deleted.
-  const [[deleted], [pet]] = await session.writeOnce([removePet({ id, versions }), selectPet({ id })]);
+  const [[deleted], [pet]] = await session.writeOnce([removePet({ id, versions }), selectUse({ id })]);
   if (deleted !== undefined) return noContent(c);
-  throw pet === undefined ? noSuchPet() : preconditionFailed();
+  if (pet === undefined) throw noSuchPet();
+  throw pet.onOrder ? petOnOrder("An order that is not cancelled names this animal.") : preconditionFailed();
 });

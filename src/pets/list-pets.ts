@@ -7,7 +7,7 @@ import type { AppEnv } from "../env.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
 import { openSession } from "../http/bookmark.ts";
-import { parsed, query, rule } from "../http/validation.ts";
+import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Pet, petColumns, statusField, toAnimal } from "./pet.ts";
 import { type PetStatus, pets } from "./table.ts";
@@ -19,7 +19,7 @@ export const listPetsQuery = lazy(() =>
   z.object({
     ...pageFields(),
     status: z.optional(statusField()),
-    categoryId: z.optional(parsed<string, Int64>(toId, rule("an integer from -2^63 to 2^63 - 1, in decimal digits"))),
+    categoryId: z.optional(int64Parameter()),
     id: z.optional(
       parsed<string | string[], Int64[]>(
         toIds,
@@ -29,13 +29,11 @@ export const listPetsQuery = lazy(() =>
   }),
 );
 
-function toId(value: unknown): Int64 | undefined {
-  return typeof value === "string" && isInt64(value) ? value : undefined;
-}
-
 function toIds(value: unknown): Int64[] | undefined {
   const ids = [value].flat();
-  return ids.length <= MAX_IDS && ids.every((id): id is Int64 => toId(id) !== undefined) ? ids : undefined;
+  return ids.length <= MAX_IDS && ids.every((id): id is Int64 => typeof id === "string" && isInt64(id))
+    ? ids
+    : undefined;
 }
 
 const parameter = sql.placeholder;

@@ -133,7 +133,7 @@ export const pets: Resource = {
         body: { schema: "Animal", example: { ...ADA, status: "pending" } },
         headers: ["ETag"],
       },
-      errors: ["not_found"],
+      errors: ["not_found", "pet_on_order"],
     },
     deletePet: {
       handlers: deletePet,
@@ -143,7 +143,7 @@ export const pets: Resource = {
       parameters: PET_ID,
       ifMatch: true,
       success: { status: 204, description: "The animal is deleted." },
-      errors: ["not_found"],
+      errors: ["not_found", "pet_on_order"],
     },
   },
 };

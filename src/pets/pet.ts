@@ -6,12 +6,11 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { jsonInteger, toInt64 } from "../exact/json.ts";
+import { jsonInteger } from "../exact/json.ts";
 import { idInPath } from "../http/path.ts";
-import { parsed, rule } from "../http/validation.ts";
+import { rule } from "../http/validation.ts";
 import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 
-export const categoryIdField = () => parsed<number, Int64>(toInt64, rule("an integer from -2^63 to 2^63 - 1"));
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
 
 /**

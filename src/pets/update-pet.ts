@@ -1,26 +1,42 @@
+import { eq, exists, notExists, sql } from "drizzle-orm";
 import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { applyPatch, compilePatch, isInEffect } from "../db/versioned.ts";
+import { compile } from "../db/statement.ts";
+import { applyChange, compilePatch, isInEffect } from "../db/versioned.ts";
 import type { AppEnv } from "../env.ts";
+import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { nameField } from "../http/validation.ts";
+import { int64Field, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { categoryIdField, noSuchPet, petId, selectPet, statusField, toAnimal } from "./pet.ts";
+import { petOnOrder, placedOrder } from "./on-order.ts";
+import { noSuchPet, type Pet, petColumns, petId, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 /** Other fields are ignored. */
 export const petPatch = lazy(() =>
   z.object(
-    { name: z.optional(nameField()), categoryId: z.optional(categoryIdField()), status: z.optional(statusField()) },
+    { name: z.optional(nameField()), categoryId: z.optional(int64Field()), status: z.optional(statusField()) },
     { error: "The request body has to be a JSON object" },
   ),
 );
 
-const patchPet = compilePatch(pets, { name: pets.name, categoryId: pets.categoryId, status: pets.status });
+const patchPet = compilePatch(
+  pets,
+  { name: pets.name, categoryId: pets.categoryId, status: pets.status },
+  (db, fields) => (fields.includes("status") ? notExists(placedOrder(db)) : undefined),
+);
+
+/** With whether a placed order holds the animal. */
+const selectPet = compile<{ id: Int64 }, Pet & { version: number; held: 0 | 1 }>((db) =>
+  db
+    .select({ ...petColumns(), version: pets.version, held: sql<0 | 1>`${exists(placedOrder(db))}`.as("held") })
+    .from(pets)
+    .where(eq(pets.id, sql.placeholder("id"))),
+);
 
 export const updatePet = createFactory<AppEnv, "/:petId">().createHandlers(
   guard("pets:write"),
@@ -30,8 +46,12 @@ export const updatePet = createFactory<AppEnv, "/:petId">().createHandlers(
     const versions = ifMatch(c);
     const session = openSession(c);
     const id = petId(c);
-    const pet = await applyPatch(session, patchPet(id, patch, versions), selectPet({ id }));
+    // Without a version, a second run could undo what somebody else changed after the first.
+    const pet = await applyChange(session, patchPet(id, patch, versions), selectPet({ id }), versions !== undefined);
     if (pet === undefined) throw noSuchPet();
+    if (patch.status !== undefined && pet.held) {
+      throw petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.");
+    }
     if (!isInEffect(pet, patch, versions)) throw preconditionFailed();
     setEntityTag(c, pet.version);
     return json(c, toAnimal(pet), 200);

@@ -1,6 +1,7 @@
 import type { ErrorBody } from "../../src/errors.ts";
 import { expectDocumented } from "../support/contract.ts";
-import { type BuiltService, grantProductionKey } from "./service.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import type { BuiltService } from "./service.ts";
 
 export interface Resource {
   id: number;

@@ -91,7 +91,7 @@ const patch = <Fields extends object>(
         };
       },
       (model) => model[method](id, fields, versions),
-      true,
+      apart !== undefined,
       list,
     );
   });

@@ -1,0 +1,21 @@
+/** A date-time of RFC 3339, section 5.6, with the decimals that a JavaScript time keeps: more would be cut. */
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?)([Zz]|[+-]\d{2}:\d{2})$/;
+/** Of `2026-11-22T09:30:00.000Z`. Years before 0 and after 9999 have more. */
+const LENGTH = 24;
+
+/** The same moment in UTC with milliseconds, or undefined for a value that is no such time. There are no leap seconds in it. */
+export function toTimestamp(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const [, date, time, offset] = DATE_TIME.exec(value) ?? [];
+  if (date === undefined || !isDate(date)) return undefined;
+  const milliseconds = Date.parse(`${date}T${time}${offset?.toUpperCase()}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  const timestamp = new Date(milliseconds).toISOString();
+  return timestamp.length === LENGTH ? timestamp : undefined;
+}
+
+/** Date.parse takes 30 February for 2 March. */
+function isDate(date: string): boolean {
+  const milliseconds = Date.parse(date);
+  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(date);
+}

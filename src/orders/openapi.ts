@@ -1,0 +1,174 @@
+// The description of the orders for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
+import type { SchemaObject } from "openapi3-ts/oas31";
+import { INT64, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { MAX_LIMIT } from "../http/paging.ts";
+import { cancelOrder } from "./cancel-order.ts";
+import { getOrder } from "./get-order.ts";
+import { listOrders } from "./list-orders.ts";
+import { newOrder, placeOrder } from "./place-order.ts";
+import { ORDER_STATUSES } from "./table.ts";
+import { orderPatch, updateOrder } from "./update-order.ts";
+
+const PLACED = {
+  id: 1,
+  petId: 1,
+  quantity: 1,
+  status: "placed",
+  createdAt: "2026-11-22T09:30:00.000Z",
+  shipDate: null,
+  complete: false,
+};
+const SHIPPED = { ...PLACED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
+const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: INT64, example: PLACED.id } };
+
+const TIME: SchemaObject = { type: "string", format: "date-time", maxLength: 40 };
+const petId: SchemaObject = { ...INT64, description: "Identifier of the animal.", examples: [PLACED.petId] };
+const quantity: SchemaObject = {
+  type: "integer",
+  format: "int32",
+  const: 1,
+  description: "Always 1: an animal is one animal.",
+  examples: [PLACED.quantity],
+};
+
+export const orders: Resource = {
+  tag: {
+    name: "Store",
+    description:
+      "Orders. An order exists only for an animal that was `available` in the same transaction, which makes it `pending`. Cancelling makes it `available` again, and shipping makes it `sold`. At most one order that is not cancelled names an animal. [Selling an animal](/docs/orders) explains the states.",
+  },
+  schemas: {
+    NewOrder: {
+      type: "object",
+      description: "An order to place. Other fields are ignored.",
+      ...objectSchema(newOrder(), { petId, quantity }),
+      examples: [{ petId: PLACED.petId }],
+    },
+    OrderPatch: {
+      type: "object",
+      description: "Ships an order. Other fields are ignored.",
+      ...objectSchema(orderPatch(), {
+        status: { type: "string", const: "shipped", description: "The new status.", examples: ["shipped"] },
+        shipDate: {
+          ...TIME,
+          description:
+            "When the order was shipped, in RFC 3339 with at most three decimals of a second. When it is omitted, now. Only beside `status`.",
+          examples: [SHIPPED.shipDate],
+        },
+      }),
+      // The types of openapi3-ts lack this keyword of JSON Schema.
+      ...({ dependentRequired: { shipDate: ["status"] } } satisfies object),
+      examples: [{ status: "shipped" }],
+    },
+    Order: {
+      type: "object",
+      description: "An order for one animal.",
+      properties: {
+        id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [PLACED.id] },
+        petId,
+        quantity,
+        status: ref("OrderStatus"),
+        createdAt: { ...TIME, description: "When the order was placed, in UTC.", examples: [PLACED.createdAt] },
+        shipDate: {
+          description: "When the order was shipped, in UTC. `null` until then.",
+          anyOf: [TIME, { type: "null" }],
+          examples: [SHIPPED.shipDate],
+        },
+        complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
+      },
+      required: Object.keys(PLACED),
+      examples: [PLACED],
+    },
+    Orders: {
+      type: "array",
+      description: "Orders in ascending order of id.",
+      items: ref("Order"),
+      maxItems: MAX_LIMIT,
+      examples: [[PLACED]],
+    },
+    OrderStatus: {
+      type: "string",
+      enum: [...ORDER_STATUSES],
+      description:
+        "State of the order. More states may come while the group is beta: accept ones that you do not know.",
+      examples: [PLACED.status],
+    },
+  },
+  operations: {
+    listOrders: {
+      handlers: listOrders,
+      stability: "beta",
+      summary: "List orders",
+      description:
+        "Orders in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and the filters.",
+      parameters: {
+        ...pageParameters("orders"),
+        status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
+        petId: { description: "Only the orders of this animal.", schema: INT64, example: PLACED.petId },
+      },
+      success: {
+        status: 200,
+        description: "Orders.",
+        body: { schema: "Orders", example: [PLACED] },
+        headers: ["Link"],
+      },
+    },
+    placeOrder: {
+      handlers: placeOrder,
+      stability: "beta",
+      summary: "Place an order",
+      description:
+        "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, whatever became of the order.",
+      idempotencyKey: "order",
+      body: { description: "An order", schema: "NewOrder", example: { petId: PLACED.petId } },
+      success: {
+        status: 201,
+        description: "The order is placed, and its animal is pending.",
+        body: { schema: "Order", example: PLACED },
+        headers: ["ETag", "Idempotency-Replayed"],
+      },
+      errors: ["pet_not_available"],
+    },
+    getOrder: {
+      handlers: getOrder,
+      stability: "beta",
+      summary: "Fetch an order",
+      description: "Also an order that is cancelled.",
+      parameters: ORDER_ID,
+      success: {
+        status: 200,
+        description: "The order.",
+        body: { schema: "Order", example: PLACED },
+        headers: ["ETag"],
+      },
+      errors: ["not_found"],
+    },
+    updateOrder: {
+      handlers: updateOrder,
+      stability: "experimental",
+      summary: "Ship an order",
+      description: "Ships a placed order, and its animal is sold. An order that is shipped already stays as it is.",
+      parameters: ORDER_ID,
+      ifMatch: true,
+      body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },
+      success: {
+        status: 200,
+        description: "The whole order.",
+        body: { schema: "Order", example: SHIPPED },
+        headers: ["ETag"],
+      },
+      errors: ["not_found", "order_cancelled"],
+    },
+    cancelOrder: {
+      handlers: cancelOrder,
+      stability: "beta",
+      summary: "Cancel an order",
+      description:
+        "Cancels a placed order, and its animal is available again. The order stays, and says so. An order that is cancelled already stays as it is.",
+      parameters: ORDER_ID,
+      ifMatch: true,
+      success: { status: 204, description: "The order is cancelled." },
+      errors: ["not_found", "order_shipped"],
+    },
+  },
+};

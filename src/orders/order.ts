@@ -1,0 +1,101 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Context } from "hono";
+import { compile } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { jsonInteger } from "../exact/json.ts";
+import { idInPath } from "../http/path.ts";
+import { type PetStatus, pets } from "../pets/table.ts";
+import { orders, type OrderStatus } from "./table.ts";
+
+/** The clock of the database, as the table keeps times. */
+export const now = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+
+/**
+ * The id in the path.
+ *
+ * @throws ApiError `not_found`
+ */
+export function orderId(c: Context<AppEnv, "/:orderId">): Int64 {
+  return idInPath(c.req.param("orderId"), noSuchOrder);
+}
+
+export function noSuchOrder(): ApiError {
+  return new ApiError("not_found", "There is no order with this id.");
+}
+
+/** An order as the database holds it. */
+export interface OrderRow {
+  id: Int64;
+  petId: Int64;
+  status: OrderStatus;
+  createdAt: string;
+  shipDate: string | null;
+}
+
+/** The columns of an `OrderRow`, exact. */
+export const orderColumns = () => ({
+  id: exact(orders.id).as("id"),
+  petId: exact(orders.petId).as("petId"),
+  status: orders.status,
+  createdAt: sql<string>`${orders.createdAt}`.as("createdAt"),
+  shipDate: sql<string | null>`${orders.shipDate}`.as("shipDate"),
+});
+
+/** An order with its version. */
+export const selectOrder = compile<{ id: Int64 }, OrderRow & { version: number }>((db) =>
+  db
+    .select({ ...orderColumns(), version: orders.version })
+    .from(orders)
+    .where(eq(orders.id, sql.placeholder("id"))),
+);
+
+/**
+ * Moves the animal of the order in the placeholder `id` to a status, if the statement before it changed one row: the two changes
+ * happen together, or neither does.
+ */
+export const moveAnimal = (status: PetStatus) =>
+  compile<{ id: Int64 }, never>((db) =>
+    db
+      .update(pets)
+      .set({ status, version: sql`${pets.version} + 1` })
+      .where(
+        and(
+          sql`changes() = 1`,
+          eq(
+            pets.id,
+            db
+              .select({ petId: orders.petId })
+              .from(orders)
+              .where(eq(orders.id, sql.placeholder("id"))),
+          ),
+        ),
+      ),
+  );
+
+/** An order as clients see it. */
+export interface Order {
+  id: number;
+  petId: number;
+  /** An animal is one animal. */
+  quantity: 1;
+  status: OrderStatus;
+  createdAt: string;
+  shipDate: string | null;
+  complete: boolean;
+}
+
+/** The one place where a row becomes a response: a new column shows only when it is named here. */
+export function toOrder({ id, petId, status, createdAt, shipDate }: OrderRow): Order {
+  return {
+    id: jsonInteger(id),
+    petId: jsonInteger(petId),
+    quantity: 1,
+    status,
+    createdAt,
+    shipDate,
+    complete: status === "shipped",
+  };
+}

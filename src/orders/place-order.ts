@@ -1,0 +1,109 @@
+import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
+import { createFactory } from "hono/factory";
+import * as z from "zod/mini";
+import { guard } from "../auth/guard.ts";
+import { compile, type QueryBuilder } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { openSession } from "../http/bookmark.ts";
+import { jsonBody } from "../http/body.ts";
+import { int64Field, parsed, rule } from "../http/validation.ts";
+import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
+import { idempotentAttempt } from "../idempotency/header.ts";
+import { respondWithCreation } from "../idempotency/respond.ts";
+import { lazy } from "../lazy.ts";
+import { pets } from "../pets/table.ts";
+import { now, type Order, toOrder } from "./order.ts";
+import { orders } from "./table.ts";
+
+/** Other fields are ignored. New ones go to the end (`fingerprintOf`). */
+export const newOrder = lazy(() =>
+  z.object(
+    {
+      petId: int64Field(),
+      quantity: z._default(
+        parsed<1, 1>((value) => (value === 1 ? 1 : undefined), rule("1")),
+        1,
+      ),
+    },
+    { error: "The request body has to be a JSON object" },
+  ),
+);
+
+const parameter = sql.placeholder;
+
+/** An order that is not cancelled, of the animal that the surrounding query looks at. */
+const activeOrder = (db: QueryBuilder) =>
+  db
+    .select({ one: sql`1` })
+    .from(orders)
+    .where(and(eq(orders.petId, pets.id), sql`${orders.status} <> 'cancelled'`));
+
+/** Inserts nothing unless the animal is free: decided in the same statement, so that no other order comes between. */
+const insert = (db: QueryBuilder, more?: SQL) =>
+  db
+    .insert(orders)
+    .select(
+      db
+        .select({
+          id: sql`NULL`.as("id"),
+          petId: sql`${pets.id}`.as("petId"),
+          status: sql`'placed'`.as("status"),
+          createdAt: now.as("createdAt"),
+          shipDate: sql`NULL`.as("shipDate"),
+          version: sql`1`.as("version"),
+        })
+        .from(pets)
+        .where(and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db)), more)),
+    )
+    .returning({ id: exact(orders.id).as("id"), createdAt: sql<string>`${orders.createdAt}`.as("createdAt") });
+
+interface Inserted {
+  id: Int64;
+  createdAt: string;
+}
+const insertOrder = compile<{ petId: Int64 }, Inserted>((db) => insert(db));
+const insertOrderOnce = compile<{ petId: Int64 } & Attempt, Inserted>((db) => insert(db, isFirstAttempt(db)));
+
+/** Keeps the body of the response, as `toOrder` and JSON.stringify write it. */
+const rememberOrder = remember(
+  orders,
+  orders.id,
+  sql`json_object('id', ${orders.id}, 'petId', ${orders.petId}, 'quantity', 1, 'status', ${orders.status}, 'createdAt', ${orders.createdAt}, 'shipDate', ${orders.shipDate}, 'complete', json('false'))`,
+);
+
+/** If the statement before changed one row: the order exists with its animal pending, or not at all. */
+const holdAnimal = compile<{ petId: Int64 }, never>((db) =>
+  db
+    .update(pets)
+    .set({ status: "pending", version: sql`${pets.version} + 1` })
+    .where(and(eq(pets.id, parameter("petId")), sql`changes() = 1`)),
+);
+
+export const placeOrder = createFactory<AppEnv>().createHandlers(
+  guard("store:write"),
+  jsonBody(newOrder),
+  async (c) => {
+    const order = c.req.valid("json");
+    const { petId } = order;
+    const session = openSession(c);
+    const attempt = await idempotentAttempt(c, "placeOrder", newOrder(), order);
+    if (attempt === undefined) {
+      const placed = await create(session, insertOrder({ petId }), holdAnimal({ petId }));
+      if (placed === undefined) throw notAvailable();
+      const placedOrder = toOrder({ ...placed, petId, status: "placed", shipDate: null });
+      return respondWithCreation<Order>(c, placed, JSON.stringify(placedOrder));
+    }
+    const insertion = insertOrderOnce({ petId, ...attempt });
+    const placed = await createOnce(session, attempt, insertion, rememberOrder(attempt), holdAnimal({ petId }));
+    if (placed === undefined) throw notAvailable();
+    if (!placed.response) throw new Error("The response to an order was not remembered");
+    return respondWithCreation<Order>(c, placed, placed.response);
+  },
+);
+
+function notAvailable(): ApiError {
+  return new ApiError("pet_not_available", "The animal does not exist or is not available.");
+}

@@ -1,0 +1,36 @@
+import { sql } from "drizzle-orm";
+import { check, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { int64 } from "../exact/column.ts";
+
+export const ORDER_STATUSES = ["placed", "shipped", "cancelled"] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+export const orders = sqliteTable(
+  "orders",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    // No foreign key: the animal of a cancelled order may be deleted.
+    petId: int64("pet_id").notNull(),
+    status: text({ enum: ORDER_STATUSES }).notNull(),
+    // Times in RFC 3339, in UTC, with milliseconds: texts of one length, which order as times do.
+    createdAt: text("created_at").notNull(),
+    // Null until the order is shipped.
+    shipDate: text("ship_date"),
+    // Rises with each change.
+    version: integer().notNull().default(1),
+  },
+  (order) => [
+    // An animal is never sold twice, whatever the service does.
+    uniqueIndex("orders_active_idx")
+      .on(order.petId)
+      .where(sql`status <> 'cancelled'`),
+    // Each order is in one of these two, so that a placement pays for one of them only.
+    index("orders_cancelled_idx")
+      .on(order.petId)
+      .where(sql`status = 'cancelled'`),
+    index("orders_status_idx").on(order.status),
+    check("orders_pet_id_check", sql`typeof(${order.petId}) = 'integer'`),
+    // No CHECK lists the states: more may come, and SQLite changes a CHECK only by writing the whole table again.
+    check("orders_ship_date_check", sql`${order.status} <> 'shipped' OR ${order.shipDate} IS NOT NULL`),
+  ],
+);

@@ -1,0 +1,168 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+import { Client, statesOf } from "./store.ts";
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+let client: Client;
+beforeAll(async () => {
+  client = await Client.create();
+});
+
+test("an order is placed for an animal that is available, which becomes pending", async () => {
+  const petId = await client.addAnimal();
+  const before = Date.now();
+  const response = await client.place({ petId });
+  const order = (await expectJson(response, 201)) as { id: number; createdAt: string };
+  expect(order).toEqual({
+    id: expect.any(Number),
+    petId,
+    quantity: 1,
+    status: "placed",
+    createdAt: expect.stringMatching(TIME),
+    shipDate: null,
+    complete: false,
+  });
+  expect(Math.abs(Date.parse(order.createdAt) - before)).toBeLessThan(60_000);
+  expect(response.headers.get("Location")).toBe(`/v1/store/orders/${order.id}`);
+  expect(response.headers.get("ETag")).toBe('"1"');
+  expect(await (await client.get(`/v1/store/orders/${order.id}`)).json()).toEqual(order);
+  expect(await client.animal(petId)).toEqual(["pending", '"2"']);
+});
+
+test("the same order is one, in whatever form its quantity comes", async () => {
+  for (const quantity of ["1", "1.0", "1e0"]) {
+    const petId = await client.addAnimal();
+    const order = await expectJson(await client.place(`{"petId": ${petId}, "quantity": ${quantity}, "x": 1}`), 201);
+    expect(order).toMatchObject({ petId, quantity: 1 });
+  }
+});
+
+test.each([
+  ["no animal", {}, /^petId is required: an integer from -2\^63 to 2\^63 - 1\.$/],
+  ["an animal that is null", { petId: null }, /^petId has to be an integer/],
+  ["an animal that is text", { petId: "1" }, /^petId has to be an integer/],
+  ["an animal that is a fraction", { petId: 1.5 }, /^petId has to be an integer/],
+  ["an animal beyond 2^63", '{"petId": 9223372036854775808}', /^petId has to be an integer/],
+  ["a quantity of two", { petId: 1, quantity: 2 }, /^quantity has to be 1\.$/],
+  ["a quantity of none", { petId: 1, quantity: 0 }, /^quantity has to be 1\.$/],
+  ["a quantity that is null", { petId: 1, quantity: null }, /^quantity has to be 1\.$/],
+  ["a quantity that is text", { petId: 1, quantity: "1" }, /^quantity has to be 1\.$/],
+  ["an array", "[]", /JSON object/],
+])("there cannot be %s", async (_, body, message) => {
+  expect(await expectError(await client.place(body), "invalid_request")).toMatch(message);
+});
+
+describe("an animal is not available", () => {
+  test.each(["pending", "sold"])("when it is %s", async (status) => {
+    const petId = await client.addAnimal(status);
+    await expectError(await client.place({ petId }), "pet_not_available");
+    expect([await statesOf(petId), await client.animal(petId)]).toEqual([[], [status, '"1"']]);
+  });
+
+  test.each(["999999999", "9223372036854775807", "-1", "0"])("when there is no animal %s", async (petId) => {
+    await expectError(await client.place(`{"petId": ${petId}}`), "pet_not_available");
+  });
+
+  test("when an order holds it", async () => {
+    const { petId } = await client.placeNew();
+    await expectError(await client.place({ petId }), "pet_not_available");
+    expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
+  });
+
+  test("when it was shipped, also when somebody says that it is available", async () => {
+    const { petId, path } = await client.placeNew();
+    await client.ship(path);
+    await expectError(await client.place({ petId }), "pet_not_available");
+    await client.patch(`/v1/pets/${petId}`, { status: "available" });
+    await expectError(await client.place({ petId }), "pet_not_available");
+    expect(await statesOf(petId)).toEqual(["shipped"]);
+  });
+});
+
+test("an animal whose order was cancelled can be ordered again", async () => {
+  const { petId, path } = await client.placeNew();
+  await client.delete(path);
+  expect((await client.place({ petId })).status).toBe(201);
+  expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
+});
+
+test("the database refuses a second order that is not cancelled, whatever the service does", async () => {
+  const { petId } = await client.placeNew();
+  const insert = (status: string) =>
+    env.DB.prepare("INSERT INTO orders (pet_id, status, created_at, ship_date) VALUES (?, ?, 'x', 'x')")
+      .bind(petId, status)
+      .run();
+  await expect(insert("placed")).rejects.toThrow(/UNIQUE/);
+  await expect(insert("shipped")).rejects.toThrow(/UNIQUE/);
+  expect((await insert("cancelled")).success).toBe(true);
+});
+
+describe("under an Idempotency-Key", () => {
+  const key = () => ({ "Idempotency-Key": crypto.randomUUID() });
+
+  test("an order is placed once, and the first response is repeated, whatever became of the order", async () => {
+    const petId = await client.addAnimal();
+    const headers = key();
+    const first = await client.place({ petId }, headers);
+    const path = first.headers.get("Location") ?? "";
+    const text = await first.text();
+    expect(await (await client.get(path)).text()).toBe(text);
+    for (const change of [() => client.patch(path, {}), () => client.delete(path), () => client.place({ petId })]) {
+      await change();
+      const again = await client.place({ petId, quantity: 1 }, headers);
+      expect([again.status, again.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
+      expect([again.headers.get("Location"), again.headers.get("ETag")]).toEqual([path, '"1"']);
+      expect(await again.text()).toBe(text);
+    }
+    expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
+  });
+
+  test("another order is refused, and changes nothing", async () => {
+    const headers = key();
+    const petId = await client.addAnimal();
+    await client.place({ petId: await client.addAnimal() }, headers);
+    await expectError(await client.place({ petId }, headers), "idempotency_key_reused");
+    expect([await statesOf(petId), await client.animal(petId)]).toEqual([[], ["available", '"1"']]);
+  });
+
+  test("a refused order leaves the key as new as before", async () => {
+    const headers = key();
+    const { petId, path } = await client.placeNew();
+    await expectError(await client.place({ petId }, headers), "pet_not_available");
+    await client.delete(path);
+    const placed = await client.place({ petId }, headers);
+    expect([placed.status, placed.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
+  });
+
+  test.each(TRANSIENT_ERRORS)("a passing failure is not seen, before or after the write: %s", async (message) => {
+    vi.spyOn(scheduler, "wait").mockResolvedValue();
+    for (const when of ["before", "after"] as const) {
+      const petId = await client.addAnimal();
+      expect((await client.place({ petId }, key(), { when, message })).status).toBe(201);
+      expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
+    }
+    vi.restoreAllMocks();
+  });
+});
+
+test("without a key a placement is never repeated by the service", async () => {
+  for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
+    const petId = await client.addAnimal();
+    await expectError(await client.place({ petId }, {}, { when: "after", message }), "service_unavailable");
+    expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
+  }
+});
+
+test.each([[["pets:read", "pets:write"]], [["store:read"]], [["pets:write", "store:read"]]])(
+  "a key with %o cannot place an order",
+  async (scopes) => {
+    const key = await grantKey({ scopes });
+    const response = await call("/v1/store/orders", { method: "POST", key, body: { petId: 1 } });
+    await expectError(response, "insufficient_scope");
+    expect(response.headers.get("WWW-Authenticate")).toContain('scope="store:write"');
+  },
+);

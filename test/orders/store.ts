@@ -1,0 +1,79 @@
+import { env } from "cloudflare:workers";
+import { call } from "../support/client.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+/** A client of the store. */
+export class Client {
+  readonly key: string;
+
+  private constructor(key: string) {
+    this.key = key;
+  }
+
+  static async create(): Promise<Client> {
+    return new Client(await grantKey());
+  }
+
+  /** Adds an animal, and returns its id. */
+  async addAnimal(status = "available"): Promise<number> {
+    const body = { name: "Rex", categoryId: 1, status };
+    const response = await call("/v1/pets", { method: "POST", key: this.key, body });
+    return (await response.json<{ id: number }>()).id;
+  }
+
+  /** An animal's status, with its version. */
+  async animal(id: number): Promise<[status: string, version: string | null]> {
+    const response = await call(`/v1/pets/${id}`, { key: this.key });
+    return [(await response.json<{ status: string }>()).status, response.headers.get("ETag")];
+  }
+
+  place(body: object | string, headers: Record<string, string> = {}, ...faults: Fault[]): Promise<Response> {
+    return this.#send("POST", "/v1/store/orders", body, headers, faults);
+  }
+
+  /** Places an order for a new animal. Returns the path of the order, and the id of the animal. */
+  async placeNew(): Promise<{ path: string; petId: number }> {
+    const petId = await this.addAnimal();
+    const response = await this.place({ petId });
+    return { path: response.headers.get("Location") ?? "", petId };
+  }
+
+  get(path: string): Promise<Response> {
+    return call(path, { key: this.key });
+  }
+
+  patch(
+    path: string,
+    body: object | string,
+    headers: Record<string, string> = {},
+    ...faults: Fault[]
+  ): Promise<Response> {
+    return this.#send("PATCH", path, body, headers, faults);
+  }
+
+  ship(path: string): Promise<Response> {
+    return this.patch(path, { status: "shipped" });
+  }
+
+  delete(path: string, headers: Record<string, string> = {}, ...faults: Fault[]): Promise<Response> {
+    return this.#send("DELETE", path, undefined, headers, faults);
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body: object | string | undefined,
+    headers: Record<string, string>,
+    faults: Fault[],
+  ): Promise<Response> {
+    const { DB } = faultyDatabase(...faults);
+    return call(path, { method, key: this.key, headers, bindings: { DB }, ...(body === undefined ? {} : { body }) });
+  }
+}
+
+/** What the table holds of an animal's orders, in the order of their placement. */
+export async function statesOf(petId: number): Promise<string[]> {
+  const statement = env.DB.prepare("SELECT status FROM orders WHERE pet_id = ? ORDER BY id").bind(petId);
+  return (await statement.all<{ status: string }>()).results.map(({ status }) => status);
+}
