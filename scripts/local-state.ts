@@ -4,6 +4,7 @@ import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { applyMigrations } from "./migrations.ts";
+import { SEED_ANIMALS } from "./seed-animals.ts";
 
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
@@ -11,17 +12,6 @@ export const LOCAL_KEY_RECORD: KeyRecord = {
   scopes: [...SCOPES],
   createdAt: "2026-01-01T00:00:00.000Z",
 };
-
-/** Some animals to look at, once: SQLite remembers in sqlite_sequence that a table ever had a row. One statement, so all or none. */
-const SEED_ANIMALS = `
-  INSERT INTO pets (name, category_id, status)
-  SELECT column1, column2, column3 FROM (VALUES
-    ('Ada the Alpaca', 1, 'available'),
-    ('Bruno the Beagle', 2, 'available'),
-    ('Cleo the Cat', 3, 'pending'),
-    ('Dot the Duck', 4, 'sold'),
-    ('Émile the Eel 🐍', 9007199254740993, 'available'))
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets')`;
 
 /**
  * Brings a local D1 database and KV namespace to where the service can answer: migrations, the local API key, and animals the

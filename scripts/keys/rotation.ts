@@ -1,5 +1,5 @@
 import type { KeyRecord } from "../../src/auth/key-record.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine } from "../one-line.ts";
 import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, type Status, statusOf } from "./operations.ts";
 import type { KeyStore, ListedKey, StoredKey } from "./store.ts";
 
