@@ -1,0 +1,12 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
+const BEGIN = "<!-- transcript -->";
+const END = "<!-- end of transcript -->";
+
+/** Replaces the transcript of a page. */
+export function writeTranscript(page: string, text: string): void {
+  const before = readFileSync(page, "utf8");
+  const [head] = before.split(BEGIN);
+  const [, tail] = before.split(END);
+  writeFileSync(page, `${head}${BEGIN}\n\n\`\`\`console\n${text.trim()}\n\`\`\`\n\n${END}${tail}`);
+}
