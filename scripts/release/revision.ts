@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { git } from "../git.ts";
 import type { DeployedEnvironment } from "./values.ts";
 
 /** The code that is released. */
@@ -29,8 +29,4 @@ export function checkRevision(options: { env: DeployedEnvironment; commit?: stri
     throw new Error(`Production gets tagged commits, and this one has no tag v${version}. Tag it, or say --untagged.`);
   }
   return { version, commit };
-}
-
-function git(...args: string[]): string {
-  return execFileSync("git", args, { encoding: "utf8" }).trim();
 }

@@ -42,10 +42,16 @@ export class Checkout {
    * Runs a script of the repository to its end.
    *
    * @param env more of its environment.
+   * @param cwd another folder to run it in.
    */
-  async run(script: string, args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
+  async run(
+    script: string,
+    args: readonly string[],
+    env: Record<string, string> = {},
+    cwd = this.folder,
+  ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
-      cwd: this.folder,
+      cwd,
       // wrangler is large. It is compiled once for all tests.
       env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
