@@ -59,7 +59,7 @@ async function askForPlace(terminal: Terminal): Promise<Place> {
   const answer = (await terminal.ask("Place of the new database: ")).trim();
   if (LOCATIONS.includes(answer)) return { location: answer };
   if (JURISDICTIONS.includes(answer)) return { jurisdiction: answer };
-  throw new Error(`${answer || "Nothing"} is neither a location nor a jurisdiction. Nothing was created.`);
+  throw new Error(`"${answer}" is neither a location nor a jurisdiction. Nothing was created.`);
 }
 
 /** The point in the history of the database to which a restore can return. */

@@ -5,10 +5,10 @@ import { addReleases, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
 const WORKER = "petstore-staging";
 const cloudflare = useCloudflare(WORKER);
 
-function rollback(...args: string[]): Promise<Result> {
+function rollback(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Result> {
   const { checkout, api, edge } = cloudflare;
   const all = ["--env", "staging", "--wait", "0", "--url", edge.url, ...args];
-  return checkout.run("scripts/rollback.ts", all, api.environment());
+  return checkout.run("scripts/rollback.ts", all, { ...api.environment(), ...env });
 }
 
 const shares = () => cloudflare.api.workers.all.get(WORKER)?.deployments.at(-1)?.versions;
@@ -23,8 +23,15 @@ test("a rollback returns to the version before, or to the one that is named", as
   expect(back.stderr).toContain(`This takes the code of staging back to ${second?.id}, v0.1.0, `);
   expect(shares()).toEqual([{ version_id: second?.id, percentage: 100 }]);
 
-  const named = await rollback("--to", first?.id ?? "");
+  const named = await rollback(["--to", first?.id ?? ""]);
   expect(named, named.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+});
+
+test("a rollback finds the account when only the token is given", async () => {
+  const [first] = addReleases(cloudflare.api, WORKER, 2).versions;
+  const back = await rollback([], { CLOUDFLARE_ACCOUNT_ID: "" });
+  expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
 });
 
@@ -55,9 +62,9 @@ test("a rollback is refused with one line when there is nothing to return to", a
   });
   addReleases(cloudflare.api, WORKER, 1);
   expect(lastLine(await rollback())).toBe("petstore-staging has no earlier version to go back to.");
-  const unknown = await rollback("--to", "00000000-0000-0000-0000-000000000000");
+  const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
   expect(lastLine(unknown)).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.");
-  expect(lastLine(await rollback("--to", "v1"))).toBe(
+  expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
   );
 });
