@@ -116,8 +116,10 @@ async function loggedInAccounts(): Promise<string[]> {
 /** The token that wrangler uses itself. It is never shown, and no argument of a process. */
 async function readToken(): Promise<string> {
   if (process.env["CLOUDFLARE_API_TOKEN"]) return process.env["CLOUDFLARE_API_TOKEN"];
-  const { token } = JSON.parse(await runWrangler(["auth", "token", "--json"])) as { token?: string };
-  if (token === undefined) throw new Error("A global API key is not enough. Set CLOUDFLARE_API_TOKEN.");
+  // Neither the output nor an error about it is passed on: it may hold the token.
+  const output = await runWrangler(["auth", "token", "--json"]).catch(() => "");
+  const token = /"token": "([^"]+)"/.exec(output)?.[1];
+  if (token === undefined) throw new Error("wrangler auth token gives no token. Set CLOUDFLARE_API_TOKEN.");
   return token;
 }
 

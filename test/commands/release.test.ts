@@ -99,6 +99,7 @@ test("a release that failed in any step goes on when it is repeated", async () =
     after();
   }
   edge.failure = 503;
+  // This deployment finds the KV namespace that the failed one created, which wrangler alone would refuse with 10014.
   const ill = await release(place);
   expect(ill).toMatchObject({ code: 1, stdout: "" });
   expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
@@ -108,6 +109,21 @@ test("a release that failed in any step goes on when it is repeated", async () =
   expect(well, well.stderr).toMatchObject({ code: 0 });
   expect(api.databases.named(WORKER)).toMatchObject({ jurisdiction: "eu", read_replication: { mode: "auto" } });
   expect([api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, 3]);
+});
+
+test("a release that was interrupted goes on when it is repeated", async () => {
+  const { api, checkout, edge } = cloudflare;
+  const interruption = new AbortController();
+  const args = ["--env", "staging", "--skip-checks", "--url", edge.url, "--location", "weur"];
+  const arrived = api.hold("PUT", "/workers/scripts/petstore-staging");
+  const running = checkout.run("scripts/release.ts", args, api.environment(), { signal: interruption.signal });
+  await Promise.race([arrived, running]);
+  interruption.abort();
+  expect(await running).toMatchObject({ code: 1, stdout: "" });
+  api.repair();
+  const repeated = await release(["--location", "weur"]);
+  expect(repeated, repeated.stderr).toMatchObject({ code: 0 });
+  expect([versions().length, api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, 1, 3]);
 });
 
 test("a migration that fails leaves those before it, and the old code", async () => {

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
@@ -33,6 +35,23 @@ test("a rollback finds the account when only the token is given", async () => {
   const back = await rollback([], { CLOUDFLARE_ACCOUNT_ID: "" });
   expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+});
+
+test("a rollback works with wrangler's login", async () => {
+  const { api, checkout } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  const home = join(checkout.folder, ".git/somebody");
+  mkdirSync(join(home, ".wrangler/config"), { recursive: true });
+  writeFileSync(
+    join(home, ".wrangler/config/default.toml"),
+    'oauth_token = "login-of-the-tests"\nexpiration_time = "2099-01-01T00:00:00.000Z"\nscopes = ["account:read"]\n',
+  );
+  const login = { CLOUDFLARE_API_TOKEN: "", CLOUDFLARE_ACCOUNT_ID: "", HOME: home, XDG_CONFIG_HOME: home };
+  const back = await rollback([], login);
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+  expect([...api.tokens]).toEqual(["login-of-the-tests"]);
+  expect(back.stderr + back.stdout).not.toContain("login-of-the-tests");
 });
 
 test("a rollback ends a gradual release", async () => {

@@ -26,8 +26,11 @@ export class CloudflareApi {
   readonly workers = new Workers();
   /** Method and path of each request, without the account. */
   readonly requests: string[] = [];
+  /** Every token that a request carried. */
+  readonly tokens = new Set<string | undefined>();
   url = "";
   #faults: Fault[] = [];
+  #held: { method: string; path: string; arrived: () => void } | undefined;
   readonly #routes: Route[] = [
     ...account(),
     ...this.databases.routes(),
@@ -64,8 +67,16 @@ export class CloudflareApi {
     this.#faults.push({ method, path, refusal });
   }
 
+  /** Leaves matching requests without a response, until `repair`. Resolves when the first one is there. */
+  hold(method: string, path: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held = { method, path, arrived: resolve };
+    return promise;
+  }
+
   repair(): void {
     this.#faults = [];
+    this.#held = undefined;
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -73,6 +84,9 @@ export class CloudflareApi {
     const path = url.pathname.replace(`/accounts/${ACCOUNT}`, "");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${path}`);
+    this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
+    const held = this.#held;
+    if (held?.method === method && path.includes(held.path)) return held.arrived();
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]);

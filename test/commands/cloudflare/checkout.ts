@@ -43,12 +43,13 @@ export class Checkout {
    *
    * @param env more of its environment.
    * @param cwd another folder to run it in.
+   * @param signal ends the process.
    */
   async run(
     script: string,
     args: readonly string[],
     env: Record<string, string> = {},
-    cwd = this.folder,
+    { cwd = this.folder, signal }: { cwd?: string; signal?: AbortSignal } = {},
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
@@ -56,6 +57,7 @@ export class Checkout {
       env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    signal?.addEventListener("abort", () => child.kill());
     const result = { code: 0, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
