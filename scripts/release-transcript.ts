@@ -1,5 +1,5 @@
 // npm run generate:transcript: releases to an empty account of a fake Cloudflare, and writes what the command printed into
-// docs/releases.md. Ids, times and durations are replaced, so that a second run writes the same.
+// docs/releases.md. Ids and durations are replaced, so that a second run writes the same.
 import { CloudflareApi } from "../test/commands/cloudflare/api.ts";
 import { Checkout } from "../test/commands/cloudflare/checkout.ts";
 import { Edge } from "../test/commands/cloudflare/edge.ts";
@@ -42,6 +42,6 @@ function fixed(output: string): string {
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, nameOf)
     .replaceAll(/\b[0-9a-f]{32}\b/g, (id) => (id.startsWith("0123") ? id : nameOf(id).replaceAll("-", "")))
     .replaceAll(/\b(?=\w*\d)[0-9a-f]{12}\b(?!-)(?<!-[0-9a-f]{12})/g, "0123456789ab")
-    .replaceAll(/\d+\.\d+ (sec|KiB)/g, "0.00 $1")
+    .replaceAll(/\d+\.\d+ sec/g, "0.00 sec")
     .replaceAll(/\d+\.\d+ms/g, "0.00ms");
 }
