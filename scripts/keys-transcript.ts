@@ -2,15 +2,12 @@
 // saw into docs/keys.md.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-
-const PAGE = "docs/keys.md";
-const BEGIN = "<!-- transcript -->";
-const END = "<!-- end of transcript -->";
+import { writeTranscript } from "./docs/transcript.ts";
 
 /** Seconds that both keys work in this transcript, and that an isolate may go by what it read of a key (key-lookup.ts). */
 const OVERLAP = 40;
@@ -49,10 +46,7 @@ try {
   await use(base, "second", second.key);
   keys("list");
 
-  const page = readFileSync(PAGE, "utf8");
-  const [before] = page.split(BEGIN);
-  const [, after] = page.split(END);
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n\`\`\`console\n${lines.join("\n").trim()}\n\`\`\`\n\n${END}${after}`);
+  writeTranscript("docs/keys.md", lines.join("\n"));
 } finally {
   service.kill("SIGINT");
   await once(service, "exit");

@@ -4,6 +4,7 @@ import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { applyMigrations } from "./migrations.ts";
+import { SEED } from "./seed.ts";
 
 export const LOCAL_KEY_RECORD: KeyRecord = {
   id: "local",
@@ -11,27 +12,6 @@ export const LOCAL_KEY_RECORD: KeyRecord = {
   scopes: [...SCOPES],
   createdAt: "2026-01-01T00:00:00.000Z",
 };
-
-/** Some categories, once, as the animals below. */
-const SEED_CATEGORIES = `
-  INSERT INTO categories (name, description)
-  SELECT column1, column2 FROM (VALUES
-    ('Camelids', 'Alpacas, camels and llamas.'),
-    ('Dogs', NULL),
-    ('Cats', NULL),
-    ('Water birds', 'Ducks, geese and swans.'))
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'categories')`;
-
-/** Some animals to look at, once: SQLite remembers in sqlite_sequence that a table ever had a row. One statement, so all or none. */
-const SEED_ANIMALS = `
-  INSERT INTO pets (name, category_id, status)
-  SELECT column1, column2, column3 FROM (VALUES
-    ('Ada the Alpaca', 1, 'available'),
-    ('Bruno the Beagle', 2, 'available'),
-    ('Cleo the Cat', 3, 'pending'),
-    ('Dot the Duck', 4, 'sold'),
-    ('Émile the Eel 🐍', 9007199254740993, 'available'))
-  WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pets')`;
 
 /**
  * Brings a local D1 database and KV namespace to where the service can answer: migrations, the local API key, and animals the
@@ -42,7 +22,7 @@ export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEY
   await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
     metadata: LOCAL_KEY_RECORD,
   });
-  await DB.batch([SEED_CATEGORIES, SEED_ANIMALS].map((seed) => DB.prepare(seed)));
+  await DB.batch(SEED.map((seed) => DB.prepare(seed)));
 }
 
 /**

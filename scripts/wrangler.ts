@@ -1,6 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { delimiter, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 
 const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js");
 
@@ -19,24 +20,30 @@ export const WRANGLER_SETTINGS = {
 export function startWrangler(args: string[], options: SpawnOptions): ChildProcess {
   return spawn(process.execPath, [WRANGLER, ...args], {
     ...options,
-    env: { ...process.env, ...WRANGLER_SETTINGS },
+    env: { ...process.env, ...options.env, ...WRANGLER_SETTINGS },
   });
 }
 
 /**
  * Runs wrangler to its end, and returns what it printed on standard output.
  *
+ * @param env more of its environment.
+ * @param onLine is told each line that it prints, on either output, as soon as it is there.
  * @throws Error with all that it printed, when it fails.
  */
-export async function runWrangler(args: string[]): Promise<string> {
-  const child = startWrangler(args, { stdio: ["ignore", "pipe", "pipe"] });
+export async function runWrangler(
+  args: readonly string[],
+  { env, onLine }: { env?: Record<string, string>; onLine?: (line: string) => void } = {},
+): Promise<string> {
+  const child = startWrangler([...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
   const output = { stdout: "", stderr: "" };
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
+  for (const name of ["stdout", "stderr"] as const) {
+    const stream = child[name]?.setEncoding("utf8");
+    stream?.on("data", (text: string) => {
+      output[name] += text;
+    });
+    if (stream && onLine !== undefined) createInterface({ input: stream }).on("line", onLine);
+  }
   const [code]: unknown[] = await once(child, "close");
   if (code !== 0) throw new Error(`wrangler ${args.slice(0, 3).join(" ")} failed.\n${output.stdout}${output.stderr}`);
   return output.stdout;

@@ -1,16 +1,19 @@
-import { Command, CommanderError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { endingWithin, type Inspection, inspectKey, inspectSecret } from "./inspection.ts";
 import { createKey, type Expiry, revokeKey } from "./operations.ts";
-import { oneLine } from "./one-line.ts";
-import { showInspection, showKey, showList, showRevocation, showRotation, type Terminal } from "./report.ts";
+import { toDuration } from "../duration.ts";
+import { newProgram, runProgram } from "../program.ts";
+import { confirmProduction, type Terminal } from "../terminal.ts";
+import { showInspection, showKey, showList, showRevocation, showRotation } from "./report.ts";
 import { endPredecessor, issueSuccessor } from "./rotation.ts";
 import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
-import { toDuration, toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
+import { toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
 
 const DAY = 86_400_000;
+const CHANGE = "This changes keys of production.";
 
 interface CommonOptions {
   env: Environment;
@@ -44,20 +47,12 @@ interface RotateOptions extends ChangeOptions {
  * @returns the exit code: 0, or 1 for mistakes and failures.
  */
 export async function run(args: readonly string[], terminal: Terminal, open = openNamespace): Promise<number> {
-  try {
-    await describe(terminal, open).parseAsync(args, { from: "user" });
-    return 0;
-  } catch (error) {
-    // Of its own errors commander has told already. It ends with one as well when it has printed the help.
-    if (error instanceof CommanderError) return error.code === "commander.help" ? 0 : error.exitCode;
-    terminal.say(oneLine(error));
-    return 1;
-  }
+  return runProgram(describe(terminal, open), args, terminal);
 }
 
 /** Every command and option, once: they are read by this, and so is the help. */
 function describe(terminal: Terminal, open: typeof openNamespace): Command {
-  const program = new Command("npm run keys --")
+  const program = newProgram("npm run keys --", terminal)
     .description("Manages the API keys of one environment.")
     .requiredOption(
       "--env <local|staging|production>",
@@ -71,14 +66,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
       const { env, persistTo } = command.optsWithGlobals<CommonOptions>();
       if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     })
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: (text) => terminal.print(text.trimEnd()),
-      // Only the help that commander shows when there is no command: mistakes go through outputError.
-      writeErr: (text) => terminal.print(text.trimEnd()),
-      outputError: (text) => terminal.say(toSentence(text)),
-    })
-    .exitOverride();
+    .configureHelp({ showGlobalOptions: true });
 
   program
     .command("create")
@@ -93,7 +81,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
-      await confirm(options, terminal);
+      await confirmProduction(options, CHANGE, terminal);
       await withStore(options, async (store) => showKey(terminal, options.json, await createKey(store, options)));
     });
 
@@ -130,7 +118,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<ChangeOptions>();
-      await confirm(options, terminal);
+      await confirmProduction(options, CHANGE, terminal);
       await withStore(options, async (store) => showRevocation(terminal, options, await revokeKey(store, id)));
     });
 
@@ -147,7 +135,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<RotateOptions>();
-      await confirm(options, terminal);
+      await confirmProduction(options, CHANGE, terminal);
       await withStore(options, async (store) => {
         const rotation = await issueSuccessor(store, id, options);
         // From here on the new key works, so it is shown, whatever becomes of the old one.
@@ -175,20 +163,4 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
 
 function yes(): Option {
   return new Option("--yes", "Changes keys of production without asking.");
-}
-
-async function confirm({ env, yes }: ChangeOptions, terminal: Terminal): Promise<void> {
-  if (env !== "production" || yes) return;
-  if (terminal.ask === undefined) throw new Error("This changes keys of production. Say --yes.");
-  const answer = await terminal.ask("This changes keys of production. Type production to go on: ");
-  if (answer !== "production") throw new Error("Nothing was changed.");
-}
-
-/** What commander says of a mistake, on one line and like our own words. It may repeat what was typed, escapes and all. */
-function toSentence(text: string): string {
-  const plain = text
-    .replace(/^error: /, "")
-    .replace(/\p{C}+/gu, " ")
-    .trim();
-  return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

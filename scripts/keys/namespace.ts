@@ -18,7 +18,9 @@ export interface Namespace {
  * @throws Error when local storage cannot be opened. Staging and production are first contacted by the methods.
  */
 export async function openNamespace(environment: Environment, persistTo?: string): Promise<Namespace> {
-  return environment === "local" ? openLocal(persistTo) : openRemote(environment);
+  if (environment === "local") return openLocal(persistTo);
+  // `--preview=false` has wrangler look up the namespace that the first deploy created.
+  return openRemote(["--binding=API_KEYS", `--env=${environment}`, "--preview=false"]);
 }
 
 async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<Namespace> {
@@ -49,11 +51,14 @@ async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<
   };
 }
 
-/** Through wrangler's own `kv key` commands: with whatever login wrangler has, and none of our own. */
-function openRemote(environment: Environment): Namespace {
-  // `--preview=false` has wrangler look up the namespace that the first deploy created.
-  const target = ["--binding=API_KEYS", `--env=${environment}`, "--remote", "--preview=false"];
-  const kvKey = (command: string, ...args: string[]) => runWrangler(["kv", "key", command, ...args, ...target]);
+/**
+ * A namespace at Cloudflare, through wrangler's own `kv key` commands: with whatever login wrangler has, and none of our own.
+ *
+ * @param target the options that name it.
+ */
+export function openRemote(target: readonly string[]): Namespace {
+  const kvKey = (command: string, ...args: string[]) =>
+    runWrangler(["kv", "key", command, ...args, ...target, "--remote"]);
   return {
     async put(name, value, metadata) {
       const more = metadata === undefined ? [] : [`--metadata=${JSON.stringify(metadata)}`];

@@ -1,6 +1,6 @@
 import { generateKey, randomBase62 } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine } from "../one-line.ts";
 import { isListable, type KeyStore, type ListedKey, MAX_RECORD_BYTES, type StoredKey } from "./store.ts";
 
 /** Rotations of one key. Its record names every successor, and has to stay within what KV lists. */

@@ -2,20 +2,9 @@ import type { Environment } from "../../src/auth/key-format.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import type { Inspection, RelatedKey } from "./inspection.ts";
 import { type NewKey, statusOf } from "./operations.ts";
+import type { Terminal } from "../terminal.ts";
 import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
-
-/** Where a command writes, and whom it asks. A text is one or more whole lines. */
-export interface Terminal {
-  /** Standard output: help, a key, a listing, JSON. */
-  print(text: string): void;
-  /** Standard error: what is said to the person in front of it. */
-  say(text: string): void;
-  /** Puts a question to that person. Absent where there is none. */
-  ask?(question: string): Promise<string>;
-  /** All of standard input. */
-  read(): Promise<string>;
-}
 
 /**
  * Shows a key this once. The secret goes to standard output, alone or in the JSON; what is said about it goes beside it.

@@ -1,6 +1,6 @@
 import type { KeyRecord } from "../../src/auth/key-record.ts";
+import { oneLine } from "../one-line.ts";
 import { listedStatus, type RelatedKey } from "./inspection.ts";
-import { oneLine } from "./one-line.ts";
 import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, statusOf } from "./operations.ts";
 import type { KeyStore, StoredKey } from "./store.ts";
 

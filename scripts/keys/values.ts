@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import { type Environment, isWellFormedKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
+import { DURATION, parseDuration } from "../duration.ts";
+import { refuseOption } from "../program.ts";
 import type { Expiry } from "./operations.ts";
 
 // What each option's value means. All of it is checked while the command line is read, before anything else happens.
 
 const MAX_NAME_CHARACTERS = 100;
-const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const DURATION = "90d, 12h, 30m or 45s";
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const ENVIRONMENTS: readonly Environment[] = ["local", "staging", "production"];
@@ -61,16 +61,6 @@ export function toScopes(value: string): readonly string[] {
 }
 
 /**
- * @returns milliseconds.
- * @throws InvalidArgumentError for what is not a duration.
- */
-export function toDuration(value: string): number {
-  const duration = parseDuration(value);
-  if (duration === undefined) throw new InvalidArgumentError(`A duration is a number and a unit: ${DURATION}.`);
-  return duration;
-}
-
-/**
  * A time to come: a date, a date with a time, or a duration from the creation of the key.
  *
  * @throws InvalidArgumentError for what is none of them, a date that no calendar has, and a time in the past.
@@ -94,14 +84,4 @@ export function toFolder(value: string): string {
   refuseOption(value);
   if (value === "") throw new InvalidArgumentError("A folder has a name.");
   return value;
-}
-
-/** commander takes whatever follows an option for its value: `--name --json` would make a key called `--json`. */
-function refuseOption(value: string): void {
-  if (value.startsWith("--")) throw new InvalidArgumentError("The value is missing.");
-}
-
-function parseDuration(value: string): number | undefined {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  return count === undefined || unit === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 }

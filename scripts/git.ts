@@ -1,0 +1,11 @@
+import { execFileSync } from "node:child_process";
+
+/**
+ * Runs git in the present folder.
+ *
+ * @returns what it printed, without white space around it.
+ * @throws Error when it fails.
+ */
+export function git(...args: string[]): string {
+  return execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { git } from "../git.ts";
+import type { DeployedEnvironment } from "./values.ts";
+
+/** The code that is released. */
+export interface Revision {
+  /** Of package.json. */
+  version: string;
+  /** All 40 digits. */
+  commit: string;
+}
+
+/**
+ * The commit that is checked out, when it may be released.
+ *
+ * @throws Error when files differ from the commit, when it is another commit, and when production would get one without a tag.
+ */
+export function checkRevision(options: { env: DeployedEnvironment; commit?: string; untagged?: true }): Revision {
+  if (git("status", "--porcelain") !== "") {
+    throw new Error("There are files that are not committed (git status). Only a commit can be released.");
+  }
+  const commit = git("rev-parse", "HEAD");
+  if (options.commit !== undefined && !commit.startsWith(options.commit)) {
+    throw new Error(`Commit ${commit} is checked out, not ${options.commit}.`);
+  }
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  const tags = git("tag", "--points-at", "HEAD").split("\n");
+  if (options.env === "production" && options.untagged !== true && !tags.includes(`v${version}`)) {
+    throw new Error(`Production gets tagged commits, and this one has no tag v${version}. Tag it, or say --untagged.`);
+  }
+  return { version, commit };
+}

@@ -1,0 +1,44 @@
+import type { Terminal } from "../terminal.ts";
+import type { Target } from "./target.ts";
+
+/** The result of a release. */
+export interface Outcome {
+  target: Target;
+  version: string;
+  address: URL;
+  /** The point in the history of the database before the migrations. */
+  bookmark: string;
+  /** The version that had most requests before. Undefined for the first release. */
+  previous: string | undefined;
+}
+
+export function showRelease(outcome: Outcome, terminal: Terminal): void {
+  terminal.print(`
+Released to ${outcome.target.env}
+  Version         ${outcome.version}
+  Address         ${outcome.address.origin}
+  Bookmark        ${outcome.bookmark}
+  Roll back code  ${codeRollback(outcome)}
+  Restore data    ${dataRestore(outcome)}
+                  Read docs/releases.md first: a restore loses everything that was written since.`);
+}
+
+export function showGradual(outcome: Outcome, percentage: number, terminal: Terminal): void {
+  const { target, version } = outcome;
+  terminal.print(`
+Version ${version} gets ${percentage} % of the requests of ${target.env}
+  Address         ${outcome.address.origin}
+  Bookmark        ${outcome.bookmark}
+  Go on           npm run release -- --env ${target.env} --promote ${version}
+  Go back         ${codeRollback(outcome)}`);
+}
+
+export function codeRollback({ target, previous }: Pick<Outcome, "target" | "previous">): string {
+  return previous === undefined
+    ? "none: this is the first version"
+    : `npm run rollback -- --env ${target.env} --to ${previous}`;
+}
+
+function dataRestore({ target, bookmark }: Outcome): string {
+  return `npx wrangler d1 time-travel restore ${target.database} --env ${target.env} --bookmark ${bookmark}`;
+}

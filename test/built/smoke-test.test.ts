@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { smokeTest } from "../../scripts/release/smoke-test.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
+
+const VERSION = "11111111-0000-4000-8000-000000000000";
+const OLD = "22222222-0000-4000-8000-000000000000";
+
+/** Runs the smoke test. Returns what it says, and the error. */
+async function run(address: URL, options: Partial<Parameters<typeof smokeTest>[0]> = {}) {
+  const said: string[] = [];
+  const terminal = { print: () => {}, read: async () => "", say: (text: string) => void said.push(text) };
+  const failure = await smokeTest({ address, version: VERSION, wait: 0, ...options }, terminal).then(
+    () => undefined,
+    (error: unknown) => String(error),
+  );
+  return { said, failure };
+}
+
+describe("the service that would be deployed", () => {
+  let service: BuiltService;
+  beforeAll(async () => {
+    service = await startBuiltService();
+  });
+  afterAll(() => service.harness.close());
+
+  test("passes the smoke test, and fails it with a wrong key", async () => {
+    const { deployment = VERSION } = (await (await fetch(new URL("/health", service.url))).json()) as {
+      deployment?: string;
+    };
+    const options = { version: deployment, mayBeOlder: true } as const;
+    expect(await run(service.url, { ...options, key: service.key })).toEqual({
+      failure: undefined,
+      said: [
+        `\nSmoke test of ${service.url.origin}, for up to 0 seconds`,
+        `GET /health is version ${deployment}. GET /v1/pets is 401 without a key. GET /v1/pets is 200 with a key.`,
+      ],
+    });
+    const wrong = await run(service.url, { ...options, key: "petstore_production_wrong" });
+    expect(wrong.failure).toBe(
+      `Error: The smoke test of ${service.url.origin} failed: GET /v1/pets with the key is 401, not 200.`,
+    );
+  });
+});
+
+describe("an address", () => {
+  /** The responses of GET /health, one for each attempt. The last one repeats. */
+  let healths: { status?: number; body?: object }[] = [];
+  let stranger = 401;
+  const server = createServer((request, response) => {
+    const next = request.url === "/health" && healths.length > 1 ? healths.shift() : healths[0];
+    const { status = 200, body = {} } = request.url === "/health" ? (next ?? {}) : { status: stranger };
+    response.writeHead(status, { Location: "https://example.com/" }).end(JSON.stringify(body));
+  });
+  let address: URL;
+  beforeAll(async () => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    address = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  afterAll(() => server.close());
+  const failed = (problem: string) => `Error: The smoke test of ${address.origin} failed: ${problem}`;
+
+  test("passes when the new version arrives in time", async () => {
+    healths = [{ status: 404 }, { body: { deployment: OLD } }, { body: { deployment: VERSION } }];
+    const { said, failure } = await run(address, { wait: 60 });
+    expect(failure).toBeUndefined();
+    expect(said.slice(1, 3)).toEqual([
+      "Not yet: GET /health is 404.",
+      `Not yet: GET /health is version ${OLD}, not ${VERSION}.`,
+    ]);
+  });
+
+  test("fails when it serves another version, or does not tell which", async () => {
+    healths = [{ body: { deployment: OLD } }];
+    expect((await run(address)).failure).toBe(failed(`GET /health is version ${OLD}, not ${VERSION}.`));
+    expect((await run(address, { mayBeOlder: true })).failure).toContain(OLD);
+    healths = [{ body: { status: "ok" } }];
+    expect((await run(address)).failure).toBe(failed(`GET /health is version unknown, not ${VERSION}.`));
+    expect((await run(address, { mayBeOlder: true })).failure).toBeUndefined();
+  });
+
+  test("fails when it redirects, when strangers get in, and when it cannot be reached", async () => {
+    healths = [{ status: 302 }];
+    expect((await run(address)).failure).toBe(failed("GET /health is 302."));
+    healths = [{ body: { deployment: VERSION } }];
+    stranger = 200;
+    expect((await run(address)).failure).toBe(failed("GET /v1/pets without a key is 200, not 401."));
+    stranger = 401;
+    // The port of a server that is closed.
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const gone = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`);
+    closed.close();
+    await once(closed, "close");
+    expect((await run(gone)).failure).toContain("It cannot be reached:");
+  });
+});

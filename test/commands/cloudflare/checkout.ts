@@ -1,0 +1,71 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export interface Result {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A repository with one commit: the files as they are here, committed or not. */
+export class Checkout {
+  readonly folder = mkdtempSync(join(tmpdir(), "petstore-checkout-"));
+
+  constructor() {
+    this.git("init", "--quiet");
+    const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+      encoding: "utf8",
+    });
+    for (const file of files.split("\0")) {
+      if (file !== "" && existsSync(file)) cpSync(file, join(this.folder, file));
+    }
+    symlinkSync(resolve("node_modules"), join(this.folder, "node_modules"));
+    // .gitignore names a folder, and this is a link.
+    appendFileSync(join(this.folder, ".git/info/exclude"), "node_modules\n");
+    this.commit("All files");
+  }
+
+  commit(message: string): void {
+    this.git("add", "--all");
+    const author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "-c", "commit.gpgsign=false"];
+    this.git(...author, "commit", "--quiet", "--allow-empty", "--message", message);
+  }
+
+  git(...args: string[]): string {
+    return execFileSync("git", args, { cwd: this.folder, encoding: "utf8" }).trim();
+  }
+
+  /**
+   * Runs a script of the repository to its end.
+   *
+   * @param env more of its environment.
+   * @param cwd another folder to run it in.
+   * @param signal ends the process.
+   */
+  async run(
+    script: string,
+    args: readonly string[],
+    env: Record<string, string> = {},
+    { cwd = this.folder, signal }: { cwd?: string; signal?: AbortSignal } = {},
+  ): Promise<Result> {
+    const child = spawn(process.execPath, [script, ...args], {
+      cwd,
+      // wrangler is large. It is compiled once for all tests.
+      env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    signal?.addEventListener("abort", () => child.kill());
+    const result = { code: 0, stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
+    const [code]: unknown[] = await once(child, "close");
+    return { ...result, code: Number(code ?? 1) };
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}

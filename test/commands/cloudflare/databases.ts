@@ -1,0 +1,123 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
+import { found, Refusal, type Route, routes } from "./route.ts";
+
+export interface Database {
+  uuid: string;
+  name: string;
+  created_at: string;
+  read_replication: { mode: string };
+  primary_location_hint?: string;
+  jurisdiction?: string;
+}
+
+/** D1: each database is a file of SQLite. A bookmark is a copy of the file. */
+export class Databases {
+  readonly all = new Map<string, Database>();
+  readonly #folder = mkdtempSync(join(tmpdir(), "petstore-fake-d1-"));
+  #bookmarks = 0;
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  named(name: string): Database | undefined {
+    return [...this.all.values()].find((database) => database.name === name);
+  }
+
+  /** Creates an empty database. */
+  add(name: string, readReplication: string, place: Partial<Database> = {}): Database {
+    const database = {
+      ...place,
+      uuid: crypto.randomUUID(),
+      name,
+      created_at: new Date().toISOString(),
+      read_replication: { mode: readReplication },
+    };
+    this.all.set(database.uuid, database);
+    return database;
+  }
+
+  /** Runs statements against a database, as /query does. */
+  query(name: string, sql: string): Record<string, unknown>[] {
+    return this.#run(this.#find(name), sql).flatMap(({ results }) => results);
+  }
+
+  routes(): Route[] {
+    return routes({
+      "GET /d1/database": ({ query }) =>
+        [...this.all.values()].filter(({ name }) => name.includes(query.get("name") ?? "")),
+      "POST /d1/database": async ({ body }) => {
+        const { name, ...place } = (await body.json()) as Database;
+        if (this.named(name) !== undefined) throw new Refusal(400, 7502, `${name} already exists`);
+        return this.add(name, "disabled", place);
+      },
+      "GET /d1/database/:database": ({ params }) => this.#find(params["database"]),
+      "PUT /d1/database/:database": async ({ params, body }) =>
+        Object.assign(this.#find(params["database"]), await body.json()),
+      "DELETE /d1/database/:database": ({ params }) => {
+        const { uuid } = this.#find(params["database"]);
+        this.all.delete(uuid);
+        rmSync(this.#file(uuid), { force: true });
+        return null;
+      },
+      "POST /d1/database/:database/query": async ({ params, body }) => {
+        const { sql } = (await body.json()) as { sql: string };
+        return this.#run(this.#find(params["database"]), sql);
+      },
+      "GET /d1/database/:database/time_travel/bookmark": ({ params }) => {
+        const { uuid } = this.#find(params["database"]);
+        const bookmark = `${String(++this.#bookmarks).padStart(8, "0")}-00000000-00000000-${uuid.replaceAll("-", "")}`;
+        this.#open(uuid, () => {});
+        copyFileSync(this.#file(uuid), this.#file(bookmark));
+        return { bookmark };
+      },
+      "POST /d1/database/:database/time_travel/restore": ({ params, query }) => {
+        const { uuid } = this.#find(params["database"]);
+        const bookmark = query.get("bookmark") ?? "";
+        copyFileSync(this.#file(bookmark), this.#file(uuid));
+        return { bookmark, previous_bookmark: bookmark, message: "Restored" };
+      },
+    });
+  }
+
+  #find(idOrName = ""): Database {
+    const database = this.all.get(idOrName) ?? this.named(idOrName);
+    return found(database, 404, 7404, `The database ${idOrName} could not be found`);
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `${name}.sqlite`);
+  }
+
+  #open<Result>(uuid: string, use: (sqlite: DatabaseSync) => Result): Result {
+    const sqlite = new DatabaseSync(this.#file(uuid));
+    try {
+      return use(sqlite);
+    } finally {
+      sqlite.close();
+    }
+  }
+
+  /** All statements or none. */
+  #run({ uuid }: Database, sql: string): { results: Record<string, unknown>[]; success: true; meta: object }[] {
+    return this.#open(uuid, (sqlite) => {
+      sqlite.exec("BEGIN");
+      try {
+        const done = splitSqlQuery(sql).map((statement) => ({
+          results: sqlite.prepare(statement).all(),
+          success: true as const,
+          meta: { duration: 0 },
+        }));
+        sqlite.exec("COMMIT");
+        return done;
+      } catch (error) {
+        sqlite.exec("ROLLBACK");
+        throw new Refusal(400, 7500, error instanceof Error ? error.message : String(error));
+      }
+    });
+  }
+}

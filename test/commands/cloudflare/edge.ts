@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { keyRecordName } from "../../../src/auth/key-record.ts";
+import type { CloudflareApi } from "./api.ts";
+import type { Version } from "./workers.ts";
+
+/**
+ * The address of a Worker of the fake account. It chooses a version as Cloudflare does, and responds from that version's bindings as
+ * the service does. It runs no code of the Worker.
+ */
+export class Edge {
+  url = "";
+  /** When set, every response has this status. */
+  failure: number | undefined;
+  readonly #api: CloudflareApi;
+  readonly #worker: string;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  constructor(api: CloudflareApi, worker: string) {
+    this.#api = api;
+    this.#worker = worker;
+  }
+
+  async listen(): Promise<this> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this;
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const override = String(request.headers["cloudflare-workers-version-overrides"] ?? "");
+    const version = this.#choose(/^([\w-]+)="([\w-]+)"$/.exec(override));
+    if (this.failure !== undefined || version === undefined) {
+      return void response.writeHead(this.failure ?? 404).end();
+    }
+    if (request.url === "/health") {
+      return void response.end(JSON.stringify({ status: "ok", version: "1.0.0", deployment: version.id }));
+    }
+    response.writeHead(await this.#status(version, request.headers.authorization)).end();
+  }
+
+  /** The version that an override names, or else the one with the largest share. */
+  #choose(override: RegExpExecArray | null): Version | undefined {
+    const worker = this.#api.workers.all.get(this.#worker);
+    const shares = worker?.deployments.at(-1)?.versions ?? [];
+    const named = override?.[1] === this.#worker ? shares.find((share) => share.version_id === override[2]) : undefined;
+    const chosen = named ?? shares.toSorted((a, b) => b.percentage - a.percentage)[0];
+    return worker?.versions.find(({ id }) => id === chosen?.version_id);
+  }
+
+  async #status({ bindings }: Version, authorization: string | undefined): Promise<number> {
+    const binding = bindings.find(({ name }) => name === "API_KEYS");
+    const keys = this.#api.namespaces.all.get(String(binding?.["namespace_id"]));
+    if (keys === undefined) return 503;
+    const key = /^Bearer (.+)$/.exec(authorization ?? "")?.[1];
+    if (key === undefined || !keys.entries.has(await keyRecordName(key))) return 401;
+    const database = this.#api.databases.all.get(String(bindings.find(({ name }) => name === "DB")?.["id"]));
+    try {
+      this.#api.databases.query(database?.name ?? "", "SELECT id FROM pets LIMIT 1");
+      return 200;
+    } catch {
+      return 503;
+    }
+  }
+}

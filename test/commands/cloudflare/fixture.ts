@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { CloudflareApi } from "./api.ts";
+import { Checkout, type Result } from "./checkout.ts";
+import { Edge } from "./edge.ts";
+import type { Worker } from "./workers.ts";
+
+/** What the tests of a file share: a checkout, and for each test an account of its own. */
+export interface Fixture {
+  checkout: Checkout;
+  api: CloudflareApi;
+  /** The address of petstore-staging. */
+  edge: Edge;
+}
+
+export function useCloudflare(worker: string): Fixture {
+  const fixture = {} as Fixture;
+  beforeAll(() => {
+    fixture.checkout = new Checkout();
+  });
+  afterAll(() => fixture.checkout.remove());
+  beforeEach(async () => {
+    fixture.api = await new CloudflareApi().listen();
+    fixture.edge = await new Edge(fixture.api, worker).listen();
+  });
+  afterEach(async () => {
+    await fixture.edge.close();
+    await fixture.api.close();
+  });
+  return fixture;
+}
+
+/** Brings an account to where releases have brought it, without the time that they take. */
+export function addReleases(api: CloudflareApi, worker: string, count: number): Worker {
+  const database = api.databases.add(worker, "auto");
+  api.databases.query(
+    worker,
+    'CREATE TABLE "d1_migrations" (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP)',
+  );
+  for (const name of readdirSync("drizzle").filter((name) => name.endsWith(".sql"))) {
+    api.databases.query(worker, readFileSync(join("drizzle", name), "utf8"));
+    api.databases.query(worker, `INSERT INTO "d1_migrations" (name) VALUES ('${name}')`);
+  }
+  const namespace = api.namespaces.add(`${worker}-api-keys`);
+  return api.workers.add(worker, count, [
+    { name: "API_KEYS", type: "kv_namespace", namespace_id: namespace.id },
+    { name: "DB", type: "d1", id: database.uuid },
+  ]);
+}
+
+export function lastLine({ stderr }: Result): string {
+  return stderr.trim().split("\n").at(-1) ?? "";
+}
+
+/** The commands of wrangler that a command showed. */
+export function commandsOf({ stderr }: Result): (string | undefined)[] {
+  return [...stderr.matchAll(/^\$ npx wrangler (.+)$/gm)].map(([, command]) => command);
+}

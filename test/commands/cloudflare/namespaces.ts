@@ -1,0 +1,65 @@
+import { found, Refusal, type Route, routes } from "./route.ts";
+
+export interface Namespace {
+  id: string;
+  title: string;
+  entries: Map<string, { value: string; metadata?: unknown }>;
+}
+
+/** KV namespaces with their entries. */
+export class Namespaces {
+  readonly all = new Map<string, Namespace>();
+
+  titled(title: string): Namespace | undefined {
+    return [...this.all.values()].find((namespace) => namespace.title === title);
+  }
+
+  routes(): Route[] {
+    const base = "/storage/kv/namespaces";
+    return routes({
+      [`GET ${base}`]: () => [...this.all.values()].map(({ id, title }) => ({ id, title })),
+      [`POST ${base}`]: async ({ body }) => {
+        const { title } = (await body.json()) as Namespace;
+        if (this.titled(title) !== undefined)
+          throw new Refusal(400, 10_014, "a namespace with this account ID and title already exists");
+        return { id: this.add(title).id, title };
+      },
+      [`DELETE ${base}/:id`]: ({ params }) => {
+        this.all.delete(this.#find(params["id"]).id);
+        return null;
+      },
+      [`GET ${base}/:id/keys`]: ({ params, query }) =>
+        [...this.#find(params["id"]).entries]
+          .filter(([name]) => name.startsWith(query.get("prefix") ?? ""))
+          .map(([name, { metadata }]) => ({ name, ...(metadata !== undefined && { metadata }) })),
+      [`GET ${base}/:id/values/:name`]: ({ params }) => {
+        const entry = this.#find(params["id"]).entries.get(params["name"] ?? "");
+        return Buffer.from(found(entry, 404, 10_009, "get: 'key not found'").value);
+      },
+      [`PUT ${base}/:id/values/:name`]: async ({ params, body }) => {
+        const form = body.headers.get("Content-Type")?.startsWith("multipart/") === true ? await body.formData() : null;
+        const value = form === null ? await body.text() : await textOf(form.get("value"));
+        const metadata = form?.get("metadata");
+        this.#find(params["id"]).entries.set(params["name"] ?? "", {
+          value,
+          ...(typeof metadata === "string" && { metadata: JSON.parse(metadata) }),
+        });
+        return null;
+      },
+    });
+  }
+
+  add(title: string): Namespace {
+    const namespace = { id: crypto.randomUUID().replaceAll("-", ""), title, entries: new Map() };
+    this.all.set(namespace.id, namespace);
+    return namespace;
+  }
+
+  #find(id = ""): Namespace {
+    return found(this.all.get(id), 404, 10_013, "namespace not found");
+  }
+}
+
+async function textOf(part: unknown): Promise<string> {
+  return part instanceof Blob ? part.text() : String(part);
+}

@@ -1,0 +1,39 @@
+/** A request with the parameters of its path, which are decoded. */
+export interface Call {
+  params: Record<string, string>;
+  query: URLSearchParams;
+  body: Response;
+}
+
+export interface Route {
+  method: string;
+  path: URLPattern;
+  /** Returns the `result` of the response, or bytes that are the whole response. Throws a Refusal for an error. */
+  answer: (call: Call) => unknown;
+}
+
+/** An error as Cloudflare's API returns it. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Routes from lines of `"METHOD /path/:parameter": answer`. */
+export function routes(table: Record<string, Route["answer"]>): Route[] {
+  return Object.entries(table).map(([line, answer]) => {
+    const [method = "", pathname = ""] = line.split(" ");
+    return { method, path: new URLPattern({ pathname }), answer };
+  });
+}
+
+/** A value that a request needs. */
+export function found<Value>(value: Value | undefined, status: number, code: number, message: string): Value {
+  if (value === undefined) throw new Refusal(status, code, message);
+  return value;
+}

@@ -1,0 +1,168 @@
+import { type Call, found, Refusal, type Route, routes } from "./route.ts";
+
+export const SUBDOMAIN = "somebody";
+
+export interface Binding {
+  name: string;
+  type: string;
+  [property: string]: unknown;
+}
+export interface Version {
+  id: string;
+  number: number;
+  createdOn: string;
+  annotations: Record<string, string>;
+  bindings: Binding[];
+}
+export interface Deployment {
+  id: string;
+  created_on: string;
+  annotations: Record<string, string>;
+  versions: { version_id: string; percentage: number }[];
+}
+export interface Worker {
+  name: string;
+  versions: Version[];
+  /** The latest last. */
+  deployments: Deployment[];
+  crons: string[];
+}
+
+/** Workers with their versions and deployments. */
+export class Workers {
+  readonly all = new Map<string, Worker>();
+
+  /** A Worker with these versions, oldest first, each of which had all requests for a time. */
+  add(name: string, versions: number, bindings: Binding[]): Worker {
+    const worker: Worker = { name, versions: [], deployments: [], crons: [] };
+    for (let count = 0; count < versions; count++) {
+      const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0` });
+      deploy(worker, [{ version_id: version.id, percentage: 100 }]);
+    }
+    this.all.set(name, worker);
+    return worker;
+  }
+
+  routes(): Route[] {
+    const script = "/workers/scripts/:name";
+    return routes({
+      "GET /workers/subdomain": () => ({ subdomain: SUBDOMAIN }),
+      "GET /workers/workers/:name": ({ params }) => ({
+        ...this.#find(params["name"]),
+        subdomain: { enabled: true, previews_enabled: false },
+      }),
+      "GET /workers/services/:name": ({ params }) => ({
+        id: this.#find(params["name"]).name,
+        default_environment: {
+          environment: "production",
+          script: { tag: params["name"], last_deployed_from: "wrangler" },
+        },
+      }),
+      "DELETE /workers/services/:name": ({ params }) => {
+        this.all.delete(this.#find(params["name"]).name);
+        return null;
+      },
+      "GET /workers/scripts": () =>
+        [...this.all.values()].map(({ name, versions }) => ({ id: name, modified_on: versions.at(-1)?.createdOn })),
+      [`GET ${script}/settings`]: ({ params }) => ({ bindings: latest(this.#find(params["name"])).bindings }),
+      [`GET ${script}/script-settings`]: () => ({ logpush: false, tail_consumers: null }),
+      [`PATCH ${script}/script-settings`]: ({ body }) => body.json(),
+      [`GET ${script}/references`]: () => ({}),
+      [`GET ${script}/secrets`]: () => [],
+      [`PUT ${script}`]: async ({ params, body }) => {
+        const name = params["name"] ?? "";
+        const worker = this.all.get(name) ?? { name, versions: [], deployments: [], crons: [] };
+        const version = await upload(worker, body);
+        this.all.set(name, worker);
+        deploy(worker, [{ version_id: version.id, percentage: 100 }]);
+        return {
+          id: name,
+          tag: name,
+          etag: version.id,
+          deployment_id: version.id.replaceAll("-", ""),
+          startup_time_ms: 5,
+        };
+      },
+      [`POST ${script}/versions`]: async ({ params, body }) => shown(await upload(this.#find(params["name"]), body)),
+      [`GET ${script}/versions`]: ({ params }) => ({ items: this.#find(params["name"]).versions.map(shown) }),
+      [`GET ${script}/versions/:version`]: (call) => shown(this.#version(call)),
+      [`GET ${script}/deployments`]: ({ params }) => ({
+        deployments: this.#find(params["name"]).deployments.toReversed(),
+      }),
+      [`POST ${script}/deployments`]: async ({ params, body }) => {
+        const { versions, annotations } = (await body.json()) as Deployment;
+        const worker = this.#find(params["name"]);
+        for (const { version_id } of versions) this.#version({ params: { ...params, version: version_id } });
+        return deploy(worker, versions, annotations);
+      },
+      [`POST ${script}/subdomain`]: ({ body }) => body.json(),
+      [`PUT ${script}/schedules`]: async ({ params, body }) => {
+        const schedules = (await body.json()) as { cron: string }[];
+        this.#find(params["name"]).crons = schedules.map(({ cron }) => cron);
+        return { schedules };
+      },
+      // No file is ever missing: the files themselves are not what is tested.
+      [`POST ${script}/assets-upload-session`]: () => ({ jwt: "assets", buckets: [] }),
+    });
+  }
+
+  #find(name = ""): Worker {
+    return found(this.all.get(name), 404, 10_007, "This Worker does not exist on your account.");
+  }
+
+  #version({ params }: Pick<Call, "params">): Version {
+    const version = this.#find(params["name"]).versions.find(({ id }) => id === params["version"]);
+    return found(version, 404, 10_009, "This version does not exist.");
+  }
+}
+
+function latest(worker: Worker): Version {
+  return found(worker.versions.at(-1), 404, 10_007, "This Worker has no version.");
+}
+
+async function upload(worker: Worker, body: Response): Promise<Version> {
+  const form = await body.formData();
+  const metadata = JSON.parse(form.get("metadata") as string) as {
+    bindings: Binding[];
+    annotations?: Record<string, string>;
+  };
+  const before = worker.versions.at(-1)?.bindings ?? [];
+  const bindings = metadata.bindings.map((binding) => {
+    if (binding.type !== "inherit") return binding;
+    const inherited = before.find(({ name }) => name === binding.name);
+    return found(inherited, 400, 10_057, `There is no binding ${binding.name} to inherit.`);
+  });
+  return addVersion(worker, bindings, metadata.annotations ?? {});
+}
+
+function addVersion(worker: Worker, bindings: Binding[], annotations: Record<string, string>): Version {
+  const number = worker.versions.length + 1;
+  const version = { id: crypto.randomUUID(), number, createdOn: new Date().toISOString(), annotations, bindings };
+  worker.versions.push(version);
+  return version;
+}
+
+function deploy(
+  worker: Worker,
+  versions: Deployment["versions"],
+  annotations: Record<string, string> = {},
+): Deployment {
+  const total = versions.reduce((sum, { percentage }) => sum + percentage, 0);
+  if (total !== 100) throw new Refusal(400, 10_021, `The percentages sum up to ${total}, not to 100.`);
+  // Later than the one before, even within a millisecond.
+  const created_on = new Date(Date.now() + worker.deployments.length).toISOString();
+  const deployment = { id: crypto.randomUUID(), created_on, annotations, versions };
+  worker.deployments.push(deployment);
+  return deployment;
+}
+
+function shown({ id, number, createdOn, annotations, bindings }: Version): object {
+  return {
+    id,
+    number,
+    annotations,
+    metadata: { created_on: createdOn, author_email: "somebody@example.com", source: "wrangler" },
+    resources: { bindings, script: { etag: id, handlers: ["fetch", "scheduled"] }, script_runtime: {} },
+    startup_time_ms: 5,
+  };
+}

@@ -1,0 +1,81 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Checkout, type Result } from "./cloudflare/checkout.ts";
+
+let checkout: Checkout;
+beforeAll(() => {
+  checkout = new Checkout();
+});
+afterAll(() => checkout.remove());
+
+/** Runs the check with one migration more than the first commit has. */
+async function checkWith(sql: string): Promise<Result> {
+  writeFileSync(join(checkout.folder, "drizzle/9000_change.sql"), sql);
+  checkout.commit("A migration");
+  try {
+    return await checkout.run("scripts/check-expand.ts", []);
+  } finally {
+    checkout.git("reset", "--quiet", "--hard", "HEAD~1");
+  }
+}
+
+test("without an earlier commit there is nothing to compare with", async () => {
+  expect(await checkout.run("scripts/check-expand.ts", [])).toEqual({
+    code: 0,
+    stdout: "There is no earlier release and no earlier migration to compare with.\n",
+    stderr: "",
+  });
+});
+
+test("the old code works on a schema that only grew", async () => {
+  checkout.git("tag", "v1.0.0");
+  const result = await checkWith("ALTER TABLE pets ADD nickname text;\nCREATE TABLE toys (id integer PRIMARY KEY);");
+  checkout.git("tag", "--delete", "v1.0.0");
+  expect(result, result.stderr).toMatchObject({
+    code: 0,
+    stdout: "The code of v1.0.0 works on the schema of 9000_change.sql.\n",
+  });
+  expect(checkout.git("worktree", "list").split("\n")).toHaveLength(1);
+});
+
+test.each([
+  ["ALTER TABLE pets RENAME COLUMN category_id TO category;", "an animal from before has changed"],
+  [
+    "CREATE TRIGGER no_more BEFORE INSERT ON pets BEGIN SELECT RAISE(ABORT, 'no'); END;",
+    "POST /v1/pets is 500, not 201",
+  ],
+  ["DELETE FROM idempotency_keys;", "the retry of a creation from before creates again"],
+])("the old code fails after %s", async (sql, reason) => {
+  const result = await checkWith(sql);
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(result.stderr.trim().split("\n").at(-1)).toBe(
+    `The code of the commit before 9000_change.sql fails on the schema of 9000_change.sql: ${reason}`,
+  );
+});
+
+test("a release without a migration needs no check", async () => {
+  checkout.git("tag", "v1.0.0");
+  checkout.commit("Something else");
+  const result = await checkout.run("scripts/check-expand.ts", []);
+  checkout.git("tag", "--delete", "v1.0.0");
+  expect(result).toEqual({ code: 0, stdout: "There is no migration since v1.0.0.\n", stderr: "" });
+});
+
+test("a shallow clone fails, because its history is not known", async () => {
+  const shallow = mkdtempSync(join(tmpdir(), "petstore-shallow-"));
+  execFileSync("git", ["clone", "--quiet", "--depth=1", `file://${checkout.folder}`, shallow]);
+  const { code, stdout, stderr } = await checkout.run(
+    join(shallow, "scripts/check-expand.ts"),
+    [],
+    {},
+    { cwd: shallow },
+  );
+  rmSync(shallow, { recursive: true });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toBe(
+    "This clone is shallow, so the last release is not known. Fetch the history: git fetch --unshallow\n",
+  );
+});

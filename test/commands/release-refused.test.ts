@@ -1,0 +1,85 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Result } from "./cloudflare/checkout.ts";
+import { lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+
+// Every refusal is one line, after which nothing has changed.
+
+const cloudflare = useCloudflare("petstore-staging");
+const STAGING = ["--env", "staging", "--skip-checks"];
+const PRODUCTION = ["--env", "production", "--skip-checks"];
+
+async function expectRefusal(args: readonly string[], message: string | RegExp, env: Record<string, string> = {}) {
+  const { checkout, api } = cloudflare;
+  const result: Result = await checkout.run("scripts/release.ts", args, { ...api.environment(), ...env });
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  if (typeof message === "string") expect(lastLine(result)).toBe(message);
+  else expect(lastLine(result)).toMatch(message);
+  expect(api.requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
+}
+
+test.each([
+  [
+    ["--env", "local"],
+    "Option '--env <environment>' argument 'local' is invalid. Allowed choices are staging, production.",
+  ],
+  [[], "Required option '--env <environment>' not specified"],
+  [
+    [...STAGING, "--location", "weur", "--jurisdiction", "eu"],
+    "Option '--jurisdiction <jurisdiction>' cannot be used with option '--location <location>'",
+  ],
+  [[...STAGING, "--location", "paris"], /argument 'paris' is invalid\. Allowed choices are weur, .*, auto\.$/],
+  [[...STAGING, "--gradual", "100"], /argument '100' is invalid\. A share is a whole number from 1 to 99\.$/],
+  [[...STAGING, "--wait", "1h"], /argument '1h' is invalid\. It takes seconds, from 0 to 600\.$/],
+  [
+    [...STAGING, "--url", "http://example.com"],
+    /is invalid\. An address starts with https:\/\/, or with http:\/\/ on this machine\.$/,
+  ],
+  [[...STAGING, "--commit", "main"], /argument 'main' is invalid\. A commit has 7 to 40 hexadecimal digits\.$/],
+  [[...STAGING, "--commit", "0000000"], /^Commit [0-9a-f]{40} is checked out, not 0000000\.$/],
+  [
+    [...STAGING, "--promote", "00000000-0000-0000-0000-000000000000"],
+    "Option '--promote <version id>' cannot be used with option '--skip-checks'",
+  ],
+  [STAGING, "There is no database yet, and its place cannot be changed later. Say --location or --jurisdiction."],
+  [PRODUCTION, "Production gets tagged commits, and this one has no tag v1.0.0. Tag it, or say --untagged."],
+  [[...PRODUCTION, "--untagged"], /^This releases v1\.0\.0 \([0-9a-f]{12}\) to production\. Say --yes\.$/],
+])("%j", (args, message) => expectRefusal(args, message));
+
+test("no login", () => {
+  // Where wrangler would look for a login.
+  const nobody = join(cloudflare.checkout.folder, ".git/nobody");
+  return expectRefusal(
+    STAGING,
+    "There is no login at Cloudflare. Set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or run npx wrangler login.",
+    { CLOUDFLARE_API_TOKEN: "", HOME: nobody, XDG_CONFIG_HOME: nobody },
+  );
+});
+
+test("files that are not committed", async () => {
+  const { checkout } = cloudflare;
+  writeFileSync(join(checkout.folder, "new.txt"), "new");
+  try {
+    await expectRefusal(STAGING, "There are files that are not committed (git status). Only a commit can be released.");
+  } finally {
+    checkout.git("clean", "--quiet", "--force");
+  }
+});
+
+test("checks that fail, even for a tagged commit in production", async () => {
+  const { checkout } = cloudflare;
+  const manifest = { version: "1.0.0", type: "module", scripts: { check: "exit 1" } };
+  writeFileSync(join(checkout.folder, "package.json"), JSON.stringify(manifest));
+  checkout.commit("Checks that fail");
+  checkout.git("tag", "v1.0.0");
+  try {
+    await expectRefusal(
+      ["--env", "production", "--yes", "--location", "weur"],
+      "npm run check fails, so nothing was released.",
+    );
+  } finally {
+    checkout.git("reset", "--quiet", "--hard", "HEAD~1");
+    checkout.git("tag", "--delete", "v1.0.0");
+  }
+});
