@@ -13,7 +13,13 @@ const UNFINISHED = join(ROOT, ".dist/unfinished");
 const SWAGGER_UI = join(ROOT, "node_modules/swagger-ui-dist");
 
 /** Pages of docs/ that are for users of the API. */
-const GUIDES = { errors: "Errors", guarantees: "Guarantees", keys: "API keys", versioning: "Versioning" };
+const GUIDES = {
+  orders: "Selling an animal",
+  errors: "Errors",
+  guarantees: "Guarantees",
+  keys: "API keys",
+  versioning: "Versioning",
+};
 
 const start = Date.now();
 const written = new Set<string>();

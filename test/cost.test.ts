@@ -34,6 +34,10 @@ beforeAll(async () => {
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
   for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
   await call("/v1/pets", { ...create(REX, { "Idempotency-Key": "known" }), key: warmKey });
+  const place = (petId: number, headers = {}) =>
+    call("/v1/store/orders", { ...create({ petId }, headers), key: warmKey });
+  await place(23, { "Idempotency-Key": "order" });
+  for (const petId of [24, 25]) await place(petId);
 });
 
 test.each<[string, number, typeof NOTHING, string, Call?]>([
@@ -87,6 +91,25 @@ test.each<[string, number, typeof NOTHING, string, Call?]>([
   ["a bad bookmark", 400, NOTHING, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
   ["a body that breaks a rule", 400, NOTHING, "/v1/pets", create({ name: "" })],
   ["a body of another media type", 415, NOTHING, "/v1/pets", create(REX, { "Content-Type": "text/plain" })],
+  ["a placement", 201, rows(10, 7), "/v1/store/orders", create({ petId: 21 })],
+  [
+    "a placement under a key",
+    201,
+    rows(13, 9),
+    "/v1/store/orders",
+    create({ petId: 22 }, { "Idempotency-Key": "placement" }),
+  ],
+  ["a placement repeated", 201, rows(10), "/v1/store/orders", create({ petId: 23 }, { "Idempotency-Key": "order" })],
+  ["a placement for an animal on order", 409, rows(8), "/v1/store/orders", create({ petId: 23 })],
+  ["a list of orders", 200, rows(5), "/v1/store/orders"],
+  ["a list of the orders of an animal", 200, rows(2), "/v1/store/orders?petId=23"],
+  ["an order", 200, rows(1), "/v1/store/orders/1"],
+  ["a shipment", 200, rows(5, 6), "/v1/store/orders/2", patch({ status: "shipped" })],
+  ["a shipment repeated", 200, rows(4), "/v1/store/orders/2", patch({ status: "shipped" })],
+  ["a cancellation", 204, rows(5, 6), "/v1/store/orders/3", { method: "DELETE" }],
+  ["a cancellation repeated", 204, rows(4), "/v1/store/orders/3", { method: "DELETE" }],
+  ["a patched status of an animal on order", 409, rows(4), "/v1/pets/23", patch({ status: "sold" })],
+  ["a deletion of an animal on order", 409, rows(5), "/v1/pets/23", { method: "DELETE" }],
   ["an unknown path", 404, NOTHING, "/v1/stores"],
   ["a method that the path does not know", 405, NOTHING, "/v1/pets", { method: "DELETE" }],
   ["a key of the wrong form", 401, NOTHING, "/v1/pets", { key: "rex" }],
@@ -129,7 +152,7 @@ test("forgetting an idempotency key, a day later, costs four rows read and one w
   // The second finds nothing more to remove.
   expect(meta).toHaveLength(2);
   expect(meta[0]?.rows_written).toBe(500);
-  expect(meta[0]?.rows_read).toBeLessThanOrEqual(4 * 500 + 10);
+  expect(meta[0]?.rows_read).toBeLessThanOrEqual(4 * 500 + 20);
 });
 
 /** Sends a request, and counts: round trips at the bindings, rows as D1 does, from the log line. */

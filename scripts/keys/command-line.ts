@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
-import { SCOPES } from "../../src/auth/scopes.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
 import { endingWithin, type Inspection, inspectKey, inspectSecret } from "./inspection.ts";
 import { createKey, type Expiry, revokeKey } from "./operations.ts";
 import { toDuration } from "../duration.ts";
@@ -13,6 +13,8 @@ import { KeyStore } from "./store.ts";
 import { toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
 
 const DAY = 86_400_000;
+/** A new scope is given only when it is asked for: the same command must not give more after an upgrade. */
+const DEFAULT_SCOPES: readonly Scope[] = ["pets:read", "pets:write"];
 const CHANGE = "This changes keys of production.";
 
 interface CommonOptions {
@@ -75,7 +77,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(
       new Option("--scopes <list>", "What it may do, separated by commas.")
         .argParser(toScopes)
-        .default(SCOPES, SCOPES.join(",")),
+        .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(",")),
     )
     .option("--expires <when>", "A duration from now (90d), or a date (2027-01-31). Never unless given.", toExpiry)
     .addOption(yes())

@@ -4,14 +4,22 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Fault, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { Change, ifMatchHeader, List } from "./commands.ts";
-import { type CategoryPatch, Model, type NewCategory, type NewPet, type PetPatch, STATUSES } from "./model.ts";
+import {
+  type CategoryPatch,
+  Model,
+  type NewCategory,
+  type NewPet,
+  ORDER_STATUSES,
+  type PetPatch,
+  STATUSES,
+} from "./model.ts";
 
 // The service against a plain model of it: the same random commands go to both, and every answer has to be the model's.
 // To reproduce a failure, take `seed` and `path` from fast-check's report.
 
 const SEED = 20_301_205;
 const RUNS = 40;
-const COMMANDS_PER_RUN = 160;
+const COMMANDS_PER_RUN = 250;
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
@@ -55,7 +63,7 @@ function write(fields: object): string {
   return `{${members.join()}}`;
 }
 
-type Creation = "createPet" | "createCategory";
+type Creation = "createPet" | "createCategory" | "placeOrder";
 const creation = <Given extends object>(method: Creation, path: string, given: fc.Arbitrary<Given>) =>
   fc.tuple(given, idempotencyKey, faults).map(([fields, key, list]) => {
     const headers: Record<string, string> = key === undefined ? {} : { "Idempotency-Key": key.key };
@@ -68,7 +76,8 @@ const creation = <Given extends object>(method: Creation, path: string, given: f
     );
   });
 
-type Resource = "pets" | "categories";
+type Resource = "pets" | "categories" | "orders";
+const PATHS = { pets: "/v1/pets", categories: "/v1/categories", orders: "/v1/store/orders" };
 const versionsOf = (model: Model, resource: Resource, id: number, apart: number[] | undefined) =>
   apart?.map((distance) => (model[resource].get(id)?.version ?? 1) + distance);
 
@@ -85,7 +94,7 @@ const patch = <Fields extends object>(
         versions = versionsOf(model, resource, id, apart);
         return {
           method: "PATCH",
-          path: `/v1/${resource}/${id}`,
+          path: `${PATHS[resource]}/${id}`,
           body: write(fields),
           headers: ifMatchHeader(versions),
         };
@@ -96,17 +105,35 @@ const patch = <Fields extends object>(
     );
   });
 
-const deletion = (method: "deletePet" | "deleteCategory", resource: Resource) =>
+const deletion = (method: "deletePet" | "deleteCategory" | "cancelOrder", resource: Resource) =>
   fc.tuple(smallId, distances, faults).map(([id, apart, list]) => {
     let versions: number[] | undefined;
     return new Change(
       `${method} ${id} ${apart?.join() ?? ""}`,
       (model) => {
         versions = versionsOf(model, resource, id, apart);
-        return { method: "DELETE", path: `/v1/${resource}/${id}`, headers: ifMatchHeader(versions) };
+        return { method: "DELETE", path: `${PATHS[resource]}/${id}`, headers: ifMatchHeader(versions) };
       },
       (model) => model[method](id, versions),
-      false,
+      method === "cancelOrder",
+      list,
+    );
+  });
+
+const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
+const shipment = fc
+  .tuple(smallId, fc.constantFrom(...SHIP_DATES), distances, faults)
+  .map(([id, shipDate, apart, list]) => {
+    let versions: number[] | undefined;
+    return new Change(
+      `shipOrder ${id} ${shipDate} ${apart?.join() ?? ""}`,
+      (model) => {
+        versions = versionsOf(model, "orders", id, apart);
+        const body = write({ status: "shipped", shipDate });
+        return { method: "PATCH", path: `${PATHS.orders}/${id}`, body, headers: ifMatchHeader(versions) };
+      },
+      (model) => model.shipOrder(id, shipDate, versions),
+      true,
       list,
     );
   });
@@ -132,6 +159,27 @@ const getPet = smallId.map(
     ),
 );
 
+const getOrder = smallId.map(
+  (id) =>
+    new Change(
+      `getOrder ${id}`,
+      () => ({ method: "GET", path: `${PATHS.orders}/${id}` }),
+      (model) => model.getOrder(id),
+      false,
+      [],
+    ),
+);
+const listOrders = fc
+  .tuple(size, optional(fc.constantFrom(...ORDER_STATUSES)), optional(smallId))
+  .map(([limit, wanted, petId]) => {
+    const query: [string, string][] = [];
+    if (wanted !== undefined) query.push(["status", wanted]);
+    if (petId !== undefined) query.push(["petId", String(petId)]);
+    return new List(PATHS.orders, query, limit, (model) => model.listOrders({ status: wanted, petId }));
+  });
+
+const placement = () => creation("placeOrder", "/v1/store/orders", fc.record({ petId: smallId }));
+
 const commands = [
   creation("createPet", "/v1/pets", newPet),
   creation("createPet", "/v1/pets", newPet),
@@ -140,6 +188,14 @@ const commands = [
   patch("patchCategory", "categories", categoryPatch),
   deletion("deletePet", "pets"),
   deletion("deleteCategory", "categories"),
+  placement(),
+  placement(),
+  placement(),
+  shipment,
+  deletion("cancelOrder", "orders"),
+  deletion("cancelOrder", "orders"),
+  getOrder,
+  listOrders,
   listPets,
   size.map((limit) => new List("/v1/categories", [], limit, (model) => model.listCategories())),
   getPet,
@@ -159,7 +215,7 @@ test("whatever is asked, in whatever order and with whatever faults, the answers
   let steps = 0;
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { size: "max", maxCommands: COMMANDS_PER_RUN }), async (list) => {
-      const tables = ["pets", "categories", "idempotency_keys", "sqlite_sequence"];
+      const tables = ["pets", "categories", "orders", "idempotency_keys", "sqlite_sequence"];
       await env.DB.batch(tables.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
       steps += [...list].length;
       await fc.asyncModelRun(() => ({ model: new Model(), real: apiKeys }), list);
@@ -167,5 +223,5 @@ test("whatever is asked, in whatever order and with whatever faults, the answers
     { seed: SEED, numRuns: RUNS },
   );
   console.log(`${steps} steps`);
-  expect(steps).toBeGreaterThan(3_000);
+  expect(steps).toBeGreaterThan(4_000);
 }, 120_000);

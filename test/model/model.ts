@@ -20,6 +20,8 @@ export interface CategoryPatch {
   description?: string | null | undefined;
 }
 
+export const ORDER_STATUSES = ["placed", "shipped", "cancelled"] as const;
+
 interface Versioned {
   id: number;
   version: number;
@@ -31,6 +33,15 @@ interface Category extends Versioned {
   name: string;
   description: string | null;
 }
+
+interface Order extends Versioned {
+  petId: number;
+  status: (typeof ORDER_STATUSES)[number];
+  shipDate: string | null;
+}
+
+/** Stands for the time at which an order was placed, in the model and in the answers that are compared with it. */
+export const TIMELESS = "a time";
 
 /** What a client sees of a response. */
 export interface Answer {
@@ -48,8 +59,10 @@ export type IfMatch = number[] | undefined;
 export class Model {
   pets = new Map<number, Pet>();
   categories = new Map<number, Category>();
+  orders = new Map<number, Order>();
   #lastPet = 0;
   #lastCategory = 0;
+  #lastOrder = 0;
   /** By API key and idempotency key. */
   #created = new Map<string, { request: string; answer: Answer }>();
 
@@ -74,6 +87,7 @@ export class Model {
   patchPet(id: number, patch: PetPatch, versions: IfMatch): Answer {
     const pet = this.pets.get(id);
     if (pet === undefined) return failure(404, "not_found");
+    if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
     return change(pet, patch, versions, writePet);
   }
 
@@ -85,6 +99,7 @@ export class Model {
   }
 
   deletePet(id: number, versions: IfMatch): Answer {
+    if (this.pets.has(id) && this.#orderOf(id) !== undefined) return failure(409, "pet_on_order");
     return remove(this.pets, id, versions);
   }
 
@@ -92,6 +107,54 @@ export class Model {
     const isInUse = [...this.pets.values()].some(({ categoryId }) => categoryId === String(id));
     if (this.categories.has(id) && isInUse) return failure(409, "category_in_use");
     return remove(this.categories, id, versions);
+  }
+
+  placeOrder({ petId }: { petId: number }, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["order", petId]), () => {
+      const pet = this.pets.get(petId);
+      if (pet?.status !== "available" || this.#orderOf(petId) !== undefined) return failure(409, "pet_not_available");
+      move(pet, "pending");
+      const order = { id: ++this.#lastOrder, petId, status: "placed" as const, shipDate: null, version: 1 };
+      this.orders.set(order.id, order);
+      return { status: 201, body: writeOrder(order), etag: '"1"', location: `/v1/store/orders/${order.id}` };
+    });
+  }
+
+  shipOrder(id: number, shipDate: string, versions: IfMatch): Answer {
+    const order = this.orders.get(id);
+    if (order === undefined) return failure(404, "not_found");
+    if (order.status === "cancelled") return failure(409, "order_cancelled");
+    const wasPlaced = order.status === "placed";
+    // A shipped order stays as it is, whatever the date: it is only asked whether the versions let the change through.
+    const patch = wasPlaced || isStale(order, versions) ? { status: "shipped", shipDate } : {};
+    const answer = change(order, patch, versions, writeOrder);
+    if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
+    return answer;
+  }
+
+  cancelOrder(id: number, versions: IfMatch): Answer {
+    const order = this.orders.get(id);
+    if (order === undefined) return failure(404, "not_found");
+    if (order.status === "shipped") return failure(409, "order_shipped");
+    const wasPlaced = order.status === "placed";
+    const answer = change(order, { status: "cancelled" }, versions, writeOrder);
+    if (answer.status !== 200) return answer;
+    if (wasPlaced) move(this.pets.get(order.petId), "available");
+    return { status: 204, body: "" };
+  }
+
+  getOrder(id: number): Answer {
+    const order = this.orders.get(id);
+    return order === undefined
+      ? failure(404, "not_found")
+      : { status: 200, body: writeOrder(order), etag: `"${order.version}"` };
+  }
+
+  listOrders(filter: { status?: string | undefined; petId?: number | undefined }): string[] {
+    return [...this.orders.values()]
+      .filter(({ status }) => filter.status === undefined || status === filter.status)
+      .filter(({ petId }) => filter.petId === undefined || petId === filter.petId)
+      .map(writeOrder);
   }
 
   getPet(id: number): Answer {
@@ -116,6 +179,11 @@ export class Model {
 
   listCategories(): string[] {
     return [...this.categories.values()].map(writeCategory);
+  }
+
+  /** The order of an animal that is not cancelled. */
+  #orderOf(petId: number): Order | undefined {
+    return [...this.orders.values()].find((order) => order.petId === petId && order.status !== "cancelled");
   }
 
   #isTaken(name: string, by?: number): boolean {
@@ -156,6 +224,16 @@ function remove<Row extends Versioned>(rows: Map<number, Row>, id: number, versi
   return { status: 204, body: "" };
 }
 
+function isStale({ version }: Versioned, versions: IfMatch): boolean {
+  return versions !== undefined && !versions.includes(version);
+}
+
+function move(pet: Pet | undefined, status: Status): void {
+  if (pet === undefined) throw new Error("An order that is not cancelled names an animal that is gone");
+  pet.status = status;
+  pet.version++;
+}
+
 export function failure(status: number, code: string): Answer {
   return { status, body: code };
 }
@@ -167,4 +245,9 @@ function writePet({ id, name, categoryId, status }: Pet): string {
 function writeCategory({ id, name, description }: Category): string {
   const more = description === null ? "" : `,"description":${JSON.stringify(description)}`;
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
+}
+
+function writeOrder({ id, petId, status, shipDate }: Order): string {
+  const date = shipDate === null ? "null" : `"${shipDate}"`;
+  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}}`;
 }
