@@ -15,6 +15,7 @@ import { idempotentAttempt } from "../idempotency/header.ts";
 import { respondWithCreation } from "../idempotency/respond.ts";
 import { lazy } from "../lazy.ts";
 import { pets } from "../pets/table.ts";
+import { activeOrder } from "./active-order.ts";
 import { now, type Order, toOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
@@ -34,13 +35,6 @@ export const newOrder = lazy(() =>
 
 const parameter = sql.placeholder;
 
-/** An order that is not cancelled, of the animal that the surrounding query looks at. */
-const activeOrder = (db: QueryBuilder) =>
-  db
-    .select({ one: sql`1` })
-    .from(orders)
-    .where(and(eq(orders.petId, pets.id), sql`${orders.status} <> 'cancelled'`));
-
 /** Inserts nothing unless the animal is free: decided in the same statement, so that no other order comes between. */
 const insert = (db: QueryBuilder, more?: SQL) =>
   db
@@ -56,7 +50,9 @@ const insert = (db: QueryBuilder, more?: SQL) =>
           version: sql`1`.as("version"),
         })
         .from(pets)
-        .where(and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db)), more)),
+        .where(
+          and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db, pets.id)), more),
+        ),
     )
     .returning({ id: exact(orders.id).as("id"), createdAt: sql<string>`${orders.createdAt}`.as("createdAt") });
 

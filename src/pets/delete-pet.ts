@@ -8,20 +8,20 @@ import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
-import { activeOrder, petOnOrder } from "./on-order.ts";
-import { noSuchPet, petId } from "./pet.ts";
+import { activeOrder } from "../orders/active-order.ts";
+import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
 
 const removePet = compile<{ id: Int64; versions: string | null }, { deleted: 1 }>((db) =>
   db
     .delete(pets)
-    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version), notExists(activeOrder(db))))
+    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version), notExists(activeOrder(db, pets.id))))
     .returning({ deleted: sql`1`.as("deleted") }),
 );
 
 const selectUse = compile<{ id: Int64 }, { onOrder: 0 | 1 }>((db) =>
   db
-    .select({ onOrder: sql<0 | 1>`${exists(activeOrder(db))}`.as("onOrder") })
+    .select({ onOrder: sql<0 | 1>`${exists(activeOrder(db, pets.id))}`.as("onOrder") })
     .from(pets)
     .where(eq(pets.id, sql.placeholder("id"))),
 );

@@ -26,6 +26,10 @@ export function noSuchPet(): ApiError {
   return new ApiError("not_found", "There is no animal with this id.");
 }
 
+export function petOnOrder(message: string): ApiError {
+  return new ApiError("pet_on_order", message);
+}
+
 /** An animal as the database holds it. */
 export interface Pet {
   id: Int64;

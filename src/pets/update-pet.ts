@@ -12,8 +12,8 @@ import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.
 import { json } from "../http/respond.ts";
 import { int64Field, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { petOnOrder, placedOrder } from "./on-order.ts";
-import { noSuchPet, type Pet, petColumns, petId, statusField, toAnimal } from "./pet.ts";
+import { placedOrder } from "../orders/active-order.ts";
+import { noSuchPet, type Pet, petColumns, petId, petOnOrder, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 /** Other fields are ignored. */
@@ -27,13 +27,17 @@ export const petPatch = lazy(() =>
 const patchPet = compilePatch(
   pets,
   { name: pets.name, categoryId: pets.categoryId, status: pets.status },
-  (db, fields) => (fields.includes("status") ? notExists(placedOrder(db)) : undefined),
+  (db, fields) => (fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined),
 );
 
 /** With whether a placed order holds the animal. */
 const selectPet = compile<{ id: Int64 }, Pet & { version: number; held: 0 | 1 }>((db) =>
   db
-    .select({ ...petColumns(), version: pets.version, held: sql<0 | 1>`${exists(placedOrder(db))}`.as("held") })
+    .select({
+      ...petColumns(),
+      version: pets.version,
+      held: sql<0 | 1>`${exists(placedOrder(db, pets.id))}`.as("held"),
+    })
     .from(pets)
     .where(eq(pets.id, sql.placeholder("id"))),
 );
