@@ -1,13 +1,11 @@
 // npm run test:crash: kills the service with SIGKILL in the middle of 1,000 creates, restarts it on the same storage, and asks
 // for every animal that was answered 201. Five rounds, each with storage and a kill time of its own.
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { startKillableService } from "./killable-service.ts";
 import { prepareLocalState } from "./local-state.ts";
-import { startWrangler } from "./wrangler.ts";
 
 const ROUNDS = 5;
 const CREATES = 1_000;
@@ -40,7 +38,7 @@ console.log(failed ? "FAILED" : "Every animal that was answered 201 is there, in
 process.exitCode = failed ? 1 : 0;
 
 async function createUntilKilled(state: string, killAfter: number) {
-  const service = await startService(state);
+  const service = await startKillableService(state, "--env=");
   const acknowledged: Animal[] = [];
   let next = 0;
   let unanswered = 0;
@@ -52,20 +50,19 @@ async function createUntilKilled(state: string, killAfter: number) {
         const response = await fetch(`${service.url}/v1/pets`, { method: "POST", headers: HEADERS, body });
         if (response.status !== 201) throw new Error(`status ${response.status}`);
         acknowledged.push((await response.json()) as Animal);
-        if (acknowledged.length === killAfter) service.kill();
+        if (acknowledged.length === killAfter) await service.kill();
       } catch {
         unanswered++;
       }
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
-  service.kill();
-  await service.ended;
+  await service.kill();
   return { acknowledged, unanswered };
 }
 
 async function findMissing(state: string, expected: Animal[]): Promise<Animal[]> {
-  const service = await startService(state);
+  const service = await startKillableService(state, "--env=");
   const found = new Map<number, string>();
   let url: string | undefined = `${service.url}/v1/pets?limit=100`;
   while (url !== undefined) {
@@ -74,37 +71,6 @@ async function findMissing(state: string, expected: Animal[]): Promise<Animal[]>
     for (const { id, name } of animals) found.set(id, name);
     url = /<(.+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
   }
-  service.kill();
-  await service.ended;
+  await service.kill();
   return expected.filter(({ id, name }) => found.get(id) !== name);
-}
-
-/** `wrangler dev` in a process group of its own, so that one signal reaches workerd too. */
-async function startService(state: string) {
-  const child = startWrangler(["dev", "--env=", "--port", "0", "--persist-to", state, "--inspector-port", "0"], {
-    stdio: ["ignore", "pipe", "ignore"],
-    detached: true,
-  });
-  if (child.stdout === null || child.pid === undefined) throw new Error("wrangler dev did not start");
-  const group = -child.pid;
-  const ended = once(child, "close");
-  const lines = createInterface({ input: child.stdout });
-  const url = await new Promise<string>((resolve, reject) => {
-    lines.on("line", (line) => {
-      const [, address] = /Ready on (\S+)/.exec(line) ?? [];
-      if (address !== undefined) resolve(address);
-    });
-    lines.on("close", () => reject(new Error("wrangler dev ended before it was ready")));
-  });
-  return {
-    url,
-    ended,
-    kill() {
-      try {
-        process.kill(group, "SIGKILL");
-      } catch {
-        // Dead already.
-      }
-    },
-  };
 }

@@ -30,11 +30,25 @@ export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEY
  *
  * @param persistTo wrangler's --persist-to.
  */
-export async function prepareLocalState(persistTo: string): Promise<void> {
+export function prepareLocalState(persistTo: string): Promise<void> {
+  return useLocalState(persistTo, "", prepareStorage);
+}
+
+/**
+ * Opens the storage in a folder of local state that nobody serves, for as long as `use` takes.
+ *
+ * @param persistTo wrangler's --persist-to.
+ * @param environment wrangler's --env.
+ */
+export async function useLocalState<Result>(
+  persistTo: string,
+  environment: string,
+  use: (bindings: Env) => Promise<Result>,
+): Promise<Result> {
   const persist = { path: join(persistTo, "v3") };
-  const local = await getPlatformProxy<Env>({ environment: "", persist, remoteBindings: false });
+  const local = await getPlatformProxy<Env>({ environment, persist, remoteBindings: false });
   try {
-    await prepareStorage(local.env);
+    return await use(local.env);
   } finally {
     await local.dispose();
   }

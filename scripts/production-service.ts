@@ -28,7 +28,7 @@ export async function startProductionService(bundle: string): Promise<Production
 
 /** Stores a key for everything, a new production key unless another is given. */
 export async function grantProductionKey(
-  worker: WorkerHandle<Env>,
+  worker: Pick<WorkerHandle<Env>, "getEnv">,
   key: string = generateKey("production"),
 ): Promise<string> {
   const { API_KEYS } = await worker.getEnv();

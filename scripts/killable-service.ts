@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { startWrangler } from "./wrangler.ts";
+
+export interface KillableService {
+  url: string;
+  /** Sends SIGKILL. Returns when all of its processes have ended. */
+  kill(): Promise<void>;
+}
+
+/**
+ * `wrangler dev` on 127.0.0.1 in a process group of its own, so that one signal reaches workerd too. It ends with this process.
+ *
+ * @param state the folder of its storage.
+ * @param args more of its command line.
+ */
+export async function startKillableService(state: string, ...args: string[]): Promise<KillableService> {
+  const address = ["--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0"];
+  const child = startWrangler(["dev", ...args, ...address, "--persist-to", state], {
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  if (child.stdout === null || child.pid === undefined) throw new Error("wrangler dev did not start");
+  const group = -child.pid;
+  // Its output closes when the last process of the group has ended.
+  const ended = once(child, "close");
+  const sendKill = () => {
+    try {
+      process.kill(group, "SIGKILL");
+    } catch {
+      // Dead already.
+    }
+  };
+  process.once("exit", sendKill);
+  const lines = createInterface({ input: child.stdout });
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on("line", (line) => {
+      const [, ready] = /Ready on (\S+)/.exec(line) ?? [];
+      if (ready !== undefined) resolve(ready);
+    });
+    lines.on("close", () => reject(new Error("wrangler dev ended before it was ready")));
+  });
+  return {
+    url,
+    async kill() {
+      sendKill();
+      await ended;
+      process.off("exit", sendKill);
+    },
+  };
+}

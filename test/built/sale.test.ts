@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Client } from "../../scripts/sale/client.ts";
+import { runSale } from "../../scripts/sale/customers.ts";
+import { findViolations } from "../../scripts/sale/invariants.ts";
+import { Journal } from "../../scripts/sale/journal.ts";
+import { readDatabase, readService } from "../../scripts/sale/snapshot.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "./service.ts";
+
+// `npm run test:sale` does the same at length, and kills the service meanwhile.
+
+/** Enough that no key meets its limit of a thousand requests a minute. */
+const KEYS = 10;
+
+let service: BuiltService;
+beforeAll(async () => {
+  service = await startBuiltService();
+});
+afterAll(() => service.harness.close());
+
+test("in a crowd, no animal is sold twice, and the state agrees with every response", async () => {
+  const keys = await Promise.all(Array.from({ length: KEYS }, () => grantProductionKey(service.worker)));
+  const clients = keys.map((key) => new Client(async () => service.url, key));
+  const journal = new Journal();
+  await runSale({ animals: 40, placements: 400, customersPerClient: 10 }, clients, journal);
+
+  const { DB } = await service.worker.getEnv();
+  expect(findViolations(journal, await readDatabase(DB), await readService(clients))).toEqual([]);
+  console.log(journal.figures);
+  // Every kind of response was met, so each rule had something to judge.
+  expect(journal.figures).toMatchObject({
+    "place: 201": expect.any(Number),
+    "place: pet_not_available": expect.any(Number),
+    "cancel: 204": expect.any(Number),
+    "ship: 200": expect.any(Number),
+    "patch: 200": expect.any(Number),
+    "patch: pet_on_order": expect.any(Number),
+  });
+});
