@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  type Answer,
   byTime,
   type Change,
   type Client,
@@ -13,15 +12,11 @@ import {
   type Resource,
   tally,
 } from "./changes.ts";
+import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
 import { type BuiltService, startBuiltService } from "./service.ts";
 
 // Changes that race leave the state, and get the responses, of the order in which the database ran them. The bookmarks of the
 // responses tell that order.
-
-/** Requests at once for one resource. */
-const AT_ONCE = 20;
-/** Resources for each of which two requests race. */
-const PAIRS = 40;
 
 let service: BuiltService;
 beforeAll(async () => {
@@ -29,47 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.harness.close());
 
-/** Creates a resource, and returns its address. */
-async function create(send: Client, path: string, body: object): Promise<string> {
-  const answer = await send(post(path, body));
-  expect(answer).toMatchObject({ status: 201, version: 1 });
-  return `${path}/${(answer.body as Resource).id}`;
-}
-
 const createPet = (send: Client, categoryId = 1) => create(send, "/v1/pets", { name: "Rex", categoryId });
 const createCategory = (send: Client, name: string) => create(send, "/v1/categories", { name });
-
-/** Sends changes at once, behind other requests: the first change would be done otherwise before the second comes to the database. */
-async function sendAll(send: Client, changes: Change[]): Promise<Answer[]> {
-  const others = Promise.all(changes.map(() => send(get("/v1/pets"))));
-  const answers = await Promise.all(changes.map((change) => send(change)));
-  await others;
-  return answers;
-}
-
-/**
- * Sends two changes for each of many resources, all at once. Half of the deletions wait for a response of the service, because a
- * deletion has no body to read, and would come first nearly always.
- */
-async function race(
-  resources: string[],
-  send: Client,
-  deletion: (address: string) => Change,
-  other: (address: string) => Change,
-) {
-  const races = await Promise.all(
-    resources.map(async (address, index) => {
-      const changed = send(other(address));
-      if (index % 2 === 0) await fetch(new URL("/health", service.url));
-      const [removed, answer] = await Promise.all([send(deletion(address)), changed]);
-      return { address, removed, changed: answer, isRemovedFirst: removed.bookmark < answer.bookmark };
-    }),
-  );
-  expect(new Set(races.map(({ isRemovedFirst }) => isRemovedFirst)), "both orders").toEqual(new Set([true, false]));
-  return races;
-}
-
-const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 /** All categories with this name. */
 async function categoriesNamed(send: Client, name: string): Promise<Resource[]> {
@@ -164,6 +120,7 @@ test("of a deletion and a change of one version, the first takes place", async (
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
   const races = await race(
+    service,
     pets,
     send,
     (pet) => remove(pet, 1),
@@ -185,7 +142,7 @@ test("of a deletion and a change of one version, the first takes place", async (
 test("a deletion of any version takes place, before or after a change", async () => {
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
-  const races = await race(pets, send, remove, (pet) => patch(pet, { status: "sold" }));
+  const races = await race(service, pets, send, remove, (pet) => patch(pet, { status: "sold" }));
   for (const { address, removed, changed, isRemovedFirst } of races) {
     expect(removed.status).toBe(204);
     if (isRemovedFirst) expect(changed).toMatchObject({ status: 404, code: "not_found" });
@@ -204,7 +161,7 @@ test.each<[string, (category: number, pet: string) => Change]>([
     many(PAIRS, async (index) => pets.set(await createCategory(send, `${name} ${index}`), await createPet(send, -1))),
   );
   const idOf = (category: string) => Number(category.split("/").at(-1));
-  const races = await race([...pets.keys()], send, remove, (category) =>
+  const races = await race(service, [...pets.keys()], send, remove, (category) =>
     arrival(idOf(category), pets.get(category) ?? expect.unreachable()),
   );
   for (const { address, removed, changed, isRemovedFirst } of races) {
