@@ -75,13 +75,13 @@ export class Instance {
     await database.prepare("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)").run();
     await database.prepare("INSERT INTO d1_migrations (name) VALUES ('0000.sql'), ('0001.sql')").run();
     for (const sql of migrations) await database.prepare(sql).run();
-    for (let first = 1; first <= animals; first += FILL_BATCH) {
-      await database
-        .prepare(FILL)
-        .bind(first, Math.min(animals, first + FILL_BATCH - 1))
-        .run();
-    }
+    await fill(database, FILL, animals);
     return instance;
+  }
+
+  /** Adds so many orders, all shipped, except that one in `RARE` is placed, and one in `RARE` is a cancelled one of `RARE_PET`. */
+  async fillOrders(orders: number): Promise<void> {
+    await fill(await this.#miniflare.getD1Database("DB", "petstore"), FILL_ORDERS, orders);
   }
 
   /** The cursor that it hands out for the page after this id, of which it must not have an animal yet. */
@@ -152,6 +152,23 @@ export const RARE = 10_000;
 /** One animal in `RARE` is of this category, half of them sold. All others are of the categories from 0 to 99. */
 export const RARE_CATEGORY = 100;
 const CATEGORY = `iif((i + 1) % ${2 * RARE} < 2, ${RARE_CATEGORY}, i % 100)`;
+/** One order in `RARE` is of this animal. */
+export const RARE_PET = 999_999;
 const FILL = `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
   INSERT INTO pets (id, name, category_id, status)
   SELECT i, 'Animal ' || i, ${CATEGORY}, iif(i % ${RARE} = 0, 'sold', 'available') FROM n`;
+const FILL_ORDERS = `WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+  INSERT INTO orders (id, pet_id, status, created_at, ship_date)
+  SELECT i, iif(i % ${RARE} = 1, ${RARE_PET}, i),
+    CASE i % ${RARE} WHEN 0 THEN 'placed' WHEN 1 THEN 'cancelled' ELSE 'shipped' END,
+    '2026-01-01T00:00:00.000Z', iif(i % ${RARE} > 1, '2026-01-02T00:00:00.000Z', NULL) FROM n`;
+
+/** Inserts so many rows, a batch at a time. */
+async function fill(database: D1Database, insert: string, rows: number): Promise<void> {
+  for (let first = 1; first <= rows; first += FILL_BATCH) {
+    await database
+      .prepare(insert)
+      .bind(first, Math.min(rows, first + FILL_BATCH - 1))
+      .run();
+  }
+}

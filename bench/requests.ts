@@ -10,7 +10,7 @@ export const KEY_NAME = `key:${createHash("sha256").update(KEY).digest("hex")}`;
 export const KEY_RECORD = JSON.stringify({
   id: "key_000000000000",
   name: "bench",
-  scopes: ["pets:read", "pets:write"],
+  scopes: ["pets:read", "pets:write", "store:read"],
   createdAt: "2026-01-01T00:00:00.000Z",
 });
 

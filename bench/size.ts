@@ -1,8 +1,8 @@
-// What the number of animals costs: time and rows of a page, and bytes.
+// What the number of animals and orders costs: time and rows of a page, and bytes.
 import { createHash } from "node:crypto";
 import { MAX_IDS } from "../src/pets/list-pets.ts";
 import type { Candidate } from "./candidates.ts";
-import { Instance, RARE, RARE_CATEGORY } from "./instance.ts";
+import { Instance, RARE, RARE_CATEGORY, RARE_PET } from "./instance.ts";
 import { connections, CREATE, LIST, send } from "./requests.ts";
 import { type Spread, spread } from "./spread.ts";
 
@@ -23,7 +23,10 @@ export interface PageCost {
 /** As many as a request may name, spread over the largest database. */
 const IDS = Array.from({ length: MAX_IDS }, (_, index) => `&id=${((index + 1) * LARGEST) / MAX_IDS}`).join("");
 
-/** The list, from databases of several sizes, and in the largest from its depth and by filters whose match is rare. */
+/**
+ * The list, from databases of several sizes, and in the largest from its depth and by filters whose match is rare. The largest has as
+ * many orders as animals.
+ */
 export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
   await using running = new AsyncDisposableStack();
   const agent = running.adopt(connections(1), (open) => open.destroy());
@@ -35,13 +38,15 @@ export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
     return instance;
   };
   const middle = await withAnimals(0).cursorAfter(LARGEST / 2);
-  const page = (animals: number, name: string, query = "") => ({
+  await withAnimals(LARGEST).fillOrders(LARGEST);
+  const page = (animals: number, name: string, query = "", path = "/v1/pets") => ({
     animals,
     name,
-    request: { ...LIST, path: `/v1/pets?limit=${PAGE_SIZE}${query}` },
+    request: { ...LIST, path: `${path}?limit=${PAGE_SIZE}${query}` },
     instance: withAnimals(animals),
     times: [] as number[],
   });
+  const orderPage = (name: string, query = "") => page(LARGEST, `orders, ${name}`, query, "/v1/store/orders");
   const pages = SIZES.map((animals) => page(animals, "first"));
   const deepPages = [
     page(LARGEST, "first"),
@@ -58,8 +63,18 @@ export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
     page(LARGEST, `first of ${MAX_IDS} ids`, IDS),
     page(LARGEST, "of these ids, that category and status", `&categoryId=${RARE_CATEGORY}&status=sold${IDS}`),
   ];
+  const orderPages = [
+    orderPage("first"),
+    orderPage("from the middle", `&cursor=${middle}`),
+    orderPage(`first of a status of 1 in ${RARE}`, "&status=placed"),
+    orderPage("from the middle of that status", `&status=placed&cursor=${middle}`),
+    orderPage(`first of an animal that has 1 in ${RARE}`, `&petId=${RARE_PET}`),
+    orderPage("from the middle of that animal", `&petId=${RARE_PET}&cursor=${middle}`),
+    orderPage("from the middle of that animal, cancelled", `&petId=${RARE_PET}&status=cancelled&cursor=${middle}`),
+    orderPage("from the middle of that animal, shipped", `&petId=${RARE_PET}&status=shipped&cursor=${middle}`),
+  ];
   // Apart, so that each process is asked as often as the others of its comparison.
-  for (const group of [pages, deepPages]) {
+  for (const group of [pages, deepPages, orderPages]) {
     for (let sample = -PAGE_WARM_UP; sample < PAGE_SAMPLES; sample++) {
       for (const { request, instance, times } of group) {
         const milliseconds = await send(agent, instance.port, request);
@@ -68,7 +83,7 @@ export async function measurePages(candidate: Candidate): Promise<PageCost[]> {
     }
   }
   const costs = [];
-  for (const { animals, name, request, instance, times } of [...pages, ...deepPages]) {
+  for (const { animals, name, request, instance, times } of [...pages, ...deepPages, ...orderPages]) {
     const { read } = await instance.rowsOf(request);
     costs.push({ animals, page: name, milliseconds: spread(times), rowsRead: read });
   }
