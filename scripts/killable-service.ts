@@ -2,6 +2,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { startWrangler } from "./wrangler.ts";
 
+// Without this, a signal would end this process before it ends its services.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 export interface KillableService {
   url: string;
   /** Sends SIGKILL. Returns when all of its processes have ended. */

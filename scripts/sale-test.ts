@@ -30,7 +30,6 @@ setTimeout(() => {
   console.error(`Not done after ${TIME_LIMIT / 60_000} minutes.`);
   process.exit(1);
 }, TIME_LIMIT).unref();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const bundle = join(await buildBundle("production"), "index.js");
 let failed = false;
