@@ -1,5 +1,5 @@
 /** A date-time of RFC 3339, section 5.6, with the decimals that a JavaScript time keeps: more would be cut. */
-const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?)([Zz]|[+-]\d{2}:\d{2})$/;
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]((?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,3})?)([Zz]|[+-]\d{2}:\d{2})$/;
 /** Of `2026-11-22T09:30:00.000Z`. Years before 0 and after 9999 have more. */
 const LENGTH = 24;
 

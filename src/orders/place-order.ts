@@ -101,5 +101,5 @@ export const placeOrder = createFactory<AppEnv>().createHandlers(
 );
 
 function notAvailable(): ApiError {
-  return new ApiError("pet_not_available", "The animal does not exist or is not available.");
+  return new ApiError("pet_not_available", "The animal does not exist, is not available, or was sold by an order.");
 }
