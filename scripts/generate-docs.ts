@@ -10,6 +10,7 @@ import { TABLES } from "./docs/tables.ts";
 const ROOT = join(import.meta.dirname, "..");
 const PAGES = [
   ...["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`),
+  "client/README.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
 ];
 

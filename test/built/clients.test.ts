@@ -5,7 +5,7 @@ import createClient from "openapi-fetch";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
 import type { AppType } from "../../src/app-type.ts";
 import type { ErrorBody } from "../../src/errors.ts";
-import type { components, paths } from "./petstore-api.d.ts";
+import type { components, paths } from "../../client/src/schema.ts";
 import { type BuiltService, startBuiltService } from "./service.ts";
 
 let service: BuiltService;

@@ -58,9 +58,11 @@ test("Spectral finds nothing to say, with the rules of OpenAPI and of OWASP", as
 });
 
 test("the generated types are those of the document", async () => {
-  const fresh = join(folder, "petstore-api.d.ts");
+  const fresh = join(folder, "schema.ts");
   expect(await run("openapi-typescript", [DOCUMENT, "--output", fresh])).toMatchObject({ code: 0 });
-  expect(readFileSync("test/built/petstore-api.d.ts", "utf8")).toBe(readFileSync(fresh, "utf8"));
+  // npm run check:client compares the first line, which names the document.
+  const [, ...types] = readFileSync("client/src/schema.ts", "utf8").split("\n");
+  expect(types.join("\n")).toBe(readFileSync(fresh, "utf8"));
 });
 
 test("Specmatic's generated requests, good and bad, are answered as the document says", async () => {

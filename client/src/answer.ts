@@ -1,0 +1,43 @@
+import { PetStoreError } from "./error.ts";
+import { parseExact } from "./json.ts";
+
+/** A successful response. `value` is its JSON, or undefined without content. */
+export interface Answer {
+  value: unknown;
+  headers: Headers;
+}
+
+/** @throws PetStoreError unless this is a successful response of the service. */
+export function readAnswer({ ok, status, headers }: Response, text: string): Answer {
+  const value = parse(text);
+  if (status === 204 || (ok && typeof value === "object" && value !== null)) return { value, headers };
+
+  const details = {
+    status,
+    requestId: headers.get("X-Request-Id") ?? undefined,
+    retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
+  };
+  if (isErrorBody(value, status)) throw new PetStoreError(value.code, value.message, details);
+  const message = `A response with status ${status} does not come from the service.`;
+  throw new PetStoreError("unexpected_response", message, details);
+}
+
+/** The JSON, or undefined when there is none in an exact form. */
+function parse(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorBody(value: unknown, status: number): value is { code: string; message: string } {
+  const body = value as { code?: unknown; message?: unknown; status?: unknown } | null | undefined;
+  return typeof body?.code === "string" && typeof body.message === "string" && body.status === status;
+}
+
+/** The seconds in `Retry-After`, which is a number of them or a date (RFC 9110, section 10.2.3). */
+function retryAfterOf(value: string): number | undefined {
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

@@ -1,0 +1,45 @@
+import type { components } from "./schema.ts";
+
+/** The codes of the service. */
+export type ServiceErrorCode = components["schemas"]["Error"]["code"];
+
+/**
+ * The codes of the client itself:
+ *
+ * - `network`: no response, or not all of it.
+ * - `timeout`: no complete response in time.
+ * - `unexpected_response`: a response that does not come from the service, for example the HTML of a proxy.
+ */
+export type ClientErrorCode = "network" | "timeout" | "unexpected_response";
+
+/** Other codes may come with later versions of the service. */
+export type PetStoreErrorCode = ServiceErrorCode | ClientErrorCode | (string & {});
+
+interface Details {
+  status?: number | undefined;
+  requestId?: string | undefined;
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/** A request that failed, after its last attempt. */
+export class PetStoreError extends Error {
+  override readonly name = "PetStoreError";
+  readonly code: PetStoreErrorCode;
+  /** The HTTP status, or undefined without a response. */
+  readonly status: number | undefined;
+  /** The `X-Request-Id` of the response. Quote it in questions about the error. */
+  readonly requestId: string | undefined;
+  /** Seconds that the service asks to wait before another attempt. */
+  readonly retryAfter: number | undefined;
+  /** The key of a creation. Another call with it and with the same fields cannot create a second resource. */
+  idempotencyKey: string | undefined;
+
+  constructor(code: PetStoreErrorCode, message: string, { status, requestId, retryAfter, cause }: Details = {}) {
+    super(message, { cause });
+    this.code = code;
+    this.status = status;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}

@@ -1,0 +1,64 @@
+import { Categories } from "./categories.ts";
+import { Connection, type Memory, type PetStoreOptions } from "./connection.ts";
+import { Orders } from "./orders.ts";
+import { Pets } from "./pets.ts";
+
+export type { Session };
+export type { Fetch } from "./attempt.ts";
+export type { Categories } from "./categories.ts";
+export type { Deprecation, PetStoreOptions, RequestOptions } from "./connection.ts";
+export { type ClientErrorCode, PetStoreError, type PetStoreErrorCode, type ServiceErrorCode } from "./error.ts";
+export type { Int64Input } from "./int64.ts";
+export type { List, Page } from "./list.ts";
+export type { Orders } from "./orders.ts";
+export type { Pets } from "./pets.ts";
+export type { ChangeOptions, Created, CreateOptions, Versioned } from "./requests.ts";
+export type { RetryPolicy } from "./retry.ts";
+export type * from "./shapes.ts";
+
+/** The Pet Store Service. A read may come from a replica that lags behind. `session()` reads its own writes. */
+export class PetStore {
+  readonly pets: Pets;
+  readonly categories: Categories;
+  readonly orders: Orders;
+  readonly #connection: Connection;
+
+  constructor(options: PetStoreOptions) {
+    this.#connection = new Connection(options);
+    const scope = { connection: this.#connection, memory: undefined };
+    this.pets = new Pets(scope);
+    this.categories = new Categories(scope);
+    this.orders = new Orders(scope);
+  }
+
+  /**
+   * Starts a session. Each of its requests sees at least everything that its earlier requests saw or wrote.
+   *
+   * @param bookmark of an earlier session, or of another client: this session then goes on from there.
+   */
+  session(bookmark?: string): Session {
+    return new Session(this.#connection, bookmark);
+  }
+}
+
+/** Requests that see each other's writes, in every location. */
+class Session {
+  readonly pets: Pets;
+  readonly categories: Categories;
+  readonly orders: Orders;
+  readonly #memory: Memory;
+
+  /** Use `PetStore.session()`. */
+  constructor(connection: Connection, bookmark: string | undefined) {
+    this.#memory = { bookmark };
+    const scope = { connection, memory: this.#memory };
+    this.pets = new Pets(scope);
+    this.categories = new Categories(scope);
+    this.orders = new Orders(scope);
+  }
+
+  /** The state of the database that this session saw last, for `session(bookmark)`. Undefined before the first response. */
+  get bookmark(): string | undefined {
+    return this.#memory.bookmark;
+  }
+}

@@ -1,0 +1,55 @@
+import type { PetStoreError } from "./error.ts";
+
+/** When the client repeats a request. Times are in milliseconds. */
+export interface RetryPolicy {
+  /** How often a request is sent at most, the first time included. 6 unless given. */
+  attempts: number;
+  /** The upper bound of the first pause. It doubles with each attempt. 250 unless given. */
+  firstPause: number;
+  /** The upper bound of every pause that the service did not ask for. 20,000 unless given. */
+  longestPause: number;
+  /** The time for all attempts and pauses of one request. 180,000 unless given. */
+  totalTime: number;
+}
+
+export const DEFAULT_POLICY: RetryPolicy = { attempts: 6, firstPause: 250, longestPause: 20_000, totalTime: 180_000 };
+
+/**
+ * Whether a failure may pass, and what it says about the request:
+ *
+ * - `refused`: the service did not run it.
+ * - `lost`: the service may have run it.
+ * - `final`: another attempt fails in the same way.
+ */
+export function faultOf({ code, status }: PetStoreError): "refused" | "lost" | "final" {
+  if (status === 429 || code === "request_timeout") return "refused";
+  if (code === "network" || code === "timeout" || status === 503) return "lost";
+  // A proxy failed, or replaced or cut the response.
+  return code === "unexpected_response" && (isIn(200, status) || isIn(500, status)) ? "lost" : "final";
+}
+
+function isIn(hundred: 200 | 500, status = 0): boolean {
+  return status >= hundred && status < hundred + 100;
+}
+
+/** Milliseconds before the next attempt: by chance, so that clients that failed together do not come back together. */
+export function pauseAfter(attempt: number, retryAfter: number | undefined, policy: RetryPolicy): number {
+  const backoff = Math.random() * Math.min(policy.longestPause, policy.firstPause * 2 ** (attempt - 1));
+  // A service that is back at a certain second should not meet all of its clients in that second.
+  return (retryAfter ?? 0) * 1000 + backoff;
+}
+
+/** @throws the reason of the signal, as soon as it aborts. */
+export function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,39 @@
+import type { Int64Field, Int64Input } from "./int64.ts";
+import type { components, operations } from "./schema.ts";
+
+type Schemas = components["schemas"];
+
+/** A response: its 64-bit integers are `bigint`. */
+type Exact<Shape> = { [Name in keyof Shape]: Name extends Int64Field ? bigint : Shape[Name] };
+
+/** A request: its 64-bit integers may have any exact form, and an optional field may be undefined. */
+type Input<Shape> = {
+  [Name in keyof Shape]:
+    | (Name extends Int64Field
+        ? NonNullable<Shape[Name]> extends readonly unknown[]
+          ? readonly Int64Input[]
+          : Int64Input
+        : Shape[Name])
+    | ({} extends Pick<Shape, Name> ? undefined : never);
+};
+
+export type Animal = Exact<Schemas["Animal"]>;
+export type NewPet = Input<Schemas["NewPet"]>;
+export type PetPatch = Input<Schemas["PetPatch"]>;
+export type PetStatus = Schemas["PetStatus"];
+
+export type Category = Exact<Schemas["Category"]>;
+export type NewCategory = Input<Schemas["NewCategory"]>;
+export type CategoryPatch = Input<Schemas["CategoryPatch"]>;
+
+export type Order = Exact<Schemas["Order"]>;
+export type NewOrder = Input<Schemas["NewOrder"]>;
+export type OrderPatch = Input<Schemas["OrderPatch"]>;
+export type OrderStatus = Schemas["OrderStatus"];
+
+type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Input<
+  NonNullable<operations[Operation]["parameters"]["query"]>
+>;
+export type PetQuery = Query<"listPets">;
+export type CategoryQuery = Query<"listCategories">;
+export type OrderQuery = Query<"listOrders">;

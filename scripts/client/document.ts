@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+
+export const CLIENT = join(import.meta.dirname, "../../client");
+
+const DOCUMENT = join(import.meta.dirname, "../../public/openapi.json");
+
+type Operation = OperationObject & { operationId: string; "x-stability": "stable" | "beta" | "experimental" };
+
+export function readDocument(): OpenAPIObject {
+  return JSON.parse(readFileSync(DOCUMENT, "utf8"));
+}
+
+/** The first line of the generated types. It names the parts of the document that they come from. */
+export function originOf({ paths, components }: OpenAPIObject): string {
+  const hash = createHash("sha256").update(JSON.stringify({ paths, components })).digest("hex");
+  return `// From the paths and components of the OpenAPI document with SHA-256 ${hash}.`;
+}
+
+export function operationsOf({ paths = {} }: OpenAPIObject): Operation[] {
+  return Object.values(paths)
+    .flatMap((path) => Object.values(path) as Partial<Operation>[])
+    .filter((operation): operation is Operation => operation.operationId !== undefined);
+}
+
+/** The names of the fields and query parameters that hold 64-bit integers, and of those that do not. */
+export function fieldNames(document: OpenAPIObject): { int64: Set<string>; other: Set<string> } {
+  const names = { int64: new Set<string>(), other: new Set<string>() };
+  const add = (name: string, schema: SchemaObject | ReferenceObject | undefined): void => {
+    if (schema === undefined || "$ref" in schema) return;
+    const { format } = schema.items !== undefined && "format" in schema.items ? schema.items : schema;
+    names[format === "int64" ? "int64" : "other"].add(name);
+  };
+  for (const schema of Object.values(document.components?.schemas ?? {}) as SchemaObject[]) {
+    for (const [name, property] of Object.entries(schema.properties ?? {})) add(name, property);
+  }
+  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters as ParameterObject[])) {
+    if (parameter.in === "query") add(parameter.name, parameter.schema);
+  }
+  return names;
+}

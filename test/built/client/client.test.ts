@@ -1,0 +1,157 @@
+import { expect, expectTypeOf, test, vi } from "vitest";
+import {
+  type Animal,
+  type Deprecation,
+  PetStore,
+  PetStoreError,
+  type PetStoreErrorCode,
+} from "../../../client/src/index.ts";
+import { ANIMAL, BOOKMARKS, errorOf, failure, fakeService, json, type Reply } from "./fake-service.ts";
+
+const [OLD = "", MIDDLE = "", NEW = ""] = BOOKMARKS;
+
+const animals = (...ids: number[]) => `[${ids.map((id) => `{"id":${id},"name":"${id}","categoryId":1}`).join()}]`;
+
+/** A page with a next one, at an address that only the service before a proxy has. */
+const page = (ids: number[], next?: string, bookmark?: string): Reply =>
+  json(200, animals(...ids), {
+    ...(next !== undefined && { Link: `<http://inside.test/v1/pets?cursor=${next}&limit=2>; rel="next"` }),
+    ...(bookmark !== undefined && { "x-d1-bookmark": bookmark }),
+  });
+
+test("a list is every item of every page, with the same filters and the bookmark of the page before", async () => {
+  const { store, sent } = fakeService([page([1, 2], "A-_9", MIDDLE), page([3], "B", NEW), page([])]);
+  const ids: bigint[] = [];
+  for await (const animal of store.pets.list({ status: "sold", limit: 2 })) {
+    expectTypeOf(animal).toEqualTypeOf<Animal>();
+    ids.push(animal.id);
+  }
+  expect(ids).toEqual([1n, 2n, 3n]);
+  expect(sent.map(({ path, headers }) => [path, headers["x-d1-bookmark"]])).toEqual([
+    ["/pets?status=sold&limit=2", undefined],
+    ["/pets?status=sold&limit=2&cursor=A-_9", MIDDLE],
+    ["/pets?status=sold&limit=2&cursor=B", NEW],
+  ]);
+});
+
+test("an iteration that stops asks for no further page", async () => {
+  const { store, sent } = fakeService([page([1, 2], "A")]);
+  for await (const animal of store.pets.list()) if (animal.id === 2n) break;
+  expect(sent.map(({ path }) => path)).toEqual(["/pets"]);
+});
+
+test("pages come one by one, and a cursor goes on later", async () => {
+  const { store, sent } = fakeService([page([1], "A"), page([2])]);
+  const first = await store.orders.list({ limit: 1, status: undefined }).page();
+  expect(first).toMatchObject({ items: [{ id: 1n }], cursor: "A" });
+  const second = await first.next();
+  expect(second).toMatchObject({ items: [{ id: 2n }], cursor: undefined });
+  expect(await second?.next()).toBeUndefined();
+  await store.categories.list({ cursor: "A" }).page();
+  expect(sent.map(({ path }) => path)).toEqual([
+    "/store/orders?limit=1",
+    "/store/orders?limit=1&cursor=A",
+    "/categories?cursor=A",
+  ]);
+});
+
+test("a signal ends an iteration", async () => {
+  const controller = new AbortController();
+  const { store } = fakeService([page([1], "A")]);
+  const seen: bigint[] = [];
+  const iteration = (async () => {
+    for await (const { id } of store.pets.list({}, { signal: controller.signal })) {
+      seen.push(id);
+      controller.abort("enough");
+    }
+  })();
+  expect(await errorOf(iteration)).toBe("enough");
+  expect(seen).toEqual([1n]);
+});
+
+test("without a session, requests do not know of each other", async () => {
+  const { store, sent } = fakeService([json(201, ANIMAL, { "x-d1-bookmark": NEW })]);
+  await store.pets.create({ name: "Rex", categoryId: 1 });
+  await store.orders.get(1);
+  expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, undefined]);
+});
+
+test("a session goes on from a bookmark, follows every response, errors too, and never goes back", async () => {
+  const { store, sent } = fakeService([
+    json(201, ANIMAL, { "x-d1-bookmark": MIDDLE }),
+    failure(412, "precondition_failed", { "x-d1-bookmark": NEW }),
+    json(200, ANIMAL, { "x-d1-bookmark": OLD }),
+    page([]),
+  ]);
+  expect(store.session().bookmark).toBeUndefined();
+  const session = store.session(OLD);
+  expect(session.bookmark).toBe(OLD);
+  await session.pets.create({ name: "Rex", categoryId: 1 });
+  expect(session.bookmark).toBe(MIDDLE);
+  await expect(session.pets.update(1, {}, { ifMatch: '"1"' })).rejects.toThrow("Because.");
+  await session.orders.get(1);
+  await session.categories.list().page();
+  expect(session.bookmark).toBe(NEW);
+  expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([OLD, MIDDLE, NEW, NEW]);
+});
+
+test("an error has the code, the status and the id of the request", async () => {
+  const { store } = fakeService([failure(409, "pet_not_available")]);
+  const error = await errorOf(store.orders.place({ petId: 1 }));
+  if (!(error instanceof PetStoreError)) throw error;
+  expect(error).toMatchObject({
+    name: "PetStoreError",
+    code: "pet_not_available",
+    status: 409,
+    requestId: "request-1",
+    message: "Because.",
+  });
+  expectTypeOf<"pet_not_available" | "timeout" | "later">().toExtend<PetStoreErrorCode>();
+  expectTypeOf(error.code).toEqualTypeOf<PetStoreErrorCode>();
+});
+
+test("neither an error nor the client shows the API key", async () => {
+  const { store } = fakeService([failure(401, "unauthorized")], { apiKey: "petstore_live_secret" });
+  const error = await errorOf(store.pets.list().page());
+  expect(JSON.stringify([error, store, store.session()])).not.toContain("secret");
+  expect(String((error as Error).stack)).not.toContain("secret");
+});
+
+test("a deprecated operation is reported once, with its end", async () => {
+  const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
+  const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: '</v1/pets>; rel="successor-version"' };
+  const { store } = fakeService([json(200, ANIMAL, headers)], { onDeprecation });
+  await store.pets.get(1);
+  await store.session().pets.get(2);
+  expect(onDeprecation.mock.calls).toEqual([
+    [{ operation: "getPet", sunset: new Date("2030-12-05T00:00:00Z"), link: '</v1/pets>; rel="successor-version"' }],
+  ]);
+});
+
+test("each request has the key, and a body its media type", async () => {
+  const { store, sent } = fakeService([json(200, ANIMAL)]);
+  await store.pets.create({ name: "Rex", categoryId: 1, status: undefined });
+  await store.categories.update(1, { description: null });
+  await store.orders.ship(1, { shipDate: "2026-11-22T00:00:00Z", ifMatch: '"1"' });
+  await store.pets.list().page();
+  expect(sent.map(({ method, path, headers, body }) => [method, path, headers["content-type"], body])).toEqual([
+    ["POST", "/pets", "application/json", '{"name":"Rex","categoryId":1}'],
+    ["PATCH", "/categories/1", "application/merge-patch+json", '{"description":null}'],
+    [
+      "PATCH",
+      "/store/orders/1",
+      "application/merge-patch+json",
+      '{"status":"shipped","shipDate":"2026-11-22T00:00:00Z"}',
+    ],
+    ["GET", "/pets", undefined, undefined],
+  ]);
+  for (const { headers } of sent) expect(headers["authorization"]).toBe("Bearer key");
+  expect(sent[2]?.headers["if-match"]).toBe('"1"');
+});
+
+test("the base may be a URL with a slash at its end, and the runtime's fetch is the default", async () => {
+  const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
+  await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
+  expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
+  fetch.mockRestore();
+});

@@ -1,0 +1,144 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { toDigits } from "../../../client/src/int64.ts";
+import { parseExact, stringifyExact } from "../../../client/src/json.ts";
+import { ANIMAL, fakeService, json } from "./fake-service.ts";
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+const int64 = fc.bigInt({ min: MIN, max: MAX });
+const parse = JSON.parse;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** As in Node 20: the reviver is not told the source. */
+function withoutSourceAccess(): void {
+  vi.spyOn(JSON, "parse").mockImplementation((text, reviver) =>
+    parse(
+      text,
+      reviver &&
+        function (this: unknown, name, value) {
+          return reviver.call(this, name, value);
+        },
+    ),
+  );
+}
+
+describe.each([
+  ["with JSON source access", () => {}],
+  ["without it, as in Node 20", withoutSourceAccess],
+])("parsing %s", (_runtime, prepare) => {
+  test("every int64 is exact, whatever the text around it", () => {
+    prepare();
+    fc.assert(
+      fc.property(
+        int64,
+        int64,
+        fc.string({ unit: "binary" }),
+        fc.constantFrom("", " ", "\n\t "),
+        (a, b, name, space) => {
+          const text = `[{"id"${space}:${space}${a}${space},"name":${JSON.stringify(name)},"petId":${b}}]`;
+          expect(parseExact(text), text).toEqual([{ id: a, name, petId: b }]);
+        },
+      ),
+    );
+  });
+
+  test("a text that looks like a field stays a text", () => {
+    prepare();
+    const names = ['"id":1', '\\"id":12', 'a","id":9007199254740993,"b":"', "\\", '"', '{"id":1}', '"categoryId" : -5'];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...names, ",", " ")), (parts) => {
+        const name = parts.join("");
+        expect(parseExact(JSON.stringify({ name, id: 1 }))).toEqual({ name, id: 1n });
+      }),
+    );
+  });
+
+  test("other numbers stay numbers", () => {
+    prepare();
+    expect(parseExact('{"status":404,"quantity":1,"x":1.5e3}')).toEqual({ status: 404, quantity: 1, x: 1500 });
+  });
+
+  test.each(['{"id":1.5}', '{"id":9223372036854775808}', '{"id":null}', '{"id":"x"}', '{"id":1', "", '{"id":1}}'])(
+    "%s is refused rather than rounded",
+    (text) => {
+      prepare();
+      expect(() => parseExact(text)).toThrow(Error);
+    },
+  );
+
+  test("takes linear time, even when the text ends inside a string", () => {
+    prepare();
+    for (const hostile of ['"' + '\\"'.repeat(500_000), '{"id"' + " ".repeat(1_000_000), '{"id":'.repeat(200_000)]) {
+      const start = performance.now();
+      expect(() => parseExact(hostile)).toThrow(Error);
+      // Quadratic time would be hours.
+      expect(performance.now() - start).toBeLessThan(5_000);
+    }
+  });
+});
+
+test("what is written to a field is what a parser reads, to the last digit", () => {
+  fc.assert(
+    fc.property(int64, fc.string({ unit: "binary" }), (integer, name) => {
+      const text = stringifyExact({ name, status: undefined, categoryId: integer });
+      expect(text).toBe(`{"name":${JSON.stringify(name)},"categoryId":${integer}}`);
+      expect(stringifyExact({ categoryId: String(integer) })).toBe(`{"categoryId":${integer}}`);
+    }),
+  );
+});
+
+test("a number is taken when it is exact, and a text of digits", () => {
+  expect([toDigits(7), toDigits(-7n), toDigits("007"), toDigits(String(MIN))]).toEqual(["7", "-7", "7", String(MIN)]);
+  expect(toDigits(Number.MAX_SAFE_INTEGER)).toBe("9007199254740991");
+});
+
+test.each([
+  2 ** 53,
+  -(2 ** 53),
+  1.5,
+  Number.NaN,
+  Infinity,
+  MAX + 1n,
+  MIN - 1n,
+  "1e3",
+  " 1",
+  "",
+  "9".repeat(20),
+  null,
+  true,
+])("%s is refused", (value) => {
+  expect(() => toDigits(value)).toThrow(RangeError);
+});
+
+test("an inexact integer is refused before anything is sent, in the path, the query and the body", async () => {
+  const { store, sent } = fakeService([json(200, ANIMAL)]);
+  const id = 2 ** 53;
+  const refused = [
+    () => store.pets.create({ name: "Rex", categoryId: id }),
+    () => store.pets.update(id, {}),
+    () => store.pets.delete(id),
+    () => store.orders.cancel(id),
+    () => store.orders.place({ petId: id }),
+    () => store.pets.list({ categoryId: id }).page(),
+    () => store.pets.list({ id: [1, id] }).page(),
+  ];
+  for (const request of refused) await expect(request()).rejects.toThrow(RangeError);
+  expect(sent).toEqual([]);
+});
+
+test("ids are exact in the path, the query, the body and the result", async () => {
+  const { store, sent } = fakeService([json(200, ANIMAL, { ETag: '"3"' })]);
+  const id = 2n ** 63n - 1n;
+  const { animal, etag } = await store.pets.update(id, { categoryId: "-9223372036854775808" }, { ifMatch: '"2"' });
+  expect(animal).toEqual({ id, name: "Rex", categoryId: -(2n ** 63n), status: "available" });
+  expect(etag).toBe('"3"');
+  await store.pets.list({ id: [id, 5, "6"], categoryId: id, limit: 2 }).page();
+  expect(sent.map(({ method, path, body }) => [method, path, body])).toEqual([
+    ["PATCH", `/pets/${id}`, '{"categoryId":-9223372036854775808}'],
+    ["GET", `/pets?id=${id}&id=5&id=6&categoryId=${id}&limit=2`, undefined],
+  ]);
+});

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { PetStoreError } from "../../../client/src/index.ts";
+import { ANIMAL, broken, errorOf, failure, fakeService, html, json, type Reply, silent } from "./fake-service.ts";
+
+const CREATED = json(201, ANIMAL, { ETag: '"1"' });
+const NEW_PET = { name: "Rex", categoryId: 1n };
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The service may have run the request. */
+const LOST: [string, Reply][] = [
+  ["a broken connection", broken],
+  ["a 503", failure(503, "service_unavailable")],
+  ["a 503 in HTML", html(503)],
+  ["a 502 in HTML", html(502)],
+  ["a 500 in HTML", html(500)],
+  ["HTML with 200", html(200)],
+  ["half a response", json(201, ANIMAL.slice(0, 30))],
+  ["an empty response", json(201, "")],
+];
+/** The service did not run it. */
+const REFUSED: [string, Reply][] = [
+  ["a 429", failure(429, "rate_limited")],
+  ["a 429 in HTML", html(429)],
+  ["a 408 of the service", failure(408, "request_timeout")],
+];
+/** Another attempt would fail as well. */
+const FINAL: [string, Reply][] = [
+  ["a 400", failure(400, "invalid_request")],
+  ["a 401", failure(401, "unauthorized")],
+  ["a 409", failure(409, "pet_not_available")],
+  ["a bug of the service", failure(500, "internal_error")],
+  ["a code to come", failure(418, "teapot")],
+  ["a 403 in HTML", html(403)],
+  ["a redirect", html(302, { Location: "https://elsewhere.test" })],
+];
+
+test.each([...LOST, ...REFUSED])(
+  "after %s a creation is repeated with the same key and body",
+  async (_fault, reply) => {
+    const { store, sent } = fakeService([reply, reply, CREATED]);
+    expect(await store.pets.create(NEW_PET)).toMatchObject({ animal: { name: "Rex" }, etag: '"1"', replayed: false });
+    const [first, ...repeated] = sent;
+    expect(first?.headers["idempotency-key"]).toMatch(UUID);
+    expect(repeated).toHaveLength(2);
+    for (const { headers, body } of repeated)
+      expect({ headers, body }).toEqual({ headers: first?.headers, body: first?.body });
+  },
+);
+
+test.each(FINAL)("after %s nothing is repeated", async (_fault, reply) => {
+  const { store, sent } = fakeService([reply, CREATED]);
+  expect(await errorOf(store.pets.create(NEW_PET))).toBeInstanceOf(PetStoreError);
+  expect(sent).toHaveLength(1);
+});
+
+test("two creations have two keys, and a given key is used", async () => {
+  const { store, sent } = fakeService([CREATED, CREATED, json(201, ANIMAL, { "Idempotency-Replayed": "true" })]);
+  await store.pets.create(NEW_PET);
+  await store.orders.place({ petId: 1 });
+  expect(await store.categories.create({ name: "Dogs" }, { idempotencyKey: "mine" })).toMatchObject({ replayed: true });
+  const [first, second, third] = sent.map(({ headers }) => headers["idempotency-key"]);
+  expect(first).not.toBe(second);
+  expect(third).toBe("mine");
+});
+
+describe.each([
+  ["a PATCH without a version", undefined],
+  ["a PATCH of any version", "*"],
+  ["a PATCH of one of two versions", '"1", "2"'],
+])("%s", (_patch, ifMatch) => {
+  test.each(LOST)("is not repeated after %s", async (_fault, reply) => {
+    const { store, sent } = fakeService([reply, json(200, ANIMAL)]);
+    await expect(store.pets.update(1, { status: "sold" }, { ifMatch })).rejects.toThrow(PetStoreError);
+    expect(sent).toHaveLength(1);
+  });
+
+  test.each(REFUSED)("is repeated after %s", async (_fault, reply) => {
+    const { store, sent } = fakeService([reply, json(200, ANIMAL)]);
+    await store.categories.update(1, { name: "Dogs" }, { ifMatch });
+    expect(sent).toHaveLength(2);
+  });
+});
+
+test.each(LOST)("after %s, what is safe to repeat is repeated", async (_fault, reply) => {
+  const order = '{"id":1,"petId":2,"status":"shipped"}';
+  for (const [request, success] of [
+    [({ pets }) => pets.update(1, { status: "sold" }, { ifMatch: '"1"' }), json(200, ANIMAL)],
+    [({ categories }) => categories.update(1, { name: "Dogs" }, { ifMatch: 'W/"1"' }), json(200, '{"id":1}')],
+    [({ pets }) => pets.delete(1), json(204, "")],
+    [({ orders }) => orders.ship(1), json(200, order)],
+    [({ orders }) => orders.cancel(1), json(204, "")],
+    [({ orders }) => orders.get(1), json(200, order)],
+    [({ pets }) => pets.list().page(), json(200, "[]")],
+  ] as [(store: ReturnType<typeof fakeService>["store"]) => Promise<unknown>, Reply][]) {
+    const { store, sent } = fakeService([reply, success]);
+    await request(store);
+    expect(sent).toHaveLength(2);
+  }
+});
+
+describe("a 404 for a deletion", () => {
+  const gone = failure(404, "not_found");
+
+  test("is a success after a lost response", async () => {
+    for (const replies of [
+      [broken, gone],
+      [failure(503, "service_unavailable"), failure(429, "rate_limited"), gone],
+    ]) {
+      const { store } = fakeService(replies);
+      await expect(store.pets.delete(1)).resolves.toBeUndefined();
+    }
+    await expect(fakeService([html(502), gone]).store.categories.delete(1)).resolves.toBeUndefined();
+  });
+
+  test("is an error at first, after a refusal, and for an order, which stays", async () => {
+    const refused = [failure(429, "rate_limited"), gone];
+    for (const error of [
+      fakeService([gone]).store.pets.delete(1),
+      fakeService(refused).store.pets.delete(1),
+      fakeService([broken, gone]).store.orders.cancel(1),
+      fakeService([broken, html(404)]).store.pets.delete(1),
+    ].map(errorOf)) {
+      expect(await error).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+describe("time", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+
+  /** Milliseconds until a request failed, with the highest jitter. */
+  async function timeToFail(replies: Reply[], retry: object, jitter = 1) {
+    vi.spyOn(Math, "random").mockReturnValue(jitter);
+    const { store, sent } = fakeService(replies, { retry });
+    const start = performance.now();
+    const error = errorOf(store.pets.create(NEW_PET));
+    await vi.runAllTimersAsync();
+    return { error: await error, sent: sent.length, time: Math.round(performance.now() - start) };
+  }
+
+  test("pauses double up to a limit, and the attempts end", async () => {
+    const policy = { attempts: 6, firstPause: 100, longestPause: 500 };
+    const { error, sent, time } = await timeToFail([broken], policy);
+    expect(error).toMatchObject({ code: "network", status: undefined, cause: new TypeError("fetch failed") });
+    expect({ sent, time }).toEqual({ sent: 6, time: 100 + 200 + 400 + 500 + 500 });
+    expect(await timeToFail([broken], policy, 0)).toMatchObject({ sent: 6, time: 0 });
+  });
+
+  test("Retry-After is respected, in seconds and as a date", async () => {
+    const policy = { attempts: 2, firstPause: 100 };
+    const inSeconds = failure(429, "rate_limited", { "Retry-After": "60" });
+    expect(await timeToFail([inSeconds], policy)).toMatchObject({ sent: 2, time: 60_100, error: { retryAfter: 60 } });
+    const asDate: Reply = (sent) =>
+      html(503, { "Retry-After": new Date(Math.ceil(Date.now() / 1000) * 1000 + 7_000).toUTCString() })(sent);
+    const { time } = await timeToFail([asDate, failure(400, "invalid_request")], policy);
+    expect(time).toBeGreaterThanOrEqual(7_000);
+    expect(time).toBeLessThanOrEqual(8_100);
+  });
+
+  test("a pause beyond the total time is not waited for", async () => {
+    const limited = failure(429, "rate_limited", { "Retry-After": "60" });
+    expect(await timeToFail([limited], { totalTime: 59_000 })).toMatchObject({ sent: 1, time: 0 });
+  });
+
+  test("an attempt ends in time, and all attempts end in the total time", async () => {
+    const { store, sent } = fakeService([silent], { timeout: 1_000, retry: { firstPause: 1, totalTime: 2_500 } });
+    const start = performance.now();
+    const error = errorOf(store.pets.create(NEW_PET, { idempotencyKey: "mine" }));
+    await vi.runAllTimersAsync();
+    expect(await error).toMatchObject({ code: "timeout", status: undefined, idempotencyKey: "mine" });
+    expect(sent).toHaveLength(3);
+    expect(performance.now() - start).toBeLessThanOrEqual(2_501);
+  });
+
+  test("an endless timeout is none", async () => {
+    const late: Reply = async (sent) => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 3_600_000);
+      });
+      return CREATED(sent);
+    };
+    const { store } = fakeService([late], { timeout: Infinity, retry: { totalTime: Infinity } });
+    const created = store.pets.create(NEW_PET);
+    await vi.runAllTimersAsync();
+    expect(await created).toMatchObject({ replayed: false });
+  });
+
+  test("the caller's signal ends an attempt and a pause, with its reason", async () => {
+    for (const reply of [silent, failure(429, "rate_limited", { "Retry-After": "60" })]) {
+      const controller = new AbortController();
+      const { store, sent } = fakeService([reply]);
+      const error = errorOf(store.pets.create(NEW_PET, { signal: controller.signal }));
+      await vi.advanceTimersByTimeAsync(10);
+      controller.abort("enough");
+      expect(await error).toBe("enough");
+      expect(sent).toHaveLength(1);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+});
+
+test("with a signal that is aborted nothing is sent", async () => {
+  const { store, sent } = fakeService([CREATED]);
+  const signal = AbortSignal.abort("before");
+  expect(await errorOf(store.pets.create(NEW_PET, { signal }))).toBe("before");
+  expect(sent).toEqual([]);
+});
+
+test("a signal that lives long keeps no listener of a request", async () => {
+  const { signal } = new AbortController();
+  const added = vi.spyOn(signal, "addEventListener");
+  const removed = vi.spyOn(signal, "removeEventListener");
+  const { store } = fakeService([broken, CREATED]);
+  await store.pets.create(NEW_PET, { signal });
+  // Two attempts and a pause.
+  expect(added).toHaveBeenCalledTimes(3);
+  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(added.mock.calls.map(([, listener]) => listener));
+});
