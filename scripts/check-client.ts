@@ -1,6 +1,6 @@
 // npm run check:client: builds the client. Fails when it lacks an operation of the OpenAPI document or tells another stability, when
 // its types are stale, when a 64-bit field is missing, or when it is over its budget.
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { INT64_FIELDS } from "../client/src/int64.ts";
@@ -49,10 +49,16 @@ for (const name of INT64_FIELDS) {
 }
 for (const name of int64) faults.push(`INT64_FIELDS lacks ${name}.`);
 
-execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", CLIENT], { stdio: "inherit" });
-const size = await clientSize(`export * from "./index.js";`);
-console.log(`client: ${(size / 1024).toFixed(1)} KiB gzip of ${BUDGET_BYTES / 1024} KiB, ${comments.size} operations`);
-if (size > BUDGET_BYTES) faults.push("The client is over its budget.");
+const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", CLIENT], { stdio: "inherit" });
+if (status === 0) {
+  const size = await clientSize(`export * from "./index.js";`);
+  console.log(
+    `client: ${(size / 1024).toFixed(1)} KiB gzip of ${BUDGET_BYTES / 1024} KiB, ${comments.size} operations`,
+  );
+  if (size > BUDGET_BYTES) faults.push("The client is over its budget.");
+} else {
+  faults.push("The client does not compile.");
+}
 
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;

@@ -18,6 +18,10 @@ export function readAnswer({ ok, status, headers }: Response, text: string): Ans
     retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
   };
   if (isErrorBody(value, status)) throw new PetStoreError(value.code, value.message, details);
+  // JSON that is none lacks its end.
+  if (value === undefined && headers.get("Content-Type")?.startsWith("application/json")) {
+    throw new PetStoreError("network", "The response of the service is not complete.", details);
+  }
   const message = `A response with status ${status} does not come from the service.`;
   throw new PetStoreError("unexpected_response", message, details);
 }

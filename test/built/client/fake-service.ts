@@ -25,7 +25,7 @@ export const failure = (status: number, code: string, headers: Record<string, st
   json(status, JSON.stringify({ code, message: "Because.", status }), { "X-Request-Id": "request-1", ...headers });
 
 export const html = (status: number, headers: Record<string, string> = {}): Reply =>
-  json(status, "<h1>Bad Gateway</h1>", headers);
+  json(status, "<h1>Bad Gateway</h1>", { "Content-Type": "text/html", ...headers });
 
 /** The connection breaks. */
 export const broken: Reply = () => Promise.reject(new TypeError("fetch failed"));

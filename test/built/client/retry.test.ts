@@ -16,6 +16,7 @@ const LOST: [string, Reply][] = [
   ["HTML with 200", html(200)],
   ["half a response", json(201, ANIMAL.slice(0, 30))],
   ["an empty response", json(201, "")],
+  ["half an error", json(404, '{"code":"not_fo')],
 ];
 /** The service did not run it. */
 const REFUSED: [string, Reply][] = [

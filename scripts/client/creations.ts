@@ -1,0 +1,119 @@
+import { type Animal, PetStore, type Session } from "../../client/src/index.ts";
+import { grantProductionKey, type ProductionService } from "../production-service.ts";
+import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
+
+/** Creations at the same time. */
+const CONCURRENCY = 32;
+/** A key has 1,000 requests a minute. */
+const CREATIONS_PER_KEY = 250;
+/** Milliseconds that the client waits for a response, and that the slowest responses take. */
+const TIMEOUT = 2_000;
+const LATE = 3_000;
+const FAULT_SHARE = 0.35;
+
+export interface Outcome {
+  /** Animals that are not in the service, or not as they were sent. */
+  lost: number[];
+  /** Animals that are in the service twice. */
+  doubled: number[];
+  /** Animals whose id or category differs from what was sent or returned. */
+  rounded: number[];
+  /** Changes with a version that were not made exactly once. */
+  wrongChanges: number[];
+  /** Deleted animals that are still there. */
+  remaining: number[];
+  replayed: number;
+  proxy: Pick<ChaosProxy, "requests" | "faults">;
+  seconds: number;
+}
+
+/** A category that a `number` would round, another one for each animal. */
+const categoryOf = (index: number) => 2n ** 62n + 1n + 1_000_003n * BigInt(index);
+
+/**
+ * Creates animals through a proxy that fails, changes one in ten and deletes one in ten of them, and compares the list of the service
+ * with it.
+ *
+ * @param onProgress is told the number of creations so far, after each.
+ */
+export async function createThroughChaos(
+  service: ProductionService,
+  count: number,
+  onProgress: (created: number) => void = () => {},
+): Promise<Outcome> {
+  const proxy = await startChaosProxy(service.url, FAULT_SHARE, LATE);
+  const begin = performance.now();
+  try {
+    const sessions = await Promise.all(
+      Array.from({ length: Math.ceil(count / CREATIONS_PER_KEY) }, async () =>
+        new PetStore({
+          baseUrl: new URL("/v1", proxy.url),
+          apiKey: await grantProductionKey(service.worker),
+          timeout: TIMEOUT,
+          // Unlucky ones meet many faults in a row.
+          retry: { attempts: 25, firstPause: 10, longestPause: 1_000 },
+        }).session(),
+      ),
+    );
+    const [first] = sessions;
+    if (first === undefined) throw new RangeError("There has to be something to create.");
+
+    const ids = new BigInt64Array(count);
+    const [wrongChanges, deleted]: [number[], Set<number>] = [[], new Set()];
+    let [next, created, replayed] = [0, 0, 0];
+    async function work(): Promise<void> {
+      while (next < count) {
+        const index = next++;
+        const session = sessions[index % sessions.length] as Session;
+        const result = await session.pets.create({ name: `Animal ${index}`, categoryId: categoryOf(index) });
+        ids[index] = result.animal.id;
+        if (result.replayed) replayed++;
+        if (index % 10 === 1 && !(await isChangedOnce(session, result.animal.id, result.etag)))
+          wrongChanges.push(index);
+        if (index % 10 === 2) {
+          await session.pets.delete(result.animal.id);
+          deleted.add(index);
+        }
+        onProgress(++created);
+      }
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+
+    const found = await listAll(first);
+    const { doubled, lost, rounded, remaining } = compare(found, ids, deleted);
+    const seconds = (performance.now() - begin) / 1_000;
+    return { doubled, lost, rounded, remaining, wrongChanges, replayed, proxy, seconds };
+  } finally {
+    await proxy.close();
+  }
+}
+
+async function isChangedOnce(session: Session, id: bigint, etag: string): Promise<boolean> {
+  const changed = await session.pets.update(id, { status: "pending" }, { ifMatch: etag });
+  return etag === '"1"' && changed.etag === '"2"' && changed.animal.status === "pending";
+}
+
+/** Every animal in the service, by its number. */
+async function listAll(session: Session): Promise<Map<number, Animal[]>> {
+  const found = new Map<number, Animal[]>();
+  for (const status of ["available", "pending"] as const) {
+    for await (const animal of session.pets.list({ status, limit: 100 })) {
+      const index = Number(animal.name.slice("Animal ".length));
+      found.set(index, [...(found.get(index) ?? []), animal]);
+    }
+  }
+  return found;
+}
+
+function compare(found: Map<number, Animal[]>, ids: BigInt64Array, deleted: Set<number>) {
+  const indices = [...ids.keys()];
+  const expected = indices.filter((index) => !deleted.has(index));
+  return {
+    doubled: indices.filter((index) => (found.get(index)?.length ?? 0) > 1),
+    lost: expected.filter((index) => !found.has(index)),
+    remaining: indices.filter((index) => deleted.has(index) && found.has(index)),
+    rounded: expected.filter((index) =>
+      found.get(index)?.some(({ id, categoryId }) => id !== ids[index] || categoryId !== categoryOf(index)),
+    ),
+  };
+}
