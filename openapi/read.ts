@@ -13,10 +13,11 @@ export function parseDocument(text: string): OpenAPIObject {
 }
 
 /** A value as JSON, with bigints to the last digit. */
-export function write(value: unknown): string {
+export function write(value: unknown, indent = 0): string {
   // In V8 and in ECMA-262 2026, not yet in TypeScript's library. The source text that a reviver gets is another part of it.
   const { rawJSON } = JSON as unknown as { rawJSON: (this: void, text: string) => unknown };
-  return JSON.stringify(value, (_name, part: unknown) => (typeof part === "bigint" ? rawJSON(String(part)) : part));
+  const exactly = (_name: string, part: unknown) => (typeof part === "bigint" ? rawJSON(String(part)) : part);
+  return JSON.stringify(value, exactly, indent);
 }
 
 /** A value for people to read. */

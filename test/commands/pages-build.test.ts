@@ -92,6 +92,16 @@ test("a page without a source is not deployed", async () => {
   expect(publicFiles()).toEqual(before);
 });
 
+test("an asset that changes gets a new path, and its old one goes", async () => {
+  const styles = () => publicFiles().filter((file) => file.endsWith("/page.css"));
+  const before = styles();
+  appendFileSync(path("openapi/page/page.css"), "\nbody {}\n");
+  await build();
+  expect(styles()).toHaveLength(1);
+  expect(styles()).not.toEqual(before);
+  expect(read("public/docs.html")).toContain(styles()[0]?.slice(path("public").length));
+});
+
 test("a file that another build writes meanwhile stays", async () => {
   // Younger than the build that is about to start.
   place("public/docs/fresh.html", -HOUR);

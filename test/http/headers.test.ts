@@ -59,6 +59,24 @@ test("the pages of the documentation take scripts and data from their own origin
   }
 });
 
+test("a cache keeps assets for good, and pages until they change", async () => {
+  const page = await call("/docs");
+  expect(page.headers.get("Cache-Control")).toBe("public, max-age=0, must-revalidate");
+  const paths = [...(await page.text()).matchAll(/"(\/docs\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(0);
+  for (const path of paths) {
+    expect(path).toMatch(/^\/docs\/assets\/\w+-[0-9a-f]{16}\//);
+    const asset = await call(path);
+    expect(asset.status, path).toBe(200);
+    expect(asset.headers.get("Cache-Control"), path).toBe("public, max-age=31536000, immutable");
+    await asset.body?.cancel();
+  }
+  const missing = await call("/docs/assets/page-0000000000000000/page.css");
+  expect(missing.status).toBe(404);
+  expect(missing.headers.get("Cache-Control")).toBe("no-store");
+  await missing.body?.cancel();
+});
+
 test("pages of any origin may read the document, and a cache may keep it", async () => {
   const response = await call("/openapi.json");
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");

@@ -1,0 +1,54 @@
+// The pages of docs/ that are for users of the API, as HTML.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Marked } from "marked";
+import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
+
+const DOCS = join(import.meta.dirname, "../docs");
+
+/** The published guides: the page in docs/, and its title. */
+export const GUIDES = {
+  orders: "Selling an animal",
+  errors: "Errors",
+  guarantees: "Guarantees",
+  keys: "API keys",
+  versioning: "Versioning",
+};
+
+export interface Guide {
+  path: string;
+  title: string;
+  /** The first paragraph, without its links. */
+  summary: string;
+  sections: { id: string; title: string }[];
+  html: string;
+}
+
+export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
+  const markdown = readFileSync(join(DOCS, `${name}.md`), "utf8");
+  const marked = new Marked(gfmHeadingId());
+  const html = marked.parse(markdown, { async: false });
+  return {
+    path: `/docs/${name}`,
+    title,
+    summary: firstParagraph(markdown),
+    sections: getHeadingList()
+      .filter(({ level }) => level === 2)
+      .map(({ id, raw }) => ({ id, title: raw })),
+    // What is wider than a phone scrolls by itself, also with the keyboard.
+    html: withPageLinks(html).replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">'),
+  };
+});
+
+/** Between the pages of the repository links end in .md. What is not a page here is left to the repository. */
+function withPageLinks(html: string): string {
+  return html.replaceAll(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
+    page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
+  );
+}
+
+function firstParagraph(markdown: string): string {
+  const paragraph = markdown.split("\n\n")[1];
+  if (paragraph === undefined) throw new Error("A guide has no text");
+  return paragraph.replaceAll(/\[(.*?)\]\(.*?\)/g, "$1").replace(/:$/, ".");
+}

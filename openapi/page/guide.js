@@ -1,0 +1,3 @@
+import { addCopyButtons } from "./copy-buttons.js";
+
+addCopyButtons(document.querySelectorAll("article pre"));

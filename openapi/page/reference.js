@@ -1,0 +1,51 @@
+import { addCopyButtons } from "./copy-buttons.js";
+
+// The reference at /docs: Scalar on our own document, with nothing from anywhere else.
+const root = document.querySelector("#reference");
+const { renderer, document: documentPath, localKey } = root.dataset;
+const [{ createApiReference }, response] = await Promise.all([import(renderer), fetch(documentPath)]);
+
+const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+const base = `${location.origin}/v1`;
+const text = await response.text();
+const reference = JSON.parse(text.replaceAll("{base}", base));
+reference.servers = [{ url: base }];
+reference.info.description = reference.info.description
+  .replaceAll("{key}", isLocal ? localKey : "petstore_...")
+  .replace(
+    "{how to get a key}",
+    isLocal
+      ? "Every local service accepts this one. It is filled in below, too."
+      : "An operator of this service [creates one for you](/docs/keys).",
+  );
+
+// The renderer has no such buttons on the code of descriptions, and draws a description when the reader gets near.
+new MutationObserver(() => addCopyButtons(root.querySelectorAll(".markdown pre"))).observe(root, {
+  childList: true,
+  subtree: true,
+});
+
+createApiReference(root, {
+  content: reference,
+  authentication: {
+    preferredSecurityScheme: "apiKey",
+    securitySchemes: { apiKey: { token: isLocal ? localKey : "" } },
+  },
+  // Another host would learn who reads this page, or see requests with keys. The policy of the page forbids it, too.
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: "",
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  persistAuth: false,
+  // The form rounds large integers, and so do the generated samples. page.css hides the switch to the form.
+  defaultRequestBodyView: "raw",
+  hiddenClients: true,
+  documentDownloadType: "none",
+  modelsSectionLabel: "Schemas",
+  defaultOpenFirstTag: true,
+  operationTitleSource: "summary",
+  orderSchemaPropertiesBy: "preserve",
+});

@@ -1,0 +1,57 @@
+// The files of public/. Meanwhile a `wrangler dev` may serve the folder, and other builds may write to it.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const PUBLIC = join(ROOT, "public");
+/** On the same file system, so that a finished file can be moved; neither served nor deployed. */
+const UNFINISHED = join(ROOT, ".dist/unfinished");
+
+/** The folder of files that browsers keep for good: their paths change with their contents. */
+export const ASSETS = "/docs/assets";
+
+const start = Date.now();
+const written = new Set<string>();
+
+mkdirSync(UNFINISHED, { recursive: true });
+
+/** Only what changed, and whole files at once, for those who read the folder meanwhile. */
+export function write(file: string, content: string): void {
+  const path = join(PUBLIC, file);
+  written.add(path);
+  if (statSync(path, { throwIfNoEntry: false }) && readFileSync(path, "utf8") === content) return;
+  const unfinished = join(UNFINISHED, String(process.pid));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(unfinished, content);
+  renameSync(unfinished, path);
+}
+
+/** Writes files into a folder with the hash of their names and contents, so that they can name each other. Returns its path on the host. */
+export function writeAssets(folder: string, files: { [name: string]: string }): string {
+  const path = `${ASSETS}/${folder}-${hashOf(files)}`;
+  for (const [name, content] of Object.entries(files)) write(`${path}/${name}`, content);
+  return path;
+}
+
+/** Removes what neither this build nor one that runs beside it has written. */
+export function removeStale(): void {
+  // What an earlier state of the sources left here. A file that is younger than this build belongs to another build.
+  remove(PUBLIC, (path, changed) => !written.has(path) && changed < start);
+  // What a build that was killed left there. An hour is longer than any other build needs a file of its own.
+  remove(UNFINISHED, (_path, changed) => changed < start - 3_600_000);
+}
+
+function hashOf(files: { [name: string]: string }): string {
+  return createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 16);
+}
+
+/** Files only: an empty folder is neither served nor deployed. `changed` is in milliseconds since the epoch. */
+function remove(folder: string, isStale: (path: string, changed: number) => boolean): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    // Another build may remove it at the same time.
+    const file = entry.isDirectory() ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (file && isStale(path, file.mtimeMs)) rmSync(path, { force: true });
+  }
+}

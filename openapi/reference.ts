@@ -1,0 +1,88 @@
+// The copy of the document that the reference at /docs shows. Its renderer rounds large integers, and ignores some of our extensions:
+// this copy says the same in forms that it shows to the last digit.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OpenAPIObject, OperationObject, SchemaObject } from "openapi3-ts/oas31";
+import { type Guide, guides } from "./guides.ts";
+import { parseDocument, write } from "./read.ts";
+import { samplesOf } from "./samples.ts";
+
+const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8");
+
+const BADGES: { [stability: string]: { name: string; color: string } } = {
+  beta: { name: "Beta", color: "#8a5a00" },
+  experimental: { name: "Experimental", color: "#a3260f" },
+};
+
+interface Part {
+  [name: string]: unknown;
+}
+
+/** The copy as JSON. page/reference.js fills in what depends on the host. */
+export function referenceDocument(document: OpenAPIObject): string {
+  const exactly = parseDocument(write(document));
+  const { tags = [], info } = exactly;
+  const guideTags = guides.map((guide) => ({ name: guide.title, description: contents(guide) }));
+  const reference = {
+    ...exactly,
+    info: { ...info, description: QUICK_START },
+    paths: withSamples(exactly),
+    tags: [...tags, ...guideTags],
+    "x-tagGroups": [
+      { name: "Operations", tags: tags.map(({ name }) => name) },
+      { name: "Guides", tags: guideTags.map(({ name }) => name) },
+    ],
+  };
+  return JSON.stringify(reference, (name, part: unknown) => {
+    if (!isPart(part)) return part;
+    return name === "content" ? withExampleTexts(part) : withStability(withBoundsInWords(part));
+  });
+}
+
+/** The paths, with samples in several languages. */
+function withSamples({ paths = {} }: OpenAPIObject): object {
+  const withThem = (path: string, item: object) =>
+    Object.fromEntries(
+      Object.entries(item).map(([method, operation]: [string, OperationObject]) => [
+        method,
+        { ...operation, "x-codeSamples": samplesOf(method, path, operation) },
+      ]),
+    );
+  return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
+}
+
+/** The search of the reference finds the titles of the sections. */
+function contents({ path, title, summary, sections }: Guide): string {
+  const list = sections.map(({ id, title }) => `- [${title}](${path}#${id})`);
+  return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
+}
+
+function withBoundsInWords(part: Part): Part {
+  if (part["format"] !== "int64") return part;
+  const { minimum, maximum, description, ...rest } = part as SchemaObject;
+  const bounds = `From ${minimum} to ${maximum}.`;
+  return { ...rest, description: description === undefined ? bounds : `${description} ${bounds}` };
+}
+
+/** An operation gets a badge. For a parameter the renderer has none. */
+function withStability(part: Part): Part {
+  const badge = BADGES[String(part["x-stability"])];
+  if (badge === undefined) return part;
+  if ("in" in part) return { ...part, description: `**${badge.name}.** ${part["description"] as string}` };
+  return { ...part, "x-badges": [badge] };
+}
+
+/** The renderer shows a text as it is, and rounds the integers of a value. The keyword is that of OpenAPI 3.2. */
+function withExampleTexts(content: Part): Part {
+  return Object.fromEntries(
+    Object.entries(content).map(([mediaType, media]) => {
+      const { examples, ...rest } = media as { examples: { [name: string]: { value: unknown } } };
+      const texts = Object.entries(examples).map(([name, { value }]) => [name, { serializedValue: write(value, 2) }]);
+      return [mediaType, { ...rest, examples: Object.fromEntries(texts) }];
+    }),
+  );
+}
+
+function isPart(part: unknown): part is Part {
+  return typeof part === "object" && part !== null && !Array.isArray(part);
+}

@@ -1,0 +1,80 @@
+// The built service in a harness, and Chromium, which reaches nothing else.
+import { mkdirSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { createTestHarness, type TestHarness } from "wrangler";
+import { afterAll, beforeAll } from "vitest";
+import { keyRecordName } from "../../src/auth/key-record.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
+import { buildBundle } from "../../scripts/wrangler.ts";
+
+/** Debian's, unless another is named. */
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const SCREENSHOTS = ".dist/screenshots";
+
+export const DESKTOP = { width: 1280, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+/** The renderer of the reference says its version, and nothing else. */
+const EXPECTED_MESSAGE = /^@scalar\/api-reference@[\d.]+$/;
+
+let harness: TestHarness;
+let browser: Browser;
+/** Of the service, on a loopback host and on another one. */
+export const origins = { loopback: "", other: "" };
+
+beforeAll(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  harness = createTestHarness({
+    workers: [{ configPath: "wrangler.toml", prebuiltWorkerDir: await buildBundle("local") }],
+  });
+  const { url } = await harness.listen();
+  origins.loopback = url.origin;
+  origins.other = `http://petstore.example:${url.port}`;
+  const worker = harness.getWorker<Env>();
+  await worker.applyD1Migrations("DB");
+  const { API_KEYS } = await worker.getEnv();
+  await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      // Nothing but the service can be reached.
+      `--host-resolver-rules=MAP petstore.example ${url.hostname}, MAP * ~NOTFOUND, EXCLUDE ${url.hostname}`,
+      `--unsafely-treat-insecure-origin-as-secure=${origins.other}`,
+    ],
+  });
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await harness?.close();
+});
+
+/** A page that notes everything that a careful visitor would find in the console or the network log. */
+export async function openPage(
+  path: string,
+  options: BrowserContextOptions & { origin?: string; prepare?: (page: Page) => Promise<unknown> } = {},
+): Promise<{ page: Page; faults: string[] }> {
+  const { origin = origins.loopback, prepare, ...settings } = options;
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    permissions: ["clipboard-read", "clipboard-write"],
+    ...settings,
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (!EXPECTED_MESSAGE.test(message.text())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) faults.push(`asks ${request.url()}`);
+  });
+  await prepare?.(page);
+  await page.goto(origin + path);
+  return { page, faults };
+}

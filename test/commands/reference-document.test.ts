@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { document } from "../../openapi/document.ts";
+import { parseDocument } from "../../openapi/read.ts";
+import { referenceDocument } from "../../openapi/reference.ts";
+
+const BEYOND_DOUBLE = 9_007_199_254_740_993n;
+const MAX_INT64 = 9_223_372_036_854_775_807n;
+const RANGE = "From -9223372036854775808 to 9223372036854775807.";
+
+const reference = JSON.parse(referenceDocument(document));
+const operations: [string, Record<string, any>][] = Object.entries(reference.paths).flatMap(([path, item]) =>
+  Object.entries(item as object).map(([method, operation]): [string, Record<string, any>] => [
+    `${method} ${path}`,
+    operation,
+  ]),
+);
+
+test("no number in the copy is one that a browser rounds", () => {
+  JSON.stringify(parseDocument(referenceDocument(document)), (name, value: unknown) => {
+    expect(typeof value, name).not.toBe("bigint");
+    return value;
+  });
+});
+
+test("the bounds of a 64-bit integer stand in its description", () => {
+  expect(reference.components.schemas.Animal.properties.id).toEqual({
+    type: "integer",
+    format: "int64",
+    description: `Unique identifier, assigned by the service. ${RANGE}`,
+    examples: [1],
+  });
+});
+
+test("the document itself keeps the bounds", () => {
+  expect(parseDocument(JSON.stringify(document)).components?.schemas?.["Animal"]).toMatchObject({
+    properties: { id: { minimum: -MAX_INT64 - 1n, maximum: MAX_INT64 } },
+  });
+});
+
+test("an example is a JSON text, with large integers to the last digit", () => {
+  const { paths } = parseDocument(JSON.stringify(document));
+  const example = { name: "Rex", categoryId: BEYOND_DOUBLE };
+  const content = { "application/json": { schema: {}, examples: { example: { value: example } } } };
+  const withLargeIntegers = {
+    ...document,
+    paths: { "/pets": { ...paths?.["/pets"], post: { responses: {}, requestBody: { content } } } },
+  };
+  const { post } = JSON.parse(referenceDocument(withLargeIntegers)).paths["/pets"];
+  expect(post.requestBody.content["application/json"].examples.example.serializedValue).toBe(
+    '{\n  "name": "Rex",\n  "categoryId": 9007199254740993\n}',
+  );
+  for (const { source } of post["x-codeSamples"])
+    expect(source).toContain('{"name":"Rex","categoryId":9007199254740993}');
+});
+
+test.each(operations)("%s has a badge unless it is stable, and samples that name its address", (route, operation) => {
+  const [method = "", path = ""] = route.split(" ");
+  const names = (operation["x-badges"] ?? []).map(({ name }: { name: string }) => name.toLowerCase());
+  expect(names).toEqual(operation["x-stability"] === "stable" ? [] : [operation["x-stability"]]);
+  for (const { label, source } of operation["x-codeSamples"]) {
+    expect(source, label).toContain(`{base}${path.replace(/\{\w+\}/, "1")}"`);
+    if (method !== "get") expect(source, label).toContain(method.toUpperCase());
+  }
+});
