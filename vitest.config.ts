@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/built/**", "test/browser/**", "test/commands/**", "test/third-party/**"],
+          exclude: ["built", "load", "browser", "commands", "third-party"].map((folder) => `test/${folder}/**`),
           setupFiles: ["test/support/migrate.ts"],
           // Milliseconds: none of these takes long, but the machine may have other things to do.
           testTimeout: 120_000,
@@ -40,6 +40,16 @@ export default defineConfig({
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
           // Milliseconds. Some of these send thousands of requests; on a busy machine that takes its time.
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // What takes the bundle longer: races, a crowd of buyers, the client behind a proxy that fails, and as a package: npm run test:load.
+        test: {
+          name: "load",
+          include: ["test/load/**/*.test.ts"],
+          globalSetup: "test/built/build.ts",
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createThroughChaos } from "../../../scripts/client/creations.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { createThroughChaos } from "../../scripts/client/creations.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // npm run test:client does the same with 10,000 animals, and looks at the memory.
 

@@ -5,7 +5,7 @@ import { findViolations } from "../../scripts/sale/invariants.ts";
 import { Journal } from "../../scripts/sale/journal.ts";
 import { readDatabase, readService } from "../../scripts/sale/snapshot.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // `npm run test:sale` does the same at length, and kills the service meanwhile.
 

@@ -1,7 +1,7 @@
 import type { ErrorBody } from "../../src/errors.ts";
 import { expectDocumented } from "../support/contract.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
-import type { BuiltService } from "./service.ts";
+import type { BuiltService } from "../built/service.ts";
 
 export interface Resource {
   id: number;

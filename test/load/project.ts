@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packClient } from "../../../scripts/client/pack.ts";
+import { packClient } from "../../scripts/client/pack.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");

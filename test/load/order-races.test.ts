@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, get, newClient, patch, post, remove, tally } from "./changes.ts";
 import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // As in races.test.ts, the bookmarks of the responses tell the order in which the database ran the requests.
 

@@ -13,7 +13,7 @@ import {
   tally,
 } from "./changes.ts";
 import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // Changes that race leave the state, and get the responses, of the order in which the database ran them. The bookmarks of the
 // responses tell that order.

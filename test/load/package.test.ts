@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { grantProductionKey } from "../../../scripts/production-service.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
 import { compile, link, newProject } from "./project.ts";
 
 // `npm pack`, installed in a project of somebody else.

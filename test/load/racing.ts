@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Answer, type Change, type Client, get, post, type Resource } from "./changes.ts";
-import type { BuiltService } from "./service.ts";
+import type { BuiltService } from "../built/service.ts";
 
 /** Requests at once for one resource. */
 export const AT_ONCE = 20;
