@@ -1,9 +1,25 @@
 import { inject } from "vitest";
 import { type ProductionService, startProductionService } from "../../scripts/production-service.ts";
+import { expectDocumented } from "../support/contract.ts";
 
 export type BuiltService = ProductionService;
 
 /** The bundle of this run of the tests. */
 export function startBuiltService(): Promise<BuiltService> {
   return startProductionService(inject("bundle"));
+}
+
+/** Sends a request with a key, and asserts that the document describes its answer. */
+export async function sendDocumented(
+  service: BuiltService,
+  path: string,
+  init: RequestInit = {},
+  key = service.key,
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("Authorization", `Bearer ${key}`);
+  const url = new URL(path, service.url);
+  const response = await fetch(url, { ...init, headers });
+  await expectDocumented(init.method ?? "GET", url.href, response);
+  return response;
 }

