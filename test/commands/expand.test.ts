@@ -36,7 +36,8 @@ test("the old code works on a schema that only grew", async () => {
   checkout.git("tag", "--delete", "v1.0.0");
   expect(result, result.stderr).toMatchObject({
     code: 0,
-    stdout: "The code of v1.0.0 works on the schema of 9000_change.sql.\n",
+    // Before it, wrangler remarks on the files of public/.
+    stdout: expect.stringMatching(/(?:^|\n)The code of v1\.0\.0 works on the schema of 9000_change\.sql\.\n$/),
   });
   expect(checkout.git("worktree", "list").split("\n")).toHaveLength(1);
 });
@@ -50,7 +51,8 @@ test.each([
   ["DELETE FROM idempotency_keys;", "the retry of a creation from before creates again"],
 ])("the old code fails after %s", async (sql, reason) => {
   const result = await checkWith(sql);
-  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(result.code).toBe(1);
+  expect(result.stdout).not.toContain("works on the schema");
   expect(result.stderr.trim().split("\n").at(-1)).toBe(
     `The code of the commit before 9000_change.sql fails on the schema of 9000_change.sql: ${reason}`,
   );

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
@@ -6,6 +6,8 @@ import { keyRecordName } from "../../src/auth/key-record.ts";
 import { Refusal } from "./cloudflare/route.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, commandsOf, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+
+const MIGRATIONS = readdirSync("drizzle").filter((file) => file.endsWith(".sql")).length;
 
 const WORKER = "petstore-staging";
 const cloudflare = useCloudflare(WORKER);
@@ -31,7 +33,7 @@ test("the first release creates all that is not there", async () => {
     primary_location_hint: "weur",
     read_replication: { mode: "auto" },
   });
-  expect(migrations()).toBe(3);
+  expect(migrations()).toBe(MIGRATIONS);
   expect(api.namespaces.titled("petstore-staging-api-keys")).toBeDefined();
   const [version] = versions();
   expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
@@ -73,7 +75,7 @@ test("a later release changes only the code, and shows no secret", async () => {
   expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
   expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
   expect(changes().filter((request) => /^POST \/d1\/database$|^PUT \/d1|namespaces/.test(request))).toEqual([]);
-  expect(migrations()).toBe(3);
+  expect(migrations()).toBe(MIGRATIONS);
   expect(versions()).toHaveLength(2);
   for (const secret of [key, api.environment()["CLOUDFLARE_API_TOKEN"] ?? ""]) {
     expect(result.stderr + result.stdout).not.toContain(secret);
@@ -88,7 +90,7 @@ test("a release that failed in any step goes on when it is repeated", async () =
     { method: "PUT", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(1) },
     { method: "GET", path: "/time_travel", after: () => expect(api.requests.join(" ")).not.toContain("/query") },
     { method: "POST", path: "/query", after: () => expect(api.workers.all.size).toBe(0) },
-    { method: "PUT", path: "/workers/scripts/petstore-staging", after: () => expect(migrations()).toBe(3) },
+    { method: "PUT", path: "/workers/scripts/petstore-staging", after: () => expect(migrations()).toBe(MIGRATIONS) },
   ];
   for (const { method, path, after } of steps) {
     api.break(method, path);
@@ -108,7 +110,7 @@ test("a release that failed in any step goes on when it is repeated", async () =
   const well = await release(place);
   expect(well, well.stderr).toMatchObject({ code: 0 });
   expect(api.databases.named(WORKER)).toMatchObject({ jurisdiction: "eu", read_replication: { mode: "auto" } });
-  expect([api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, 3]);
+  expect([api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, MIGRATIONS]);
 });
 
 test("a release that was interrupted goes on when it is repeated", async () => {
@@ -123,22 +125,27 @@ test("a release that was interrupted goes on when it is repeated", async () => {
   api.repair();
   const repeated = await release(["--location", "weur"]);
   expect(repeated, repeated.stderr).toMatchObject({ code: 0 });
-  expect([versions().length, api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, 1, 3]);
+  expect([versions().length, api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([
+    1,
+    1,
+    1,
+    MIGRATIONS,
+  ]);
 });
 
 test("a migration that fails leaves those before it, and the old code", async () => {
   const { api, checkout } = cloudflare;
   writeFileSync(
-    join(checkout.folder, "drizzle/0003_broken.sql"),
+    join(checkout.folder, "drizzle/9000_broken.sql"),
     "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere VALUES (1);",
   );
   checkout.commit("A migration that fails");
   try {
     const failed = await release(["--location", "auto"]);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain("0003_broken.sql");
+    expect(failed.stderr).toContain("9000_broken.sql");
     expect(lastLine(failed)).toContain("no such table: nowhere");
-    expect(migrations()).toBe(3);
+    expect(migrations()).toBe(MIGRATIONS);
     expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);
     expect(api.databases.named(WORKER)).not.toHaveProperty("primary_location_hint");
     expect(api.workers.all.size).toBe(0);
