@@ -41,7 +41,7 @@ const IF_MATCH_PARAMETER: ParameterObject = {
   required: false,
   description:
     "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` and no header stand for any version.",
-  schema: { type: "string", maxLength: 1_000 },
+  schema: { type: "string", maxLength: 1_000, pattern: "^[^\\r\\n]*$" },
 };
 
 const paths: PathsObject = {};

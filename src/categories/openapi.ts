@@ -8,6 +8,9 @@ import { listCategories } from "./list-categories.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
 import { categoryPatch, updateCategory } from "./update-category.ts";
 
+/** Line breaks among it. */
+const ANY_TEXT = "^[\\s\\S]*$";
+
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
 const CATEGORY_ID = { categoryId: { description: "Identifier of the category.", schema: INT64, example: CAMELIDS.id } };
 
@@ -19,6 +22,7 @@ const name: SchemaObject = {
 const description: SchemaObject = {
   description: "Kept byte for byte. Absent when there is none.",
   maxLength: MAX_DESCRIPTION_CHARACTERS,
+  pattern: ANY_TEXT,
   examples: [CAMELIDS.description],
 };
 const fields = objectSchema(newCategory(), { name, description });
@@ -43,7 +47,7 @@ export const categories: Resource = {
         name,
         description: {
           ...description,
-          anyOf: [{ type: "string", maxLength: MAX_DESCRIPTION_CHARACTERS }, { type: "null" }],
+          anyOf: [{ type: "string", maxLength: MAX_DESCRIPTION_CHARACTERS, pattern: ANY_TEXT }, { type: "null" }],
           description: "Kept byte for byte. `null` removes it.",
         },
       }),

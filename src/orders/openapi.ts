@@ -26,7 +26,8 @@ const petId: SchemaObject = { ...INT64, description: "Identifier of the animal."
 const quantity: SchemaObject = {
   type: "integer",
   format: "int32",
-  const: 1,
+  minimum: 1,
+  maximum: 1,
   description: "Always 1: an animal is one animal.",
   examples: [PLACED.quantity],
 };

@@ -72,6 +72,9 @@ test("Specmatic's generated requests, good and bad, are answered as the document
   for (const operation of Object.values<{ parameters: { name?: string }[] }>(document.paths["/pets"])) {
     operation.parameters = operation.parameters.filter(({ name }) => name !== "Idempotency-Key" && name !== "cursor");
   }
+  // The stable operations: it expects each of the others to find what its examples name, which a change or a deletion takes away.
+  const { get } = document.paths["/pets/{petId}"];
+  document.paths = { "/pets": document.paths["/pets"], "/pets/{petId}": { get } };
   writeFileSync(join(folder, "openapi.json"), JSON.stringify(document));
   writeFileSync(
     join(folder, "specmatic.yaml"),
