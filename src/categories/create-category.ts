@@ -8,7 +8,7 @@ import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
-import { nameField } from "../http/validation.ts";
+import { jsonObject, nameField } from "../http/validation.ts";
 import { type Attempt, create, type Creation, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
 import { respondWithCreation } from "../idempotency/respond.ts";
@@ -16,13 +16,8 @@ import { lazy } from "../lazy.ts";
 import { type Category, categoryExists, type CategoryRow, descriptionField, toCategory, withName } from "./category.ts";
 import { categories } from "./table.ts";
 
-/** Other fields are ignored. New ones go to the end (`fingerprintOf`). */
-export const newCategory = lazy(() =>
-  z.object(
-    { name: nameField(), description: z.optional(descriptionField()) },
-    { error: "The request body has to be a JSON object" },
-  ),
-);
+/** New fields go to the end (`fingerprintOf`). */
+export const newCategory = lazy(() => jsonObject({ name: nameField(), description: z.optional(descriptionField()) }));
 type NewCategory = Omit<CategoryRow, "id">;
 
 const parameter = sql.placeholder;

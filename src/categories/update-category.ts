@@ -10,7 +10,7 @@ import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { nameField } from "../http/validation.ts";
+import { jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import {
   categoryColumns,
@@ -26,10 +26,7 @@ import { categories } from "./table.ts";
 
 /** Other fields are ignored. A description that is null is removed. */
 export const categoryPatch = lazy(() =>
-  z.object(
-    { name: z.optional(nameField()), description: z.optional(z.nullable(descriptionField())) },
-    { error: "The request body has to be a JSON object" },
-  ),
+  jsonObject({ name: z.optional(nameField()), description: z.optional(z.nullable(descriptionField())) }),
 );
 
 /** Whether another category has the name in the placeholder `name`. */

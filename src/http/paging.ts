@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import * as z from "zod/mini";
+import type { Bounds } from "../db/page.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
@@ -40,7 +41,7 @@ interface PageQuery {
 }
 
 /** What a query for the page has to ask for: one row more than the page, which tells whether there is a next one. */
-export function pageBounds({ limit = DEFAULT_LIMIT, cursor = START }: PageQuery): { after: Int64; limit: number } {
+export function pageBounds({ limit = DEFAULT_LIMIT, cursor = START }: PageQuery): Bounds {
   return { after: cursor, limit: limit + 1 };
 }
 

@@ -51,6 +51,10 @@ export function rule(text: string) {
   };
 }
 
+/** The schema of a body with these fields. Others are ignored. */
+export const jsonObject = <Fields extends z.core.$ZodLooseShape>(fields: Fields) =>
+  z.object(fields, { error: "The request body has to be a JSON object" });
+
 /** The name of an animal or of a category. */
 export const nameField = () => {
   const nameRule = rule(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);

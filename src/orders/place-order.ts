@@ -9,7 +9,7 @@ import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
-import { int64Field, parsed, rule } from "../http/validation.ts";
+import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
 import { type Attempt, create, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
 import { respondWithCreation } from "../idempotency/respond.ts";
@@ -19,18 +19,15 @@ import { activeOrder } from "./active-order.ts";
 import { now, type Order, toOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
-/** Other fields are ignored. New ones go to the end (`fingerprintOf`). */
+/** New fields go to the end (`fingerprintOf`). */
 export const newOrder = lazy(() =>
-  z.object(
-    {
-      petId: int64Field(),
-      quantity: z._default(
-        parsed<1, 1>((value) => (value === 1 ? 1 : undefined), rule("1")),
-        1,
-      ),
-    },
-    { error: "The request body has to be a JSON object" },
-  ),
+  jsonObject({
+    petId: int64Field(),
+    quantity: z._default(
+      parsed<1, 1>((value) => (value === 1 ? 1 : undefined), rule("1")),
+      1,
+    ),
+  }),
 );
 
 const parameter = sql.placeholder;

@@ -12,29 +12,23 @@ import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { parsed, rule } from "../http/validation.ts";
+import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { moveAnimal, noSuchOrder, now, orderId, selectOrder, toOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
-/** Other fields are ignored. */
 export const orderPatch = lazy(() =>
-  z
-    .object(
-      {
-        status: z.optional(z.literal("shipped", rule('"shipped"'))),
-        shipDate: z.optional(
-          parsed<string, string>(toTimestamp, rule("a time in RFC 3339 with at most three decimals of a second")),
-        ),
-      },
-      { error: "The request body has to be a JSON object" },
-    )
-    .check(
-      z.refine(({ status, shipDate }) => shipDate === undefined || status !== undefined, {
-        path: ["status"],
-        error: 'is required beside shipDate: "shipped"',
-      }),
+  jsonObject({
+    status: z.optional(z.literal("shipped", rule('"shipped"'))),
+    shipDate: z.optional(
+      parsed<string, string>(toTimestamp, rule("a time in RFC 3339 with at most three decimals of a second")),
     ),
+  }).check(
+    z.refine(({ status, shipDate }) => shipDate === undefined || status !== undefined, {
+      path: ["status"],
+      error: 'is required beside shipDate: "shipped"',
+    }),
+  ),
 );
 
 const shipOrder = compile<{ id: Int64; versions: string | null; shipDate: string | null }, never>((db) =>

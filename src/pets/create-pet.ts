@@ -6,7 +6,7 @@ import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { exact } from "../exact/column.ts";
 import { jsonBody } from "../http/body.ts";
-import { int64Field, nameField } from "../http/validation.ts";
+import { int64Field, jsonObject, nameField } from "../http/validation.ts";
 import { openSession } from "../http/bookmark.ts";
 import { type Attempt, create, type Creation, createOnce, isFirstAttempt, remember } from "../idempotency/creation.ts";
 import { idempotentAttempt } from "../idempotency/header.ts";
@@ -15,12 +15,9 @@ import { lazy } from "../lazy.ts";
 import { type Animal, type Pet, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
-/** Other fields, `id` among them, are ignored. New ones go to the end (`fingerprintOf`). */
+/** An `id` is ignored, as other fields are. New fields go to the end (`fingerprintOf`). */
 export const newPet = lazy(() =>
-  z.object(
-    { name: nameField(), categoryId: int64Field(), status: z._default(statusField(), "available") },
-    { error: "The request body has to be a JSON object" },
-  ),
+  jsonObject({ name: nameField(), categoryId: int64Field(), status: z._default(statusField(), "available") }),
 );
 type NewPet = Omit<Pet, "id">;
 

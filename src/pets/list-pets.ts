@@ -1,7 +1,8 @@
-import { and, asc, eq, gt, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
+import { after, type Bounds, mergedPage, page } from "../db/page.ts";
 import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
@@ -37,41 +38,24 @@ function toIds(value: unknown): Int64[] | undefined {
 }
 
 const parameter = sql.placeholder;
-const after = () => gt(pets.id, parameter("after"));
-const hasStatus = () => eq(pets.status, parameter("status"));
+const hasStatus = (status: PetStatus | Placeholder = parameter("status")) => eq(pets.status, status);
 const hasCategory = () => eq(pets.categoryId, parameter("categoryId"));
-const page = (db: QueryBuilder, where: SQL | undefined) =>
-  db.select(petColumns()).from(pets).where(where).orderBy(asc(pets.id)).limit(parameter("limit"));
-
-interface Bounds extends Record<string, unknown> {
-  after: Int64;
-  limit: number;
-}
+const pageOf = (db: QueryBuilder, where: SQL | undefined) => page(db, pets, petColumns(), where);
 
 // Each reads no more rows than its limit, or than there are ids, however deep the page lies and however rare the filter's match is.
-const selectPage = compile<Bounds, Pet>((db) => page(db, after()));
-const selectByStatus = compile<Bounds & { status: PetStatus }, Pet>((db) => page(db, and(hasStatus(), after())));
+const selectPage = compile<Bounds, Pet>((db) => pageOf(db, after(pets)));
+const selectByStatus = compile<Bounds & { status: PetStatus }, Pet>((db) => pageOf(db, and(hasStatus(), after(pets))));
 const selectByCategoryAndStatus = compile<Bounds & { categoryId: Int64; status: PetStatus }, Pet>((db) =>
-  page(db, and(hasCategory(), hasStatus(), after())),
+  pageOf(db, and(hasCategory(), hasStatus(), after(pets))),
 );
-/** SQLite merges the statuses, each of which the index has in the order of ids: it reads one row of each ahead. */
 const selectByCategory = compile<Bounds & { categoryId: Int64 }, Pet>((db) => {
-  const ofStatus = (status: PetStatus) =>
-    db
-      // `position` is the id as a number: `id` is text, and would order as such.
-      .select({ ...petColumns(), position: sql`${pets.id}`.as("position") })
-      .from(pets)
-      .where(and(hasCategory(), eq(pets.status, status), after()));
-  return ofStatus("available")
-    .unionAll(ofStatus("pending"))
-    .unionAll(ofStatus("sold"))
-    .orderBy(sql`position`)
-    .limit(parameter("limit"));
+  const ofStatus = (status: PetStatus) => and(hasCategory(), hasStatus(status), after(pets));
+  return mergedPage(db, pets, petColumns(), [ofStatus("available"), ofStatus("pending"), ofStatus("sold")]);
 });
 /** A null stands for a filter that is not asked for. The ids are one JSON text, because D1 binds a hundred values at most. */
 const selectByIds = compile<{ ids: string; limit: number; categoryId: Int64 | null; status: PetStatus | null }, Pet>(
   (db) =>
-    page(
+    pageOf(
       db,
       and(
         sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,

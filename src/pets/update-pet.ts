@@ -10,18 +10,18 @@ import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { int64Field, nameField } from "../http/validation.ts";
+import { int64Field, jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { placedOrder } from "../orders/active-order.ts";
 import { noSuchPet, type Pet, petColumns, petId, petOnOrder, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
-/** Other fields are ignored. */
 export const petPatch = lazy(() =>
-  z.object(
-    { name: z.optional(nameField()), categoryId: z.optional(int64Field()), status: z.optional(statusField()) },
-    { error: "The request body has to be a JSON object" },
-  ),
+  jsonObject({
+    name: z.optional(nameField()),
+    categoryId: z.optional(int64Field()),
+    status: z.optional(statusField()),
+  }),
 );
 
 const patchPet = compilePatch(

@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { wrappedDatabase } from "./wrapped-d1.ts";
 
 /** What happens to one round trip: nothing, or an error before or after the statements took effect. */
 export type Fault = undefined | { when: "before" | "after"; message: string };
@@ -19,37 +19,17 @@ export const LASTING_ERRORS = [
   "D1_ERROR: Exceeded maximum DB size.",
 ];
 
-interface Bound {
-  statement: D1PreparedStatement;
-  all(): Promise<D1Result>;
-}
-
 /**
  * The real database, with these faults on its round trips, in order; after them it works. `roundTrips` counts all.
  */
 export function faultyDatabase(...faults: Fault[]): { DB: D1Database; roundTrips: () => number } {
   let count = 0;
-  async function roundTrip<T>(run: () => Promise<T>): Promise<T> {
+  const DB = wrappedDatabase(async (run) => {
     const fault = faults[count++];
     if (fault?.when === "before") throw new Error(fault.message);
-    const result = await run();
+    const results = await run();
     if (fault?.when === "after") throw new Error(fault.message);
-    return result;
-  }
-  const DB = {
-    withSession(start: string) {
-      const session = env.DB.withSession(start);
-      return {
-        getBookmark: () => session.getBookmark(),
-        prepare: (sql: string) => ({
-          bind(...values: unknown[]): Bound {
-            const statement = session.prepare(sql).bind(...values);
-            return { statement, all: () => roundTrip(() => statement.all()) };
-          },
-        }),
-        batch: (list: Bound[]) => roundTrip(() => session.batch(list.map(({ statement }) => statement))),
-      };
-    },
-  };
-  return { DB: DB as unknown as D1Database, roundTrips: () => count };
+    return results;
+  });
+  return { DB, roundTrips: () => count };
 }
