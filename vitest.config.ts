@@ -45,7 +45,7 @@ export default defineConfig({
         },
       },
       {
-        // What takes the bundle longer: races, a crowd of buyers, the client behind a proxy that fails, and as a package: npm run test:load.
+        // What takes the bundle longer: races, a crowd of buyers, the client behind a proxy that fails: npm run test:load.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],
@@ -65,7 +65,12 @@ export default defineConfig({
       },
       {
         // The documentation page in Chromium, which a machine has to have: npm run test:browser.
-        test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 120_000 },
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
       },
       {
         // Other people's tools against the bundle: npm run test:third-party, which needs the packages of test/third-party installed, and Java.
@@ -74,6 +79,7 @@ export default defineConfig({
           include: ["test/third-party/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
           testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
     ],

@@ -35,11 +35,13 @@ const categoryOf = (index: number) => 2n ** 62n + 1n + 1_000_003n * BigInt(index
  * with it.
  *
  * @param onProgress is told the number of creations so far, after each.
+ * @param send what the client sends its requests with.
  */
 export async function createThroughChaos(
   service: ProductionService,
   count: number,
   onProgress: (created: number) => void = () => {},
+  send: (url: string, init: RequestInit) => Promise<Response> = fetch,
 ): Promise<Outcome> {
   const proxy = await startChaosProxy(service.url, FAULT_SHARE, LATE);
   const begin = performance.now();
@@ -49,6 +51,7 @@ export async function createThroughChaos(
         new PetStore({
           baseUrl: new URL("/v1", proxy.url),
           apiKey: await grantProductionKey(service.worker),
+          fetch: send,
           timeout: TIMEOUT,
           // Unlucky ones meet many faults in a row.
           retry: { attempts: 25, firstPause: 10, longestPause: 1_000 },
@@ -58,6 +61,8 @@ export async function createThroughChaos(
     const [first] = sessions;
     if (first === undefined) throw new RangeError("There has to be something to create.");
 
+    // Animals of other runs are not ours.
+    const prefix = `${crypto.randomUUID()} `;
     const ids = new BigInt64Array(count);
     const [wrongChanges, deleted]: [number[], Set<number>] = [[], new Set()];
     let [next, created, replayed] = [0, 0, 0];
@@ -65,7 +70,7 @@ export async function createThroughChaos(
       while (next < count) {
         const index = next++;
         const session = sessions[index % sessions.length] as Session;
-        const result = await session.pets.create({ name: `Animal ${index}`, categoryId: categoryOf(index) });
+        const result = await session.pets.create({ name: `${prefix}${index}`, categoryId: categoryOf(index) });
         ids[index] = result.animal.id;
         if (result.replayed) replayed++;
         if (index % 10 === 1 && !(await isChangedOnce(session, result.animal.id, result.etag)))
@@ -79,7 +84,7 @@ export async function createThroughChaos(
     }
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
 
-    const found = await listAll(first);
+    const found = await listAll(first, prefix);
     const { doubled, lost, rounded, remaining } = compare(found, ids, deleted);
     const seconds = (performance.now() - begin) / 1_000;
     return { doubled, lost, rounded, remaining, wrongChanges, replayed, proxy, seconds };
@@ -93,12 +98,13 @@ async function isChangedOnce(session: Session, id: bigint, etag: string): Promis
   return etag === '"1"' && changed.etag === '"2"' && changed.animal.status === "pending";
 }
 
-/** Every animal in the service, by its number. */
-async function listAll(session: Session): Promise<Map<number, Animal[]>> {
+/** Every animal in the service whose name has the prefix, by its number. */
+async function listAll(session: Session, prefix: string): Promise<Map<number, Animal[]>> {
   const found = new Map<number, Animal[]>();
   for (const status of ["available", "pending"] as const) {
     for await (const animal of session.pets.list({ status, limit: 100 })) {
-      const index = Number(animal.name.slice("Animal ".length));
+      if (!animal.name.startsWith(prefix)) continue;
+      const index = Number(animal.name.slice(prefix.length));
       found.set(index, [...(found.get(index) ?? []), animal]);
     }
   }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createThroughChaos } from "../../scripts/client/creations.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
@@ -17,4 +17,23 @@ test("500 animals are created through a proxy that fails: none is lost, doubled 
   expect(replayed).toBeGreaterThan(0);
   const spoiled = [...proxy.faults.values()];
   expect(Math.min(...spoiled)).toBeGreaterThan(0);
+});
+
+describe("the same finds the faults of a worse client", () => {
+  test("without idempotency keys, animals are doubled", async () => {
+    const { doubled, replayed } = await createThroughChaos(service, 100, undefined, (url, init) => {
+      const headers = new Headers(init.headers);
+      headers.delete("Idempotency-Key");
+      return fetch(url, { ...init, headers });
+    });
+    expect(doubled).not.toEqual([]);
+    expect(replayed).toBe(0);
+  });
+
+  test("with numbers of JavaScript, integers are rounded", async () => {
+    const { rounded } = await createThroughChaos(service, 100, undefined, (url, init) =>
+      fetch(url, typeof init.body === "string" ? { ...init, body: JSON.stringify(JSON.parse(init.body)) } : init),
+    );
+    expect(rounded).not.toEqual([]);
+  });
 });

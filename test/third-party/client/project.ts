@@ -2,10 +2,16 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packClient } from "../../scripts/client/pack.ts";
+import { packClient } from "../../../scripts/client/pack.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
-const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+const OURS = join(import.meta.dirname, "../../../node_modules");
+const THIRD_PARTY = join(import.meta.dirname, "../node_modules");
+
+/** The compiler of this project, and the last one of the generation before. */
+export const COMPILERS = {
+  "TypeScript 7": join(OURS, "typescript"),
+  "TypeScript 5.9": join(THIRD_PARTY, "typescript"),
+};
 
 /** A new project of somebody else, with the packed client installed and nothing of ours. */
 export function newProject(): string {
@@ -18,11 +24,16 @@ export function newProject(): string {
 
 /** Lets the project use a package of this one, for types. */
 export function link(folder: string, name: string): void {
-  symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
+  symlinkSync(join(OURS, name), join(folder, "node_modules", name));
 }
 
-/** Compiles a program at TypeScript's strictest, the declarations of the client included. Returns the faults. */
-export function compile(folder: string, program: string, options: object): string {
+/** Compiles a program at TypeScript's strictest, the declarations of the client included. */
+export function compile(
+  folder: string,
+  program: string,
+  options: object,
+  compiler: keyof typeof COMPILERS,
+): { status: number | null; output: string } {
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -30,11 +41,14 @@ export function compile(folder: string, program: string, options: object): strin
     noPropertyAccessFromIndexSignature: true,
     skipLibCheck: false,
     outDir: "compiled",
+    rootDir: ".",
     target: "es2022",
     types: [],
     ...options,
   };
   writeFileSync(join(folder, "program.ts"), program);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
-  return spawnSync(process.execPath, [TSC, "-p", folder], { encoding: "utf8" }).stdout;
+  const tsc = join(COMPILERS[compiler], "bin/tsc");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder], { encoding: "utf8" });
+  return { status, output: stdout + stderr };
 }

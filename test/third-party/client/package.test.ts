@@ -1,0 +1,112 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packClient } from "../../../scripts/client/pack.ts";
+import { COMPILERS, compile, link, newProject } from "./project.ts";
+
+// `npm pack`, as a registry and a strict project of somebody else see it.
+
+const PROGRAM = `
+import { type Animal, PetStore, PetStoreError, type PetStoreErrorCode } from "@petstore/client";
+
+export async function sell(baseUrl: string, apiKey: string, show: (animal: Animal) => void): Promise<bigint | undefined> {
+  const store = new PetStore({ baseUrl, apiKey });
+  const { animal, etag, replayed } = await store.pets.create({ name: "Rex", categoryId: 9007199254740993n });
+  const exact: bigint = animal.categoryId;
+  for await (const animal of store.pets.list({ status: "available", id: [1, 2n, "3"] })) show(animal);
+  const page = await store.pets.list({ limit: 20 }).page();
+  await page.next();
+  const session = store.session(undefined);
+  await session.pets.update(animal.id, { status: "sold" }, { ifMatch: etag });
+  try {
+    const { order } = await store.orders.place({ petId: animal.id });
+    return replayed ? exact : order.petId;
+  } catch (error) {
+    if (!(error instanceof PetStoreError)) throw error;
+    const code: PetStoreErrorCode = error.code;
+    if (code === "pet_not_available") return undefined;
+    throw error;
+  }
+}
+
+export async function mistakes(store: PetStore): Promise<void> {
+  // @ts-expect-error -- there is no such status
+  await store.pets.create({ name: "Rex", categoryId: 1, status: "gone" });
+  // @ts-expect-error -- an id is a bigint
+  const id: number = (await store.orders.get(1)).order.id;
+  // @ts-expect-error -- the animal is missing
+  await store.orders.place({});
+  // @ts-expect-error -- an order has no name
+  store.orders.list({ name: id });
+}
+`;
+
+let project: string;
+let archive: string;
+beforeAll(() => {
+  project = newProject();
+  archive = packClient(project);
+  mkdirSync(join(project, "node_modules/@types"));
+  for (const name of ["@types/node", "undici-types"]) link(project, name);
+});
+afterAll(() => rmSync(project, { recursive: true }));
+
+function run(tool: string, args: string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(join(import.meta.dirname, "../node_modules/.bin", tool), args, {
+    encoding: "utf8",
+  });
+  return { status, output: stdout + stderr };
+}
+
+test("publint finds nothing to say about the client, at its strictest", () => {
+  const { status, output } = run("publint", ["run", "--strict", archive]);
+  expect(status, output).toBe(0);
+  expect(output).toContain("All good!");
+});
+
+test("the types of the client resolve with every way to import ECMAScript modules", () => {
+  const { status, output } = run("attw", [archive, "--profile", "esm-only", "--no-emoji"]);
+  expect(status, output).toBe(0);
+});
+
+describe.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])("with %s", (compiler) => {
+  test.each([
+    ["of a browser", { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"] }],
+    ["of a web worker", { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "webworker"] }],
+    ["of Node.js", { module: "nodenext", lib: ["es2022"], types: ["node"] }],
+  ])("a strict project %s compiles, the declarations of the client included", (_runtime, options) => {
+    expect(compile(project, PROGRAM, options, compiler)).toEqual({ status: 0, output: "" });
+  });
+
+  test("a mistake does not compile", () => {
+    const program = `${PROGRAM}\nnew PetStore({ baseUrl: 1, apiKey: "" });\n`;
+    const { status, output } = compile(project, program, { module: "nodenext", lib: ["es2022", "dom"] }, compiler);
+    expect(status).not.toBe(0);
+    expect(output).toContain("Type 'number' is not assignable to type");
+  });
+});
+
+test("a bundle has only the parts that it imports", async () => {
+  expect(await bundle(`import "@petstore/client";`)).toBe("");
+  const error = await bundle(`export { PetStoreError } from "@petstore/client";`);
+  expect(error).not.toContain("Idempotency-Key");
+  expect(error.length).toBeLessThan(1_000);
+});
+
+/** A minified program of the project, as for a browser. */
+async function bundle(contents: string): Promise<string> {
+  const stdin = { contents, resolveDir: project };
+  const options = {
+    stdin,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    write: false,
+    logLevel: "error",
+  } as const;
+  const { outputFiles } = await build(options);
+  return outputFiles[0]?.text ?? "";
+}

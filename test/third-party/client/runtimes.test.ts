@@ -1,0 +1,122 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ChaosProxy, startChaosProxy } from "../../../scripts/client/chaos-proxy.ts";
+import { grantProductionKey } from "../../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "../../built/service.ts";
+import { newProject } from "./project.ts";
+
+// The packed client, installed in a project of somebody else, in every runtime that it promises but the browser (test/browser).
+
+const EXAMPLE = "docs/examples/import.mjs";
+const ANIMALS = 150;
+
+let service: BuiltService;
+let proxy: ChaosProxy;
+let project: string;
+beforeAll(async () => {
+  service = await startBuiltService();
+  // One request in ten fails in one of thirteen ways.
+  proxy = await startChaosProxy(service.url, 0.1, 1_000);
+  project = newProject();
+  copyFileSync(EXAMPLE, join(project, "import.mjs"));
+});
+afterAll(async () => {
+  await proxy.close();
+  await service.harness.close();
+  rmSync(project, { recursive: true });
+});
+
+const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
+
+/** The commands that run a program. Deno gets no more rights than the program needs. */
+const RUNTIMES: Record<string, [command: string, ...args: string[]]> = {
+  "Node.js 20": [bin("node20/bin/node")],
+  "Node.js 24": [process.execPath],
+  Deno: [bin(".bin/deno"), "run", "--no-prompt", "--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=."],
+  Bun: [bin(".bin/bun")],
+};
+
+describe("the program that imports animals", () => {
+  test.each(Object.entries(RUNTIMES))(
+    "goes on after a crash, through a proxy that fails, and creates none twice: %s",
+    async (_name, [command, ...options]) => {
+      const key = await grantProductionKey(service.worker);
+      const args = [...options, "import.mjs", `${proxy.url.origin}/v1`, key, `${crypto.randomUUID()}.json`];
+      const known = new Set((await namesOf(key)).map(({ id }) => id));
+
+      const crashing = spawn(command, args, { cwd: project, stdio: "ignore" });
+      while ((await namesOf(key)).length === known.size) expect(crashing.exitCode).toBeNull();
+      await crash(crashing);
+      const { stdout } = await promisify(execFile)(command, args, { cwd: project });
+
+      const created = (await namesOf(key)).filter(({ id }) => !known.has(id));
+      expect(created.map(({ name }) => name)).toEqual(
+        Array.from({ length: ANIMALS }, (_, index) => `Animal ${index + 1}`),
+      );
+      const lines = stdout.trim().split("\n").slice(-ANIMALS);
+      expect(lines).toEqual(created.map(({ id, name }, index) => `${id} ${name} ${2n ** 62n + BigInt(index + 1)}`));
+    },
+  );
+
+  test("has few lines", () => {
+    const lines = readFileSync(EXAMPLE, "utf8").split("\n");
+    expect(lines.filter((line) => line !== "" && !line.startsWith("//")).length).toBeLessThan(20);
+  });
+});
+
+async function crash(program: ChildProcess): Promise<void> {
+  program.kill("SIGKILL");
+  await once(program, "exit");
+  expect(program.signalCode).toBe("SIGKILL");
+}
+
+/** All animals, without our client. */
+async function namesOf(key: string): Promise<{ id: number; name: string }[]> {
+  const found = [];
+  let next: string | undefined = `${service.url.origin}/v1/pets?limit=100`;
+  while (next !== undefined) {
+    const response: Response = await fetch(next, { headers: { Authorization: `Bearer ${key}` } });
+    found.push(...((await response.json()) as { id: number; name: string }[]));
+    next = /^<(.+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+  }
+  return found;
+}
+
+test("a Worker runs it", async () => {
+  const contents = `
+    import { PetStore } from "@petstore/client";
+    export default {
+      async fetch(_request, { BASE_URL, API_KEY }) {
+        const session = new PetStore({ baseUrl: BASE_URL, apiKey: API_KEY }).session();
+        const { animal } = await session.pets.create({ name: "Rex", categoryId: 2n ** 62n + 1n, status: "sold" });
+        const names = [];
+        for await (const { id, categoryId } of session.pets.list({ status: "sold" })) names.push([id, categoryId].join());
+        return Response.json({ id: String(animal.id), names, bookmark: session.bookmark });
+      },
+    };`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: project },
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  const bindings = { BASE_URL: `${service.url.origin}/v1`, API_KEY: service.key };
+  const script = outputFiles[0]?.text ?? "";
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({ modules: true, script, bindings, compatibilityDate: "2026-01-01" }),
+  );
+  try {
+    const response = await miniflare.dispatchFetch("http://shop.test/");
+    const { id, names, bookmark } = (await response.json()) as { id: string; names: string[]; bookmark: string };
+    expect(names).toEqual([`${id},4611686018427387905`]);
+    expect(bookmark).toMatch(/^[0-9a-f-]{59}$/);
+  } finally {
+    await miniflare.dispose();
+  }
+});
