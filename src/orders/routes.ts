@@ -6,9 +6,9 @@ import { listOrders } from "./list-orders.ts";
 import { placeOrder } from "./place-order.ts";
 import { updateOrder } from "./update-order.ts";
 
-export const orders = new Hono<AppEnv>()
-  .get("/", ...listOrders)
-  .post("/", ...placeOrder)
-  .get("/:orderId", ...getOrder)
-  .patch("/:orderId", ...updateOrder)
-  .delete("/:orderId", ...cancelOrder);
+export const store = new Hono<AppEnv>()
+  .get("/orders", ...listOrders)
+  .post("/orders", ...placeOrder)
+  .get("/orders/:orderId", ...getOrder)
+  .patch("/orders/:orderId", ...updateOrder)
+  .delete("/orders/:orderId", ...cancelOrder);

@@ -73,31 +73,32 @@ describe("the examples in docs/examples run", () => {
   const EXAMPLES = [
     {
       language: "curl",
-      version: ["curl", "--version"],
+      needs: ["curl", "--version"],
       run: ["sh", "docs/examples/client.sh"],
       prints: "Kiki the Kiwi",
     },
     {
       language: "JavaScript",
-      version: [process.execPath, "--version"],
+      needs: [process.execPath, "--version"],
       run: [process.execPath, "docs/examples/client.mjs"],
       prints: "Juno the Jay",
     },
     {
       language: "Python",
-      version: ["python3", "--version"],
+      needs: ["python3", "--version"],
       run: ["python3", "docs/examples/int64.py"],
       prints: "-9223372036854775808",
     },
     {
       language: "Go",
-      version: ["go", "version"],
+      // Go 1.24 is the first with rand.Text.
+      needs: ["go", "doc", "crypto/rand.Text"],
       run: ["go", "run", "docs/examples/client.go"],
       prints: "9223372036854775807",
     },
   ];
   // Where the machine has the language.
-  const runnable = EXAMPLES.filter(({ version: [command = "", ...args] }) => spawnSync(command, args).status === 0);
+  const runnable = EXAMPLES.filter(({ needs: [command = "", ...args] }) => spawnSync(command, args).status === 0);
 
   test.each(runnable)("$language", async ({ run: [command = "", ...args], prints }) => {
     const child = spawn(command, [...args, `${service.url.origin}/v1`, service.key], {

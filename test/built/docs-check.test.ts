@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findFaults } from "../../scripts/docs/check.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import { withTables } from "../../scripts/docs/generated.ts";
 
 let root: string;
@@ -80,4 +81,9 @@ test.each([
   ["a bare address", `https://example.com/${LONG}`],
 ])("a line may be long in %s", (_, text) => {
   expect(faultsOf(text)).toEqual([]);
+});
+
+test.each(Object.keys(packageJson.scripts))("docs/commands.md explains the npm script %s", (script) => {
+  const commands = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
+  expect(commands).toMatch(new RegExp(`^\\| \`npm (?:run )?${script}[ \`]`, "m"));
 });

@@ -74,6 +74,32 @@ test("every example is valid by its own schema", () => {
   expect(examples).toBeGreaterThan(30);
 });
 
+test("every integer, text and array has its bounds", () => {
+  const rules: { [type: string]: string[][] } = {
+    integer: [["format"], ["minimum"], ["maximum"]],
+    string: [
+      ["maxLength", "enum", "const"],
+      ["pattern", "format", "enum", "const"],
+    ],
+    array: [["maxItems"]],
+  };
+  let boundsFound = 0;
+  const faults: string[] = [];
+  function check(part: unknown, where: string): void {
+    if (typeof part !== "object" || part === null) return;
+    const required = ("type" in part && rules[String(part.type)]) || [];
+    boundsFound += required.length;
+    for (const keywords of required) {
+      if (!keywords.some((keyword) => keyword in part)) faults.push(`${where} lacks ${keywords.join(" or ")}`);
+    }
+    for (const [name, inner] of Object.entries(part)) check(inner, `${where}.${name}`);
+  }
+  check(document.paths, "paths");
+  check(document.components, "components");
+  expect(faults).toEqual([]);
+  expect(boundsFound).toBeGreaterThan(50);
+});
+
 test("the error codes are those of the service, each with its status", () => {
   expect(schemas.Error.properties.code.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {

@@ -20,7 +20,7 @@ export interface Operation {
 interface Described {
   operationId: string;
   "x-required-scope": string;
-  parameters: { in?: string; name?: string; example?: string | number }[];
+  parameters: { $ref?: string; in?: string; name?: string; example?: string | number }[];
   requestBody?: { content: { [mediaType: string]: { examples: { example: { value: object } } } } };
   responses: object;
 }

@@ -1,0 +1,66 @@
+import type { OpenAPIObject, SchemaObject } from "openapi3-ts/oas31";
+import { expect, test } from "vitest";
+import { originOf } from "../../scripts/client/document.ts";
+import { type ClientSource, findFaults } from "../../scripts/client/faults.ts";
+
+function toys(operation: object = {}, weight: SchemaObject = { type: "integer", format: "int32" }): OpenAPIObject {
+  const getToy = { operationId: "getToy", "x-stability": "stable", responses: {}, ...operation };
+  return {
+    openapi: "3.1.0",
+    info: { title: "Toys", version: "1" },
+    paths: { "/toys": { get: getToy } },
+    components: {
+      schemas: { Toy: { type: "object", properties: { id: { type: "integer", format: "int64" }, weight } } },
+    },
+  };
+}
+
+const method = (comment: string) => `
+  /** ${comment} */
+  async get(options: RequestOptions = {}): Promise<Toy> {
+    return get<Toy>(this.#scope, "getToy", "/toys", options);
+  }
+`;
+
+function faultsOf(document: OpenAPIObject, source: Partial<ClientSource> = {}): string[] {
+  const types = `${originOf(document)}\nexport type Toy = {};\n`;
+  return findFaults(document, { methods: method("Fetches a toy."), types, int64Fields: ["id"], ...source });
+}
+
+test("a client that agrees with the document has no faults", () => {
+  expect(faultsOf(toys())).toEqual([]);
+  expect(faultsOf(toys({ "x-stability": "beta" }), { methods: method("@beta") })).toEqual([]);
+});
+
+test("an operation without a method is a fault", () => {
+  expect(faultsOf(toys(), { methods: "" })).toEqual(["The client has no method for getToy."]);
+});
+
+test.each([
+  [{ "x-stability": "beta" }, "", ["lacks @beta"]],
+  [{ "x-stability": "experimental" }, "@beta", ["should not have @beta", "lacks @experimental"]],
+  [{ deprecated: true }, "", ["lacks @deprecated"]],
+  [{}, "@experimental", ["should not have @experimental"]],
+])("%j with the comment %j is a fault", (operation, comment, differences) => {
+  expect(faultsOf(toys(operation), { methods: method(comment) })).toEqual(
+    differences.map((difference) => `The comment of the method for getToy ${difference}.`),
+  );
+});
+
+test("types of another document are stale", () => {
+  const types = originOf(toys({ summary: "Fetch" }));
+  expect(faultsOf(toys(), { types })).toEqual(["client/src/schema.ts is stale. Run npm run generate:client-types."]);
+});
+
+test("a field with format int64 has to be among the fields of the client", () => {
+  expect(faultsOf(toys({}, { type: "integer", format: "int64" }))).toEqual([
+    "weight has format int64. Add it to INT64_FIELDS of client/src/int64.ts, or use int32 if that is enough.",
+  ]);
+});
+
+test("a field of the client has to have format int64, everywhere", () => {
+  expect(faultsOf(toys(), { int64Fields: ["id", "weight", "height"] })).toEqual([
+    "weight is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",
+    "height is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",
+  ]);
+});
