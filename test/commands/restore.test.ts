@@ -1,25 +1,16 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { runWrangler } from "../../scripts/wrangler.ts";
-import { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases } from "./cloudflare/fixture.ts";
+import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
 
 const DATABASE = "petstore-production";
 
-let api: CloudflareApi;
-beforeAll(async () => {
-  api = await new CloudflareApi().listen();
-  for (const [name, value] of Object.entries(api.environment())) vi.stubEnv(name, value);
-});
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await api.close();
-});
+const account = useSharedAccount();
 
 /** Adds an animal. Returns its id. */
 function create(): unknown {
   const sql = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'available') RETURNING id";
-  return api.databases.query(DATABASE, sql)[0]?.["id"];
+  return account.api.databases.query(DATABASE, sql)[0]?.["id"];
 }
 
 /** The SQL of the page, in the order in which it has to run. */
@@ -30,6 +21,7 @@ const [READ_COUNTER = "", RAISE_COUNTER = ""] = [
 test.each([0, 2])(
   "after a restore to %i animals as docs/releases.md describes, no id is given out twice",
   async (before) => {
+    const { api } = account;
     addReleases(api, DATABASE, 1);
     for (let count = 0; count < before; count++) create();
     const time = ["d1", "time-travel"];

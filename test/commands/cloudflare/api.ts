@@ -1,9 +1,12 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { analyticsRoutes } from "./analytics.ts";
 import { Databases } from "./databases.ts";
+import { importRoutes } from "./imports.ts";
+import { Logs } from "./logs.ts";
+import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
 import { Refusal, type Route } from "./route.ts";
+import { sendMessages } from "./websocket.ts";
 import { Workers } from "./workers.ts";
 
 export const ACCOUNT = "00000000000000000000000000acc001";
@@ -22,6 +25,7 @@ interface Fault {
  */
 export class CloudflareApi {
   readonly databases = new Databases();
+  readonly logs = new Logs();
   readonly namespaces = new Namespaces();
   readonly workers = new Workers();
   /** Method and path of each request, without the account. */
@@ -36,21 +40,23 @@ export class CloudflareApi {
     ...this.databases.routes(),
     ...this.namespaces.routes(),
     ...this.workers.routes(),
+    ...this.logs.routes(() => this.url),
+    ...importRoutes(this.databases, () => this.url),
+    ...analyticsRoutes(this.databases),
   ];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.#server.on("upgrade", (request, socket) =>
+      sendMessages(request, socket, this.logs.messages(request.url?.replace("/tails/", "") ?? "")),
+    );
+    this.url = await listen(this.#server);
     return this;
   }
 
   async close(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
+    await close(this.#server);
     this.databases.close();
-    await once(this.#server, "close");
   }
 
   /** What a command finds in its environment, to reach this account and no other. */
@@ -95,7 +101,10 @@ export class CloudflareApi {
       const fault = this.#faults.find((fault) => fault.method === method && path.includes(fault.path));
       if (fault !== undefined) throw fault.refusal;
       const result = await this.#answer(method, path, url.searchParams, body);
-      if (result instanceof Uint8Array) return void response.end(result);
+      if (result instanceof Response) {
+        response.writeHead(result.status, Object.fromEntries(result.headers));
+        return void response.end(await result.bytes());
+      }
       send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result) });
     } catch (error) {
       const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
