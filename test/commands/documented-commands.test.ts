@@ -1,11 +1,14 @@
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { Checkout } from "./cloudflare/checkout.ts";
 import { Operator } from "./documentation/account.ts";
-import { type Command, readPage, type Section } from "./documentation/page.ts";
 import { isForClients, isTestedElsewhere } from "./documentation/kinds.ts";
+import { readPage } from "./documentation/page.ts";
+import { AFTER, BEFORE } from "./documentation/stages.ts";
 
-// Runs every command of every block of the documentation, section by section, on a copy of the repository and with a fake of
-// Cloudflare's account. documented-tours.test.ts runs the pages for clients.
+// Runs every command of every block of the documentation on a copy of the repository and with a fake of Cloudflare's account.
+// documented-requests.test.ts runs the pages for clients.
 
 const SECTIONS = PAGES.flatMap((path) => {
   const page = readPage(path);
@@ -13,27 +16,28 @@ const SECTIONS = PAGES.flatMap((path) => {
   return page.sections.map((section) => ({ path, page, ...section, name: `${path}, ${section.heading}` }));
 }).filter(({ commands }) => !commands.every(isTestedElsewhere));
 
-/** Makes an account as a section expects it. */
-const BEFORE: { [section: string]: (operator: Operator) => void } = {};
+let checkout: Checkout;
+beforeAll(() => {
+  checkout = new Checkout();
+  checkout.git("tag", `v${packageJson.version}`);
+});
+afterAll(() => checkout.remove());
 
-/** Compares an account with the promises of a section. */
-const AFTER: { [section: string]: (operator: Operator) => void } = {};
-
-test("every preparation belongs to a section", () => {
+test("every preparation and every promise belongs to a section", () => {
   const names = SECTIONS.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([...Object.keys(BEFORE), ...Object.keys(AFTER)]));
 });
 
 test.each(SECTIONS)("$name", async ({ name, page, commands }) => {
-  const operator = await Operator.start();
+  checkout.git("reset", "--quiet", "--hard");
+  checkout.git("clean", "--quiet", "-d", "--force");
+  const operator = await Operator.start(checkout);
   onTestFinished(() => operator.stop());
   BEFORE[name]?.(operator);
   for (const { text } of commands) {
-    const before = performance.now();
     const { code, stdout, stderr } = await operator.run(text);
-    console.log(`$ ${text}\n${code} ${Math.round(performance.now() - before)} ms\n${stdout}\n${stderr}`);
     expect.soft(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
   }
   AFTER[name]?.(operator);
-  if (operator.api.requests.length > 0) expect(page.text).toMatch(/\bneeds? an account\b/);
+  if (operator.api.requests.length > 0) expect(page.text, "The page has to say").toMatch(/\bneeds? an account\b/);
 });

@@ -83,6 +83,7 @@ describe("show <id>", () => {
       "REVOKED      2027-01-01T00:00:00",
       `REPLACES     ${first.id} (active)`,
       `REPLACED BY  ${third.id} (active)`,
+      "REQUESTS     only the log has them: docs/observability.md, Requests of each key",
       "",
     ]);
   });
@@ -110,7 +111,7 @@ describe("show --key-from-stdin", () => {
       expect(JSON.parse(outcome.stdout)).toEqual({ ...record, status: "active", successors: [] });
       expect(JSON.stringify(outcome)).not.toContain(key);
     }
-    expect((await showSecret(key)).stdout).toContain(`ID       ${record.id}\n`);
+    expect((await showSecret(key)).stdout).toContain(`ID        ${record.id}\n`);
   });
 
   test.each<[string, string, Environment, RegExp]>([

@@ -5,7 +5,7 @@ export class Logs {
   /** The JSON lines of every Worker, the oldest first. */
   lines: object[] = [];
   /** What each tail asked for, by its id. */
-  readonly tails = new Map<string, { filters: Record<string, unknown>[] }>();
+  readonly tails = new Map<string, { filters: { query?: string }[] }>();
 
   /** @param address of the API, for WebSockets. */
   routes(address: () => string): Route[] {
@@ -13,7 +13,7 @@ export class Logs {
     return routes({
       [`POST ${tails}`]: async ({ body }) => {
         const id = crypto.randomUUID();
-        this.tails.set(id, (await body.json()) as { filters: Record<string, unknown>[] });
+        this.tails.set(id, (await body.json()) as { filters: { query?: string }[] });
         const url = `${address().replace("http", "ws")}/tails/${id}`;
         return { id, url, expires_at: new Date(Date.now() + 3_600_000).toISOString() };
       },
@@ -30,10 +30,10 @@ export class Logs {
   /** The messages of a tail, an event of Workers for each line that it asked for. */
   messages(id: string): string[] {
     const { filters } = found(this.tails.get(id), 404, 10_009, "There is no such tail.");
-    const query = filters.find((filter) => "query" in filter)?.["query"];
+    const query = filters.find(({ query }) => query !== undefined)?.query ?? "";
     return this.lines
       .map((line) => JSON.stringify(line))
-      .filter((line) => query === undefined || line.includes(String(query)))
+      .filter((line) => line.includes(query))
       .map((line) => JSON.stringify({ outcome: "ok", logs: [{ level: "log", message: [line] }], exceptions: [] }));
   }
 }

@@ -1,8 +1,9 @@
 import type { KeyRecord } from "../../../src/auth/key-record.ts";
 import { keyRecordName } from "../../../src/auth/key-record.ts";
 import { generateKey } from "../../../src/auth/key-format.ts";
+import { resolve } from "node:path";
 import { CloudflareApi } from "../cloudflare/api.ts";
-import { Checkout } from "../cloudflare/checkout.ts";
+import type { Checkout } from "../cloudflare/checkout.ts";
 import { Edge } from "../cloudflare/edge.ts";
 import { addReleases } from "../cloudflare/fixture.ts";
 import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
@@ -35,7 +36,7 @@ const LINES = [
 /** An account that runs staging and production, in the hands of somebody with a checkout of the repository. */
 export class Operator {
   readonly api: CloudflareApi;
-  readonly checkout = new Checkout();
+  readonly checkout: Checkout;
   /** A key of production. */
   readonly key = generateKey("production");
   /** When all was well. */
@@ -43,13 +44,15 @@ export class Operator {
   readonly #edges: Edge[];
   readonly #reader: Reader;
 
-  private constructor(api: CloudflareApi, edges: Edge[]) {
+  private constructor(checkout: Checkout, api: CloudflareApi, edges: Edge[]) {
+    this.checkout = checkout;
     this.api = api;
     this.#edges = edges;
     const [production, staging, preview] = edges.map(({ url }) => url);
-    this.checkout.git("tag", `v${process.env["npm_package_version"] ?? "1.0.0"}`);
-    this.#reader = new Reader(this.checkout.folder, {
+    this.#reader = new Reader(checkout.folder, {
       ...WRANGLER_SETTINGS,
+      PATH: `${resolve("node_modules/.bin")}:${WRANGLER_SETTINGS.PATH}`,
+      NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"),
       ...api.environment(),
       EDGE_PRODUCTION: production ?? "",
       EDGE_STAGING: staging ?? "",
@@ -58,10 +61,14 @@ export class Operator {
     });
   }
 
-  static async start(): Promise<Operator> {
+  static async start(checkout: Checkout): Promise<Operator> {
     const api = await new CloudflareApi().listen();
     const workers = ["petstore-production", "petstore-staging", "petstore-preview-try-this"];
-    const operator = new Operator(api, await Promise.all(workers.map((worker) => new Edge(api, worker).listen())));
+    const operator = new Operator(
+      checkout,
+      api,
+      await Promise.all(workers.map((worker) => new Edge(api, worker).listen())),
+    );
     for (const worker of ["petstore-production", "petstore-staging"]) {
       addReleases(api, worker, 3);
       for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY]) api.databases.query(worker, sql);
@@ -79,7 +86,6 @@ export class Operator {
     this.#reader.leave();
     for (const edge of this.#edges) await edge.close();
     await this.api.close();
-    this.checkout.remove();
   }
 
   /** Runs a command of the documentation, with the names of this account. */

@@ -14,6 +14,11 @@ npm() {
   command npm "$@" "${more[@]}"
 }
 
+# Without the second in which npx looks for the package.
+npx() {
+  command "$@"
+}
+
 edge() {
   case "$*" in
     *"--env staging"*) echo "$EDGE_STAGING" ;;

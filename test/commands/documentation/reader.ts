@@ -19,9 +19,12 @@ export class Reader {
     this.#env = { ...env, VARIABLES: join(this.#state, "variables") };
   }
 
-  /** @param input all that the person types. */
-  async run(command: string, input = ""): Promise<Result> {
-    const child = spawn("bash", ["-c", `. "${PRELUDE}"\n${command}`], {
+  /**
+   * @param input all that the person types.
+   * @param curlOptions for every curl.
+   */
+  async run(command: string, input = "", curlOptions = "--fail-with-body"): Promise<Result> {
+    const child = spawn("bash", ["-c", `. "${PRELUDE}"\nCURL_OPTIONS=${curlOptions}\n${command}`], {
       cwd: this.#folder,
       env: { ...process.env, ...this.#env },
     });
