@@ -100,7 +100,9 @@ export class CloudflareApi {
     try {
       const fault = this.#faults.find((fault) => fault.method === method && path.includes(fault.path));
       if (fault !== undefined) throw fault.refusal;
-      const result = await this.#answer(method, path, url.searchParams, body);
+      const whole = await this.#answer(method, path, url.searchParams, body);
+      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
+      const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
       if (result instanceof Response) {
         response.writeHead(result.status, Object.fromEntries(result.headers));
         return void response.end(await result.bytes());
@@ -139,7 +141,6 @@ function decoded(groups: Record<string, string | undefined>): Record<string, str
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value ?? "")]));
 }
 
-/** One page holds all that a list of the fake has. */
 function pages(result: unknown): object {
   if (!Array.isArray(result)) return {};
   return { result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 } };
