@@ -7,10 +7,11 @@ const PRODUCTION = "petstore-production";
 
 /** Brings an account to where a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void } = {
+  // The first release of staging, and a later one of production.
   "docs/releases.md, Release": ({ api }) => {
-    api.workers.all.clear();
-    api.databases.all.clear();
-    api.namespaces.all.clear();
+    api.workers.all.delete("petstore-staging");
+    api.databases.all.delete(api.databases.find("petstore-staging").uuid);
+    api.namespaces.all.delete(api.namespaces.titled("petstore-staging-api-keys")?.id ?? "");
   },
   "docs/runbook.md, Data was deleted by mistake": ({ api, checkout }) => {
     const settings = join(checkout.folder, "wrangler.toml");
