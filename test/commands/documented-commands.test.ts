@@ -1,9 +1,10 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { Checkout } from "./cloudflare/checkout.ts";
 import { Operator } from "./documentation/account.ts";
-import { isForClients, isTestedElsewhere } from "./documentation/kinds.ts";
+import { isForClients, isTestedElsewhere, SET_UP } from "./documentation/kinds.ts";
 import { readPage } from "./documentation/page.ts";
 import { AFTER, BEFORE } from "./documentation/stages.ts";
 
@@ -26,6 +27,10 @@ afterAll(() => checkout.remove());
 test("every preparation and every promise belongs to a section", () => {
   const names = SECTIONS.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([...Object.keys(BEFORE), ...Object.keys(AFTER)]));
+});
+
+test("the set-up is what CI runs", () => {
+  expect(readFileSync(".ci/run", "utf8").split("\n")).toEqual(expect.arrayContaining(SET_UP.slice(0, -1)));
 });
 
 test.each(SECTIONS)("$name", async ({ name, page, commands }) => {
