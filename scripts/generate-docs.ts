@@ -1,18 +1,12 @@
 // npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale, when
 // a link leads nowhere, or when a line is too long.
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { findFaults } from "./docs/check.ts";
 import { withTables } from "./docs/generated.ts";
+import { PAGES, ROOT } from "./docs/pages.ts";
 import { TABLES } from "./docs/tables.ts";
-
-const ROOT = join(import.meta.dirname, "..");
-const PAGES = [
-  ...["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`),
-  "client/README.md",
-  ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
-];
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 if (values.check) {

@@ -1,9 +1,9 @@
 // npm run generate:transcript: releases to an empty account of a fake Cloudflare, and writes what the command printed into
-// docs/releases.md. Ids and durations are replaced, so that a second run writes the same.
+// docs/releases.md. Ids, durations and sizes are replaced, so that a second run writes the same.
 import { CloudflareApi } from "../test/commands/cloudflare/api.ts";
 import { Checkout } from "../test/commands/cloudflare/checkout.ts";
 import { Edge } from "../test/commands/cloudflare/edge.ts";
-import { writeTranscript } from "./docs/transcript.ts";
+import { putTranscript } from "./docs/transcript.ts";
 
 const ARGS = ["--env", "staging", "--location", "weur", "--skip-checks"];
 
@@ -13,10 +13,7 @@ const edge = await new Edge(api, "petstore-staging").listen();
 try {
   const result = await checkout.run("scripts/release.ts", [...ARGS, "--url", edge.url], api.environment());
   if (result.code !== 0) throw new Error(result.stderr);
-  writeTranscript(
-    "docs/releases.md",
-    fixed(`$ npm run release -- ${ARGS.join(" ")}\n${result.stderr}${result.stdout}`),
-  );
+  putTranscript("docs/releases.md", fixed(`$ npm run release -- ${ARGS.join(" ")}\n${result.stderr}${result.stdout}`));
 } finally {
   await edge.close();
   await api.close();
@@ -43,5 +40,7 @@ function fixed(output: string): string {
     .replaceAll(/\b[0-9a-f]{32}\b/g, (id) => (id.startsWith("0123") ? id : nameOf(id).replaceAll("-", "")))
     .replaceAll(/\b(?=\w*\d)[0-9a-f]{12}\b(?!-)(?<!-[0-9a-f]{12})/g, "0123456789ab")
     .replaceAll(/\d+\.\d+ sec/g, "0.00 sec")
-    .replaceAll(/\d+\.\d+ms/g, "0.00ms");
+    .replaceAll(/\d+\.\d+ms/g, "0.00ms")
+    .replaceAll(/\d+\.\d+ KiB/g, "0.00 KiB")
+    .replaceAll(/\d+ files from/g, "10 files from");
 }

@@ -86,6 +86,7 @@ export function showInspection(
     ...(revokedAt === undefined ? [] : [["REVOKED", seconds(revokedAt)]]),
     ...(predecessor === undefined ? [] : [["REPLACES", withStatus(predecessor)]]),
     ...(successors.length === 0 ? [] : [["REPLACED BY", successors.map(withStatus).join(", ")]]),
+    ["REQUESTS", "only the log has them: docs/observability.md, Requests of each key"],
   ];
   terminal.print(table(rows));
 }

@@ -1,12 +1,12 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runWrangler } from "../../scripts/wrangler.ts";
+import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
 
 // `npm run dev`, several of them on one folder of local state.
 
@@ -14,56 +14,23 @@ import { runWrangler } from "../../scripts/wrangler.ts";
 const TIMEOUT = 150_000;
 
 let state: string;
-let first: Service;
+let first: DevService;
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "petstore-dev-"));
   first = await start();
 }, TIMEOUT);
 afterAll(() => {
-  for (const child of started) if (child.exitCode === null && child.signalCode === null) killGroup(child);
+  for (const child of started) killGroup(child);
   rmSync(state, { recursive: true, maxRetries: 10 });
 });
 
-/** Kills a process that runs, with all that it started. */
-function killGroup({ pid }: ChildProcess): void {
-  if (pid !== undefined) process.kill(-pid, "SIGKILL");
-}
-
 const started: ChildProcess[] = [];
 
-function spawnDev(...args: string[]): ChildProcess {
-  // It is local development, whatever environment wrangler is told.
-  const env = { ...process.env, CLOUDFLARE_ENV: "production" };
-  const child = spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });
-  started.push(child);
-  return child;
-}
-
-interface Service {
-  process: ChildProcess;
-  /** All that it printed until it was ready. */
-  output: string;
-  base: string;
-  key: string;
-}
-
-/** Starts one on a free port, and waits for the last line of its welcome. */
-async function start(): Promise<Service> {
-  const child = spawnDev("--port", "0", "--persist-to", state);
-  let output = "";
-  child.stderr?.on("data", (text: Buffer) => {
-    output += text.toString();
-  });
-  await new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stdout ?? expect.unreachable() })
-      .on("line", (line) => {
-        output += `${line}\n`;
-        if (line.includes("Try it")) resolve();
-      })
-      .on("close", () => reject(new Error(`npm run dev ended:\n${output}`)));
-  });
-  const [, base = "", key = ""] = /Base address +(\S+)[^]*API key +(\S+)/.exec(output) ?? [];
-  return { process: child, output, base, key };
+/** Starts one on the shared state, and waits for the last line of its welcome. */
+async function start(): Promise<DevService> {
+  const service = await startDev(state);
+  started.push(service.process);
+  return service;
 }
 
 /** What it says on standard error before it exits with 1. */
@@ -78,7 +45,7 @@ async function failureOf(...args: string[]): Promise<string> {
   return stderr;
 }
 
-async function listNames({ base, key }: Service): Promise<string[]> {
+async function listNames({ base, key }: DevService): Promise<string[]> {
   const response = await fetch(`${base}/pets`, { headers: { Authorization: `Bearer ${key}` } });
   expect(response.status).toBe(200);
   return ((await response.json()) as { name: string }[]).map(({ name }) => name);

@@ -7,12 +7,10 @@ import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
-import { type Outcome, runKeys } from "./keys.ts";
+import { type Outcome, runKeys, WRANGLER_TIMEOUT } from "./keys.ts";
 
 let state: string;
 let local: Namespace;
-/** Milliseconds. wrangler takes seconds to load on an idle machine, and many times that on a busy one. */
-const WRANGLER_TIMEOUT = 180_000;
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
   local = await openNamespace("local", join(state, "shared"));

@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { Namespace } from "../../scripts/keys/namespace.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "../../src/auth/key-record.ts";
-import { runKeys } from "./keys.ts";
+import { openLocalStorage, runKeys } from "./keys.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -15,18 +12,7 @@ type Shown = KeyRecord & {
   earlierSuccessors?: { id: string; status: string }[];
 };
 
-let state: string;
-let local: Namespace;
-/** Milliseconds. wrangler takes seconds to load on an idle machine, and many times that on a busy one. */
-const WRANGLER_TIMEOUT = 180_000;
-beforeAll(async () => {
-  state = mkdtempSync(join(tmpdir(), "petstore-rotation-"));
-  local = await openNamespace("local", state);
-}, WRANGLER_TIMEOUT);
-afterAll(async () => {
-  await local.close();
-  rmSync(state, { recursive: true });
-});
+const { local } = await openLocalStorage();
 
 // The clock stands still, so that lives and ends are exact.
 const start = Date.parse("2027-01-01T00:00:00.000Z");

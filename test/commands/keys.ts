@@ -1,4 +1,7 @@
-import { expect } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect } from "vitest";
 import { run } from "../../scripts/keys/command-line.ts";
 import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
 
@@ -8,6 +11,20 @@ export interface Outcome {
   stderr: string;
   /** The environments whose storage was opened. */
   opened: string[];
+}
+
+/** Milliseconds. wrangler takes seconds to load on an idle machine, and many times that on a busy one. */
+export const WRANGLER_TIMEOUT = 180_000;
+
+/** Opens a local environment for the tests of a file, in a folder of its own, which is removed after them. */
+export async function openLocalStorage(): Promise<{ state: string; local: Namespace }> {
+  const state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
+  const local = await openNamespace("local", state);
+  afterAll(async () => {
+    await local.close();
+    rmSync(state, { recursive: true });
+  });
+  return { state, local };
 }
 
 /**

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { Cloudflare } from "../../scripts/release/cloudflare.ts";
 import { prepareDatabase } from "../../scripts/release/database.ts";
-import { ACCOUNT, CloudflareApi } from "./cloudflare/api.ts";
+import { ACCOUNT } from "./cloudflare/api.ts";
+import { useSharedAccount } from "./cloudflare/fixture.ts";
 
-let api: CloudflareApi;
-beforeAll(async () => {
-  api = await new CloudflareApi().listen();
-  for (const [name, value] of Object.entries(api.environment())) vi.stubEnv(name, value);
-});
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await api.close();
-});
+const account = useSharedAccount();
 
 /** Prepares a database with somebody at the terminal who answers. */
 function prepare(name: string, answer: string): Promise<void> {
@@ -25,7 +18,7 @@ test.each([
 ])("a person who answers %j decides where the database is", async (answer, place) => {
   const name = `petstore-${answer.trim()}`;
   await prepare(name, answer);
-  expect(api.databases.named(name)).toMatchObject({ ...place, read_replication: { mode: "auto" } });
+  expect(account.api.databases.named(name)).toMatchObject({ ...place, read_replication: { mode: "auto" } });
 });
 
 test.each([
@@ -33,5 +26,5 @@ test.each([
   ["", '"" is neither a location nor a jurisdiction. Nothing was created.'],
 ])("no database is created for the answer %j", async (answer, message) => {
   await expect(prepare("petstore-nowhere", answer)).rejects.toThrow(message);
-  expect(api.databases.named("petstore-nowhere")).toBeUndefined();
+  expect(account.api.databases.named("petstore-nowhere")).toBeUndefined();
 });

@@ -1,35 +1,41 @@
-import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import { runWrangler } from "../../scripts/wrangler.ts";
-import { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases } from "./cloudflare/fixture.ts";
+import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
 
 const DATABASE = "petstore-production";
 
-let api: CloudflareApi;
-beforeAll(async () => {
-  api = await new CloudflareApi().listen();
-  for (const [name, value] of Object.entries(api.environment())) vi.stubEnv(name, value);
-});
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await api.close();
-});
+const account = useSharedAccount();
 
-/** Adds an animal. Returns its id. */
-function create(): unknown {
-  const sql = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'available') RETURNING id";
-  return api.databases.query(DATABASE, sql)[0]?.["id"];
+/** Adds an animal, a category and an order. Returns their ids. */
+function create(): unknown[] {
+  const insert = (sql: string) => account.api.databases.query(DATABASE, `INSERT INTO ${sql} RETURNING id`)[0]?.["id"];
+  return [
+    insert("pets (name, category_id, status) VALUES ('Rex', 1, 'available')"),
+    insert("categories (name) SELECT 'Dogs' || count(*) FROM categories"),
+    insert("orders (pet_id, status, created_at) SELECT count(*), 'placed', '' FROM orders"),
+  ];
 }
 
 /** The SQL of the page, in the order in which it has to run. */
-const [READ_COUNTER = "", RAISE_COUNTER = ""] = [
-  ...readFileSync("docs/releases.md", "utf8").matchAll(/--command "([^"]+)"/g),
+const RUNBOOK = readFileSync("docs/runbook.md", "utf8");
+const [READ_COUNTERS = "", RAISE_COUNTERS = ""] = [
+  ...RUNBOOK.slice(RUNBOOK.indexOf("\n## Data was deleted")).matchAll(/--command [\s\\]*"([^"]+)"/g),
 ].map(([, sql]) => sql);
 
+test("the counter of every table of the migrations is raised", () => {
+  const migrations = readdirSync("drizzle").filter((name) => name.endsWith(".sql"));
+  const sql = migrations.map((name) => readFileSync(join("drizzle", name), "utf8")).join("\n");
+  const tables = [...sql.matchAll(/CREATE TABLE `(\w+)` \(\s*`id` integer PRIMARY KEY AUTOINCREMENT/g)];
+  expect(tables.length).toBeGreaterThan(2);
+  for (const [, table] of tables) expect(RAISE_COUNTERS).toContain(`'${table}'`);
+});
+
 test.each([0, 2])(
-  "after a restore to %i animals as docs/releases.md describes, no id is given out twice",
+  "after a restore to %i animals as docs/runbook.md describes, no id is given out twice",
   async (before) => {
+    const { api } = account;
     addReleases(api, DATABASE, 1);
     for (let count = 0; count < before; count++) create();
     const time = ["d1", "time-travel"];
@@ -38,12 +44,12 @@ test.each([0, 2])(
     const execute = ["d1", "execute", "DB", "--env=production", "--remote", "--json", "--command"];
     for (let count = 0; count < 5; count++) create();
 
-    const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTER]));
-    expect(results).toEqual([{ seq: before + 5 }]);
+    const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTERS]));
+    expect(results).toEqual([{ largest: String(before + 5) }]);
     await runWrangler([...time, "restore", ...target, `--bookmark=${bookmark}`]);
     expect(api.databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
-    await runWrangler([...execute, RAISE_COUNTER.replaceAll("1234", String(before + 5))]);
-    expect(create()).toBe(before + 6);
+    await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + 5))]);
+    expect(create()).toEqual([before + 6, before + 6, before + 6]);
     api.databases.all.clear();
   },
 );

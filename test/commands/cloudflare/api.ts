@@ -1,9 +1,12 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { analyticsRoutes } from "./analytics.ts";
 import { Databases } from "./databases.ts";
+import { importRoutes } from "./imports.ts";
+import { Logs } from "./logs.ts";
+import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
 import { Refusal, type Route } from "./route.ts";
+import { sendMessages } from "./websocket.ts";
 import { Workers } from "./workers.ts";
 
 export const ACCOUNT = "00000000000000000000000000acc001";
@@ -22,6 +25,7 @@ interface Fault {
  */
 export class CloudflareApi {
   readonly databases = new Databases();
+  readonly logs = new Logs();
   readonly namespaces = new Namespaces();
   readonly workers = new Workers();
   /** Method and path of each request, without the account. */
@@ -36,21 +40,23 @@ export class CloudflareApi {
     ...this.databases.routes(),
     ...this.namespaces.routes(),
     ...this.workers.routes(),
+    ...this.logs.routes(() => this.url),
+    ...importRoutes(this.databases, () => this.url),
+    ...analyticsRoutes(this.databases),
   ];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.#server.on("upgrade", (request, socket) =>
+      sendMessages(request, socket, this.logs.messages(request.url?.replace("/tails/", "") ?? "")),
+    );
+    this.url = await listen(this.#server);
     return this;
   }
 
   async close(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
+    await close(this.#server);
     this.databases.close();
-    await once(this.#server, "close");
   }
 
   /** What a command finds in its environment, to reach this account and no other. */
@@ -94,8 +100,13 @@ export class CloudflareApi {
     try {
       const fault = this.#faults.find((fault) => fault.method === method && path.includes(fault.path));
       if (fault !== undefined) throw fault.refusal;
-      const result = await this.#answer(method, path, url.searchParams, body);
-      if (result instanceof Uint8Array) return void response.end(result);
+      const whole = await this.#answer(method, path, url.searchParams, body);
+      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
+      const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
+      if (result instanceof Response) {
+        response.writeHead(result.status, Object.fromEntries(result.headers));
+        return void response.end(await result.bytes());
+      }
       send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result) });
     } catch (error) {
       const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
@@ -130,7 +141,6 @@ function decoded(groups: Record<string, string | undefined>): Record<string, str
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value ?? "")]));
 }
 
-/** One page holds all that a list of the fake has. */
 function pages(result: unknown): object {
   if (!Array.isArray(result)) return {};
   return { result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 } };

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -18,7 +18,8 @@ export interface Database {
 export class Databases {
   readonly all = new Map<string, Database>();
   readonly #folder = mkdtempSync(join(tmpdir(), "petstore-fake-d1-"));
-  #bookmarks = 0;
+  /** Every state that a bookmark names, the oldest first. */
+  readonly #snapshots: { bookmark: string; uuid: string; at: number }[] = [];
 
   close(): void {
     rmSync(this.#folder, { recursive: true });
@@ -43,7 +44,30 @@ export class Databases {
 
   /** Runs statements against a database, as /query does. */
   query(name: string, sql: string): Record<string, unknown>[] {
-    return this.#run(this.#find(name), sql).flatMap(({ results }) => results);
+    return this.#run(this.find(name), sql).flatMap(({ results }) => results);
+  }
+
+  /** @throws Refusal when there is none of this id or name. */
+  find(idOrName = ""): Database {
+    const database = this.all.get(idOrName) ?? this.named(idOrName);
+    return found(database, 404, 7404, `The database ${idOrName} could not be found`);
+  }
+
+  /** Keeps the present state of a database. Returns its bookmark. */
+  snapshot(idOrName: string): string {
+    const { uuid } = this.find(idOrName);
+    const count = String(this.#snapshots.length + 1).padStart(8, "0");
+    const bookmark = `${count}-00000000-00000000-${uuid.replaceAll("-", "")}`;
+    this.#open(uuid, () => {});
+    copyFileSync(this.#file(uuid), this.#file(bookmark));
+    this.#snapshots.push({ bookmark, uuid, at: Date.now() });
+    return bookmark;
+  }
+
+  /** The state of a database that was kept last. */
+  lastBookmark(idOrName: string): string {
+    const { uuid } = this.find(idOrName);
+    return this.#snapshots.findLast((snapshot) => snapshot.uuid === uuid)?.bookmark ?? "";
   }
 
   routes(): Route[] {
@@ -55,38 +79,39 @@ export class Databases {
         if (this.named(name) !== undefined) throw new Refusal(400, 7502, `${name} already exists`);
         return this.add(name, "disabled", place);
       },
-      "GET /d1/database/:database": ({ params }) => this.#find(params["database"]),
+      "GET /d1/database/:database": ({ params }) => {
+        const database = this.find(params["database"]);
+        return {
+          ...database,
+          file_size: this.#open(database.uuid, (sqlite) => statSync(sqlite.location() ?? "").size),
+        };
+      },
       "PUT /d1/database/:database": async ({ params, body }) =>
-        Object.assign(this.#find(params["database"]), await body.json()),
+        Object.assign(this.find(params["database"]), await body.json()),
       "DELETE /d1/database/:database": ({ params }) => {
-        const { uuid } = this.#find(params["database"]);
+        const { uuid } = this.find(params["database"]);
         this.all.delete(uuid);
         rmSync(this.#file(uuid), { force: true });
         return null;
       },
       "POST /d1/database/:database/query": async ({ params, body }) => {
         const { sql } = (await body.json()) as { sql: string };
-        return this.#run(this.#find(params["database"]), sql);
+        return this.#run(this.find(params["database"]), sql);
       },
-      "GET /d1/database/:database/time_travel/bookmark": ({ params }) => {
-        const { uuid } = this.#find(params["database"]);
-        const bookmark = `${String(++this.#bookmarks).padStart(8, "0")}-00000000-00000000-${uuid.replaceAll("-", "")}`;
-        this.#open(uuid, () => {});
-        copyFileSync(this.#file(uuid), this.#file(bookmark));
-        return { bookmark };
+      "GET /d1/database/:database/time_travel/bookmark": ({ params, query }) => {
+        const { uuid } = this.find(params["database"]);
+        const time = Date.parse(query.get("timestamp") ?? "");
+        const past = this.#snapshots.findLast((snapshot) => snapshot.uuid === uuid && snapshot.at <= time);
+        return { bookmark: past?.bookmark ?? this.snapshot(uuid) };
       },
       "POST /d1/database/:database/time_travel/restore": ({ params, query }) => {
-        const { uuid } = this.#find(params["database"]);
+        const { uuid } = this.find(params["database"]);
         const bookmark = query.get("bookmark") ?? "";
+        const before = this.snapshot(uuid);
         copyFileSync(this.#file(bookmark), this.#file(uuid));
-        return { bookmark, previous_bookmark: bookmark, message: "Restored" };
+        return { bookmark, previous_bookmark: before, message: "Restored" };
       },
     });
-  }
-
-  #find(idOrName = ""): Database {
-    const database = this.all.get(idOrName) ?? this.named(idOrName);
-    return found(database, 404, 7404, `The database ${idOrName} could not be found`);
   }
 
   #file(name: string): string {

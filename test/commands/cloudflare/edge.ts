@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { keyRecordName } from "../../../src/auth/key-record.ts";
 import type { CloudflareApi } from "./api.ts";
+import { close, listen } from "./loopback.ts";
 import type { Version } from "./workers.ts";
 
 /**
@@ -23,16 +22,12 @@ export class Edge {
   }
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.url = await listen(this.#server);
     return this;
   }
 
-  async close(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, "close");
+  close(): Promise<void> {
+    return close(this.#server);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

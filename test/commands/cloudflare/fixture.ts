@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
 import { CloudflareApi } from "./api.ts";
 import { Checkout, type Result } from "./checkout.ts";
 import { Edge } from "./edge.ts";
@@ -29,6 +29,20 @@ export function useCloudflare(worker: string): Fixture {
     await fixture.api.close();
   });
   return fixture;
+}
+
+/** An account that all tests of a file share, and that wrangler reaches from the environment of this process. */
+export function useSharedAccount(): { api: CloudflareApi } {
+  const shared = {} as { api: CloudflareApi };
+  beforeAll(async () => {
+    shared.api = await new CloudflareApi().listen();
+    for (const [name, value] of Object.entries(shared.api.environment())) vi.stubEnv(name, value);
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await shared.api.close();
+  });
+  return shared;
 }
 
 /** Brings an account to where releases have brought it, without the time that they take. */

@@ -34,7 +34,7 @@ export class Namespaces {
           .map(([name, { metadata }]) => ({ name, ...(metadata !== undefined && { metadata }) })),
       [`GET ${base}/:id/values/:name`]: ({ params }) => {
         const entry = this.#find(params["id"]).entries.get(params["name"] ?? "");
-        return Buffer.from(found(entry, 404, 10_009, "get: 'key not found'").value);
+        return new Response(found(entry, 404, 10_009, "get: 'key not found'").value);
       },
       [`PUT ${base}/:id/values/:name`]: async ({ params, body }) => {
         const form = body.headers.get("Content-Type")?.startsWith("multipart/") === true ? await body.formData() : null;

@@ -8,7 +8,7 @@ export interface Call {
 export interface Route {
   method: string;
   path: URLPattern;
-  /** Returns the `result` of the response, or bytes that are the whole response. Throws a Refusal for an error. */
+  /** Returns the `result` of the response, or the whole response. Throws a Refusal for an error. */
   answer: (call: Call) => unknown;
 }
 

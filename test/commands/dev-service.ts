@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { expect } from "vitest";
+
+export interface DevService {
+  process: ChildProcess;
+  /** All that it printed until it was ready. */
+  output: string;
+  base: string;
+  key: string;
+}
+
+/** Starts `npm run dev` on a free port, and waits for the last line of its welcome. */
+export async function startDev(state: string): Promise<DevService> {
+  const child = spawnDev("--port", "0", "--persist-to", state);
+  let output = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    output += text.toString();
+  });
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout ?? expect.unreachable() })
+      .on("line", (line) => {
+        output += `${line}\n`;
+        if (line.includes("Try it")) resolve();
+      })
+      .on("close", () => reject(new Error(`npm run dev ended:\n${output}`)));
+  });
+  const [, base = "", key = ""] = /Base address +(\S+)[^]*API key +(\S+)/.exec(output) ?? [];
+  return { process: child, output, base, key };
+}
+
+export function spawnDev(...args: string[]): ChildProcess {
+  // It is local development, whatever environment wrangler is told.
+  const env = { ...process.env, CLOUDFLARE_ENV: "production" };
+  return spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });
+}
+
+/** Kills a process with all that it started, if it runs. */
+export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
+}

@@ -1,0 +1,105 @@
+import type { KeyRecord } from "../../../src/auth/key-record.ts";
+import { keyRecordName } from "../../../src/auth/key-record.ts";
+import { generateKey } from "../../../src/auth/key-format.ts";
+import { resolve } from "node:path";
+import { CloudflareApi } from "../cloudflare/api.ts";
+import type { Checkout } from "../cloudflare/checkout.ts";
+import { Edge } from "../cloudflare/edge.ts";
+import { addReleases } from "../cloudflare/fixture.ts";
+import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
+import { Reader } from "./reader.ts";
+
+const KEY_ID = "key_ABCDEFGHIJKL";
+const KEY_RECORD: KeyRecord = {
+  id: KEY_ID,
+  name: "Shop front",
+  scopes: ["pets:read", "pets:write"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+const ANIMAL = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 9007199254740993, 'available')";
+const IDEMPOTENCY_KEY = `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+  VALUES ('${KEY_ID}', '1', '', 1, unixepoch())`;
+const LINES = [
+  {
+    level: "info",
+    requestId: "1",
+    keyId: KEY_ID,
+    route: "/v1/pets",
+    method: "GET",
+    status: 200,
+    weight: 1,
+    duration: 2,
+  },
+  { level: "info", requestId: "2", route: "/v1/pets", method: "GET", status: 503, weight: 1, errorCode: "unavailable" },
+];
+
+/** An account that runs staging and production, in the hands of somebody with a checkout of the repository. */
+export class Operator {
+  readonly api: CloudflareApi;
+  readonly checkout: Checkout;
+  /** A key of production. */
+  readonly key = generateKey("production");
+  /** When all was well. */
+  goodMoment = "";
+  readonly #edges: Edge[];
+  readonly #reader: Reader;
+
+  private constructor(checkout: Checkout, api: CloudflareApi, edges: Edge[]) {
+    this.checkout = checkout;
+    this.api = api;
+    this.#edges = edges;
+    const [production, staging, preview] = edges.map(({ url }) => url);
+    this.#reader = new Reader(checkout.folder, {
+      ...WRANGLER_SETTINGS,
+      PATH: `${resolve("node_modules/.bin")}:${WRANGLER_SETTINGS.PATH}`,
+      NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"),
+      ...api.environment(),
+      EDGE_PRODUCTION: production ?? "",
+      EDGE_STAGING: staging ?? "",
+      EDGE_PREVIEW: preview ?? "",
+      REQUEST_ID: "1",
+    });
+  }
+
+  static async start(checkout: Checkout): Promise<Operator> {
+    const api = await new CloudflareApi().listen();
+    const workers = ["petstore-production", "petstore-staging", "petstore-preview-try-this"];
+    const operator = new Operator(
+      checkout,
+      api,
+      await Promise.all(workers.map((worker) => new Edge(api, worker).listen())),
+    );
+    for (const worker of ["petstore-production", "petstore-staging"]) {
+      addReleases(api, worker, 3);
+      for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY]) api.databases.query(worker, sql);
+      const keys = api.namespaces.titled(`${worker}-api-keys`);
+      const entry = { value: JSON.stringify(KEY_RECORD), metadata: KEY_RECORD };
+      keys?.entries.set(await keyRecordName(operator.key), entry);
+      api.databases.snapshot(worker);
+    }
+    operator.goodMoment = new Date().toISOString();
+    api.logs.lines = LINES;
+    return operator;
+  }
+
+  async stop(): Promise<void> {
+    this.#reader.leave();
+    for (const edge of this.#edges) await edge.close();
+    await this.api.close();
+  }
+
+  /** Runs a command of the documentation, with the names of this account. */
+  run(command: string) {
+    return this.#reader.run(this.#named(command), `${this.key}\n`);
+  }
+
+  #named(command: string): string {
+    const versions = this.api.workers.all.get("petstore-production")?.versions ?? [];
+    return command
+      .replaceAll(/\bkey_\w{12}\b/g, KEY_ID)
+      .replaceAll(/--promote <version id>/g, `--promote ${versions.at(-1)?.id}`)
+      .replaceAll("<version id>", versions[0]?.id ?? "")
+      .replaceAll(/<bookmark[^>]*>/g, () => this.api.databases.lastBookmark("petstore-production"))
+      .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, this.goodMoment);
+  }
+}

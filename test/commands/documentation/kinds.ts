@@ -1,0 +1,13 @@
+import type { Command, Page } from "./page.ts";
+
+/** The commands of the set-up. dev.test.ts has the last one, and `.ci/run` the others, as lines of their own. */
+export const SET_UP = ["npm ci", "npm test", "npm run dev"];
+
+export function isTestedElsewhere({ text }: Command): boolean {
+  return text.split(" && ").every((part) => SET_UP.includes(part));
+}
+
+/** Whether the commands of a page are requests to the service. */
+export function isForClients({ sections }: Page): boolean {
+  return sections.some(({ commands }) => commands.some(({ text }) => text.includes("$BASE")));
+}

@@ -1,0 +1,37 @@
+# Read before each command of the documentation. It stands for what the machine of a test has not.
+set -euo pipefail
+
+# A person at a terminal answers questions. `npm run check` has a test of its own. The fake has no addresses on workers.dev.
+npm() {
+  local more=()
+  case "$*" in
+    *" keys -- "*create* | *" keys -- "*revoke*) more=(--yes) ;;
+    *" release -- "*--promote* | *" rollback -- "*) more=(--yes --url "$(edge "$@")") ;;
+    *" release -- "*) more=(--yes --skip-checks --url "$(edge "$@")") ;;
+    *" preview -- "*--delete* | *" preview -- "*--sweep*) ;;
+    *" preview -- "*) more=(--url "$EDGE_PREVIEW") ;;
+  esac
+  command npm "$@" "${more[@]}"
+}
+
+# Without the second in which npx looks for the package.
+npx() {
+  command "$@"
+}
+
+edge() {
+  case "$*" in
+    *"--env staging"*) echo "$EDGE_STAGING" ;;
+    *) echo "$EDGE_PRODUCTION" ;;
+  esac
+}
+
+# curl knows nothing of CLOUDFLARE_API_BASE_URL.
+curl() {
+  command curl ${CURL_OPTIONS:-} "${@/#https:\/\/api.cloudflare.com\/client\/v4/${CLOUDFLARE_API_BASE_URL:-}}"
+}
+
+# Commands of one page share their variables.
+if [ -f "$VARIABLES" ]; then . "$VARIABLES"; fi
+trap 'export -p > "$VARIABLES"' EXIT
+set -a

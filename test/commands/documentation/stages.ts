@@ -1,0 +1,58 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Operator } from "./account.ts";
+
+const PRODUCTION = "petstore-production";
+
+/** Brings an account to where a section begins. */
+export const BEFORE: { [section: string]: (operator: Operator) => void } = {
+  // The first release of staging, and a later one of production.
+  "docs/releases.md, Release": ({ api }) => {
+    api.workers.all.delete("petstore-staging");
+    api.databases.all.delete(api.databases.find("petstore-staging").uuid);
+    api.namespaces.all.delete(api.namespaces.titled("petstore-staging-api-keys")?.id ?? "");
+  },
+  "docs/runbook.md, Data was deleted by mistake": ({ api, checkout }) => {
+    const settings = join(checkout.folder, "wrangler.toml");
+    const table = /^\[\[env\.production\.d1_databases\]\]\n(?:.+\n)+/m;
+    writeFileSync(
+      settings,
+      readFileSync(settings, "utf8").replace(table, (lines) => lines.replaceAll(/^/gm, "# ")),
+    );
+    api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
+  },
+  "docs/runbook.md, The Worker was deleted": ({ api }) => void api.workers.all.delete(PRODUCTION),
+};
+
+/** Compares an account with the promises of a section. */
+export const AFTER: { [section: string]: (operator: Operator) => void } = {
+  "docs/releases.md, Gradual release": ({ api }) => {
+    const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
+    expect(deployments.at(-1)?.versions).toEqual([{ version_id: versions.at(-1)?.id, percentage: 100 }]);
+  },
+  "docs/releases.md, Previews": ({ api }) => {
+    expect([...api.workers.all.keys()].toSorted()).toEqual([PRODUCTION, "petstore-staging"]);
+  },
+  "docs/runbook.md, A key leaked": ({ api }) => {
+    const keys = [...(api.namespaces.titled(`${PRODUCTION}-api-keys`)?.entries.values() ?? [])];
+    expect(keys.map(({ value }) => "revokedAt" in JSON.parse(value))).toEqual([true, false]);
+  },
+  "docs/runbook.md, Data was deleted by mistake": ({ api }) => {
+    const sql = "SELECT id, CAST(category_id AS TEXT) AS category, status FROM pets";
+    expect(api.databases.query(PRODUCTION, sql)).toEqual([
+      { id: 1, category: "9007199254740993", status: "available" },
+      { id: 2, category: "9007199254740993", status: "sold" },
+    ]);
+    const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
+    const version = versions.find(({ id }) => id === deployments.at(-1)?.versions[0]?.version_id);
+    expect(version?.bindings.map(({ name }) => name)).toContain("DB");
+  },
+  "docs/runbook.md, The Worker was deleted": ({ api }) => {
+    expect(api.databases.query(PRODUCTION, "SELECT id FROM pets")).toHaveLength(2);
+    expect(api.namespaces.all).toHaveLength(2);
+  },
+  "docs/runbook.md, Trouble in a region": ({ api }) => {
+    expect(api.databases.named(PRODUCTION)?.read_replication).toEqual({ mode: "disabled" });
+  },
+};

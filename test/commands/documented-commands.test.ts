@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { PAGES } from "../../scripts/docs/pages.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { Checkout } from "./cloudflare/checkout.ts";
+import { Operator } from "./documentation/account.ts";
+import { isForClients, isTestedElsewhere, SET_UP } from "./documentation/kinds.ts";
+import { readPage } from "./documentation/page.ts";
+import { AFTER, BEFORE } from "./documentation/stages.ts";
+
+// Runs every command of every block of the documentation on a copy of the repository and with a fake of Cloudflare's account.
+// documented-requests.test.ts runs the pages for clients.
+
+const SECTIONS = PAGES.flatMap((path) => {
+  const page = readPage(path);
+  if (isForClients(page)) return [];
+  return page.sections.map((section) => ({ path, page, ...section, name: `${path}, ${section.heading}` }));
+}).filter(({ commands }) => !commands.every(isTestedElsewhere));
+
+let checkout: Checkout;
+beforeAll(() => {
+  checkout = new Checkout();
+  checkout.git("tag", `v${packageJson.version}`);
+});
+afterAll(() => checkout.remove());
+
+test("every preparation and every promise belongs to a section", () => {
+  const names = SECTIONS.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([...Object.keys(BEFORE), ...Object.keys(AFTER)]));
+});
+
+test("the set-up is what CI runs", () => {
+  expect(readFileSync(".ci/run", "utf8").split("\n")).toEqual(expect.arrayContaining(SET_UP.slice(0, -1)));
+});
+
+test.each(SECTIONS)("$name", async ({ name, page, commands }) => {
+  checkout.git("reset", "--quiet", "--hard");
+  checkout.git("clean", "--quiet", "-d", "--force");
+  const operator = await Operator.start(checkout);
+  onTestFinished(() => operator.stop());
+  BEFORE[name]?.(operator);
+  for (const { text } of commands) {
+    const { code, stdout, stderr } = await operator.run(text);
+    expect.soft(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
+  }
+  AFTER[name]?.(operator);
+  if (operator.api.requests.length > 0) expect(page.text, "The page has to say").toMatch(/\bneeds? an account\b/);
+});

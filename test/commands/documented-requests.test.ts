@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { PAGES } from "../../scripts/docs/pages.ts";
+import { killGroup, startDev } from "./dev-service.ts";
+import { isForClients, isTestedElsewhere } from "./documentation/kinds.ts";
+import { readPage } from "./documentation/page.ts";
+import { Reader } from "./documentation/reader.ts";
+
+// Sends every request of every page for clients to a new `npm run dev`, in the order of the page.
+
+/** The quick start of the reference is a page in a page. */
+const QUICK_START = "openapi/quick-start.md";
+const CLIENT_PAGES = [...PAGES, QUICK_START].filter((path) => isForClients(readPage(path)));
+const ADDRESS = "http://localhost:8787";
+const TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+
+test("the README, the guarantees, the orders and the quick start have requests", () => {
+  expect(CLIENT_PAGES).toEqual(
+    expect.arrayContaining(["README.md", "docs/guarantees.md", "docs/orders.md", QUICK_START]),
+  );
+});
+
+test.each(CLIENT_PAGES)("%s", async (path) => {
+  const state = mkdtempSync(join(tmpdir(), "petstore-page-"));
+  const { process, base, key } = await startDev(state);
+  const reader = new Reader(".", { BASE: base, KEY: key });
+  onTestFinished(() => {
+    killGroup(process);
+    reader.leave();
+    rmSync(state, { recursive: true, maxRetries: 10 });
+  });
+  const { origin } = new URL(base);
+  const commands = readPage(path).sections.flatMap(({ commands }) => commands);
+  for (const { text, prints } of commands.filter((command) => !isTestedElsewhere(command))) {
+    const mine = text.replaceAll(ADDRESS, origin).replaceAll("{base}", base).replaceAll("{key}", key);
+    // A request whose response the page does not show has to succeed.
+    const { code, stdout, stderr } = await reader.run(mine, "", prints === undefined ? undefined : "");
+    expect(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
+    const shown = stdout.replaceAll(origin, ADDRESS).replaceAll("\r", "").trim().replaceAll(TIME, "now");
+    if (prints !== undefined) expect(shown, `$ ${text}`).toBe(prints.replaceAll(TIME, "now"));
+  }
+});
