@@ -45,11 +45,11 @@ export default defineConfig({
         },
       },
       {
-        // What takes the bundle longer: races, a crowd of buyers, the client behind a proxy that fails, and as a package: npm run test:load.
+        // What takes the bundle longer: races, a crowd of buyers, the client and the examples behind a proxy that fails: npm run test:load.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],
-          globalSetup: "test/built/build.ts",
+          globalSetup: ["test/built/build.ts", "test/load/pack.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

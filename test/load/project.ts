@@ -2,17 +2,19 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packClient } from "../../scripts/client/pack.ts";
+import { inject } from "vitest";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 /** A new project of somebody else, with the packed client installed and nothing of ours. */
 export function newProject(): string {
   const folder = mkdtempSync(join(tmpdir(), "petstore-client-"));
-  const archive = packClient(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", archive], { cwd: folder, stdio: "ignore" });
+  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", inject("client")], {
+    cwd: folder,
+    stdio: "ignore",
+  });
   return folder;
 }
 
@@ -36,5 +38,6 @@ export function compile(folder: string, program: string, options: object): strin
   };
   writeFileSync(join(folder, "program.ts"), program);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
-  return spawnSync(process.execPath, [TSC, "-p", folder], { encoding: "utf8" }).stdout;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [TSC, "-p", folder], { encoding: "utf8" });
+  return status === 0 ? "" : stdout + stderr;
 }
