@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, "..");
 const PAGES = [
   ...["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`),
   "client/README.md",
+  "examples/README.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
 ];
 

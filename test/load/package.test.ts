@@ -75,14 +75,15 @@ describe("the program that imports animals", () => {
 
   test.each(runtimes)("goes on after a crash and creates none twice, with %s", async (node) => {
     const key = await grantProductionKey(service.worker);
-    copyFileSync("docs/examples/import.mjs", join(project, "import.mjs"));
-    const args = [
-      join(project, "import.mjs"),
-      `${service.url.origin}/v1`,
-      key,
-      join(project, `${crypto.randomUUID()}.json`),
-    ];
-    const run = (timeout?: number) => promisify(execFile)(node, args, { timeout, killSignal: "SIGKILL" });
+    copyFileSync("examples/import.mjs", join(project, "import.mjs"));
+    const env = {
+      ...process.env,
+      BASE: `${service.url.origin}/v1`,
+      KEY: key,
+      FILE: join(project, `${crypto.randomUUID()}.json`),
+    };
+    const run = (timeout?: number) =>
+      promisify(execFile)(node, [join(project, "import.mjs")], { env, timeout, killSignal: "SIGKILL" });
     await expect(run(1_000)).rejects.toMatchObject({ killed: true });
     const { stdout } = await run();
     const names = stdout.trim().split("\n").slice(-150);
@@ -93,8 +94,21 @@ describe("the program that imports animals", () => {
   });
 
   test("has few lines", () => {
-    const lines = readFileSync("docs/examples/import.mjs", "utf8").split("\n");
+    const lines = readFileSync("examples/import.mjs", "utf8").split("\n");
     expect(lines.filter((line) => line !== "" && !line.startsWith("//")).length).toBeLessThan(20);
+  });
+});
+
+describe("the README of the package", () => {
+  const readme = () => readFileSync(join(project, "node_modules/@petstore/client/README.md"), "utf8");
+
+  test("has no link that leads out of the package", () => {
+    expect([...readme().matchAll(/\]\((?!https:|#)[^)]*\)/g)]).toEqual([]);
+  });
+
+  test("has the program that imports animals", () => {
+    const program = readFileSync("examples/import.mjs", "utf8");
+    expect(readme()).toContain(program.slice(program.indexOf("import {")));
   });
 });
 
