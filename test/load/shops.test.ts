@@ -101,7 +101,7 @@ async function open(start: Start, api: URL): Promise<Shop> {
     expect(page.html).not.toMatch(/PetStoreError|pet_not_available|Idempotency/);
     return page;
   };
-  await expect.poll(() => visit("/nothing").then(({ status }) => status, String), { timeout: 30_000 }).toBe(404);
+  await expect.poll(() => visit("/nothing").then(({ status }) => status, String), { timeout: 100_000 }).toBe(404);
   return { visit };
 }
 
