@@ -62,11 +62,11 @@ export default defineConfig({
         },
       },
       {
-        // What takes the bundle longer: races, a crowd of buyers, the client behind a proxy that fails: npm run test:load.
+        // What takes the bundle longer: races, a crowd of buyers, the client and the examples behind a proxy that fails: npm run test:load.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],
-          globalSetup: "test/built/build.ts",
+          globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
@@ -94,7 +94,7 @@ export default defineConfig({
         test: {
           name: "third-party",
           include: ["test/third-party/**/*.test.ts"],
-          globalSetup: "test/built/build.ts",
+          globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 process.chdir(join(import.meta.dirname, ".."));
 
 /** What the pages are made from. The lock file stands for the packages. */
-const SOURCES = ["docs", "openapi", "src", "package.json", "package-lock.json"];
+const SOURCES = ["docs", "examples/clients", "openapi", "src", "package.json", "package-lock.json"];
 /** What was made of which sources the last time. */
 const STAMP = ".dist/public.sha256";
 

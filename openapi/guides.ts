@@ -42,9 +42,11 @@ export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
 
 /** Between the pages of the repository links end in .md. What is not a page here is left to the repository. */
 function withPageLinks(html: string): string {
-  return html.replaceAll(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
-    page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
-  );
+  return html
+    .replaceAll(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
+      page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
+    )
+    .replaceAll('<a href="../examples/clients/', '<a href="/docs/examples/');
 }
 
 function firstParagraph(markdown: string): string {

@@ -7,7 +7,7 @@ import { guides } from "./guides.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { referenceDocument } from "./reference.ts";
 
-const EXAMPLES = join(import.meta.dirname, "../docs/examples");
+const EXAMPLES = join(import.meta.dirname, "../examples/clients");
 const RENDERER = join(import.meta.dirname, "../node_modules/@scalar/api-reference/dist/browser");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);

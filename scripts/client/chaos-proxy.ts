@@ -72,6 +72,17 @@ const FAULTS = {
   },
 } satisfies Record<string, Fault>;
 
+export type FaultName = keyof typeof FAULTS;
+
+/** The fault that a request meets, or none. */
+export type Choice = (request: IncomingMessage) => FaultName | undefined;
+
+/** @param share of the requests that meet a fault, from 0 to 1. */
+export function atRandom(share: number): Choice {
+  const names = Object.keys(FAULTS) as FaultName[];
+  return () => (Math.random() < share ? names[Math.floor(Math.random() * names.length)] : undefined);
+}
+
 /** Counted when the service itself did not respond. */
 const UNPLANNED = "connection to the service failed";
 
@@ -85,15 +96,13 @@ export interface ChaosProxy {
 }
 
 /**
- * A proxy on 127.0.0.1 that spoils a share of the requests.
+ * A proxy on 127.0.0.1 that spoils some of the requests.
  *
- * @param share from 0 to 1.
  * @param delay milliseconds that are longer than the client waits for a response.
  */
-export async function startChaosProxy(service: URL, share: number, delay: number): Promise<ChaosProxy> {
+export async function startChaosProxy(service: URL, choose: Choice, delay: number): Promise<ChaosProxy> {
   const agent = new Agent({ keepAlive: true });
-  const names = Object.keys(FAULTS) as (keyof typeof FAULTS)[];
-  const faults = new Map<string, number>(names.map((name) => [name, 0]));
+  const faults = new Map<string, number>(Object.keys(FAULTS).map((name) => [name, 0]));
 
   const server = createServer((incoming, response) => {
     proxy.requests++;
@@ -110,8 +119,8 @@ export async function startChaosProxy(service: URL, share: number, delay: number
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
     const forward = () => send(service, agent, incoming, body);
-    const name = names[Math.floor(Math.random() * names.length)];
-    if (name === undefined || Math.random() >= share) return pass(response, await forward());
+    const name = choose(incoming);
+    if (name === undefined) return pass(response, await forward());
     count(name);
     await FAULTS[name](response, forward, delay);
   }

@@ -1,6 +1,6 @@
 import { type Animal, PetStore, type Session } from "../../client/src/index.ts";
 import { grantProductionKey, type ProductionService } from "../production-service.ts";
-import { type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
+import { atRandom, type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
 
 /** Creations at the same time. */
 const CONCURRENCY = 32;
@@ -43,7 +43,7 @@ export async function createThroughChaos(
   onProgress: (created: number) => void = () => {},
   send: (url: string, init: RequestInit) => Promise<Response> = fetch,
 ): Promise<Outcome> {
-  const proxy = await startChaosProxy(service.url, FAULT_SHARE, LATE);
+  const proxy = await startChaosProxy(service.url, atRandom(FAULT_SHARE), LATE);
   const begin = performance.now();
   try {
     const sessions = await Promise.all(

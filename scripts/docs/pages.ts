@@ -7,5 +7,6 @@ export const ROOT = join(import.meta.dirname, "../..");
 export const PAGES = [
   ...["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`),
   "client/README.md",
+  "examples/README.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
 ];

@@ -25,7 +25,7 @@ const HOUR = 3_600_000;
 let project: string;
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
-  for (const source of ["docs", "openapi", "src", "package.json", "package-lock.json"]) {
+  for (const source of ["docs", "examples/clients", "openapi", "src", "package.json", "package-lock.json"]) {
     cpSync(source, join(project, source), { recursive: true });
   }
   symlinkSync(resolve("node_modules"), join(project, "node_modules"));
@@ -55,10 +55,10 @@ test("a build follows every change of a source", async () => {
   appendFileSync(path("docs/errors.md"), "\nFirst.\n");
   await build();
   expect(read("public/docs/errors.html")).toContain("<p>First.</p>");
-  writeFileSync(path("docs/examples/new.txt"), "new");
+  writeFileSync(path("examples/clients/new.txt"), "new");
   await build();
   expect(read("public/docs/examples/new.txt")).toBe("new");
-  rmSync(path("docs/examples/new.txt"));
+  rmSync(path("examples/clients/new.txt"));
   await build();
   expect(existsSync(path("public/docs/examples/new.txt"))).toBe(false);
 });

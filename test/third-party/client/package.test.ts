@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { packClient } from "../../../scripts/client/pack.ts";
-import { COMPILERS, compile, link, newProject } from "./project.ts";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { link, newProject } from "../../built/project.ts";
+import { COMPILERS, compile } from "./compile.ts";
 
 // `npm pack`, as a registry and a strict project of somebody else see it.
 
@@ -44,10 +44,8 @@ export async function mistakes(store: PetStore): Promise<void> {
 `;
 
 let project: string;
-let archive: string;
 beforeAll(() => {
   project = newProject();
-  archive = packClient(project);
   mkdirSync(join(project, "node_modules/@types"));
   for (const name of ["@types/node", "undici-types"]) link(project, name);
 });
@@ -61,13 +59,13 @@ function run(tool: string, args: string[]): { status: number | null; output: str
 }
 
 test("publint finds nothing to say about the client, at its strictest", () => {
-  const { status, output } = run("publint", ["run", "--strict", archive]);
+  const { status, output } = run("publint", ["run", "--strict", inject("client")]);
   expect(status, output).toBe(0);
   expect(output).toContain("All good!");
 });
 
 test("the types of the client resolve with every way to import ECMAScript modules", () => {
-  const { status, output } = run("attw", [archive, "--profile", "esm-only", "--no-emoji"]);
+  const { status, output } = run("attw", [inject("client"), "--profile", "esm-only", "--no-emoji"]);
   expect(status, output).toBe(0);
 });
 
@@ -85,6 +83,19 @@ describe.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])("with %s", (
     const { status, output } = compile(project, program, { module: "nodenext", lib: ["es2022", "dom"] }, compiler);
     expect(status).not.toBe(0);
     expect(output).toContain("Type 'number' is not assignable to type");
+  });
+});
+
+describe("the README of the package", () => {
+  const readme = () => readFileSync(join(project, "node_modules/@petstore/client/README.md"), "utf8");
+
+  test("has no link that leads out of the package", () => {
+    expect([...readme().matchAll(/\]\((?!https:|#)[^)]*\)/g)]).toEqual([]);
+  });
+
+  test("has the program that imports animals", () => {
+    const program = readFileSync("examples/import.mjs", "utf8");
+    expect(readme()).toContain(program.slice(program.indexOf("import {")));
   });
 });
 

@@ -6,14 +6,14 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ChaosProxy, startChaosProxy } from "../../../scripts/client/chaos-proxy.ts";
+import { atRandom, type ChaosProxy, startChaosProxy } from "../../../scripts/client/chaos-proxy.ts";
 import { grantProductionKey } from "../../../scripts/production-service.ts";
+import { newProject } from "../../built/project.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
-import { newProject } from "./project.ts";
 
 // The packed client, installed in a project of somebody else, in every runtime that it promises but the browser (test/browser).
 
-const EXAMPLE = "docs/examples/import.mjs";
+const EXAMPLE = "examples/import.mjs";
 const ANIMALS = 150;
 
 let service: BuiltService;
@@ -22,7 +22,7 @@ let project: string;
 beforeAll(async () => {
   service = await startBuiltService();
   // One request in ten fails in one of thirteen ways.
-  proxy = await startChaosProxy(service.url, 0.1, 1_000);
+  proxy = await startChaosProxy(service.url, atRandom(0.1), 1_000);
   project = newProject();
   copyFileSync(EXAMPLE, join(project, "import.mjs"));
 });
@@ -38,7 +38,15 @@ const bin = (path: string) => join(import.meta.dirname, "../node_modules", path)
 const RUNTIMES: Record<string, [command: string, ...args: string[]]> = {
   "Node.js 20": [bin("node20/bin/node")],
   "Node.js 24": [process.execPath],
-  Deno: [bin(".bin/deno"), "run", "--no-prompt", "--allow-net=127.0.0.1", "--allow-read=.", "--allow-write=."],
+  Deno: [
+    bin(".bin/deno"),
+    "run",
+    "--no-prompt",
+    "--allow-env",
+    "--allow-net=127.0.0.1",
+    "--allow-read=.",
+    "--allow-write=.",
+  ],
   Bun: [bin(".bin/bun")],
 };
 
@@ -47,13 +55,15 @@ describe("the program that imports animals", () => {
     "goes on after a crash, through a proxy that fails, and creates none twice: %s",
     async (_name, [command, ...options]) => {
       const key = await grantProductionKey(service.worker);
-      const args = [...options, "import.mjs", `${proxy.url.origin}/v1`, key, `${crypto.randomUUID()}.json`];
+      const args = [...options, "import.mjs"];
+      const state = `${crypto.randomUUID()}.json`;
+      const env = { ...process.env, BASE: `${proxy.url.origin}/v1`, KEY: key, FILE: state };
       const known = new Set((await namesOf(key)).map(({ id }) => id));
 
-      const crashing = spawn(command, args, { cwd: project, stdio: "ignore" });
+      const crashing = spawn(command, args, { cwd: project, env, stdio: "ignore" });
       while ((await namesOf(key)).length === known.size) expect(crashing.exitCode).toBeNull();
       await crash(crashing);
-      const { stdout } = await promisify(execFile)(command, args, { cwd: project });
+      const { stdout } = await promisify(execFile)(command, args, { cwd: project, env });
 
       const created = (await namesOf(key)).filter(({ id }) => !known.has(id));
       expect(created.map(({ name }) => name)).toEqual(

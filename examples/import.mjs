@@ -1,11 +1,14 @@
 // Imports 150 animals, and lists them from their first page to the last. After a crash, run it again: it creates none twice.
-// Node.js 20 or later. Usage: node import.mjs http://localhost:8787/v1 <API key> <file that keeps the state>
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+// Node.js 20 or later. Usage: BASE=http://localhost:8787/v1 KEY=<API key> FILE=<keeps the state> node import.mjs
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { PetStore } from "@petstore/client";
 
-const [baseUrl, apiKey, file] = process.argv.slice(2);
+const { BASE: baseUrl = "", KEY: apiKey = "", FILE: file = "import.json" } = process.env;
 const state = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { run: crypto.randomUUID() };
-const save = () => writeFileSync(file, JSON.stringify(state));
+const save = () => {
+  writeFileSync(`${file}.new`, JSON.stringify(state));
+  renameSync(`${file}.new`, file);
+};
 save();
 
 const session = new PetStore({ baseUrl, apiKey }).session(state.bookmark);

@@ -1,0 +1,58 @@
+// A shop front on Cloudflare Workers: visitors look at the animals and order one.
+import { PetStore, PetStoreError } from "@petstore/client";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { html } from "hono/html";
+
+// The address of the API, and an API key as a secret.
+type Bindings = { BASE: string; KEY: string };
+
+/** Visitors wait ten seconds at most. */
+const storeOf = ({ BASE, KEY }: Bindings) => new PetStore({ baseUrl: BASE, apiKey: KEY, retry: { totalTime: 10_000 } });
+
+/** `html` escapes what comes from the service or from a visitor. */
+const page = (title: string, content: unknown) =>
+  html`<!doctype html><title>${title}</title><h1>${title}</h1>${content}<p><a href="/">All animals</a>`;
+
+const shop = new Hono<{ Bindings: Bindings }>();
+
+shop.get("/", async (c) => {
+  const list = storeOf(c.env).pets.list({ status: "available", cursor: c.req.query("cursor") });
+  const { items, cursor } = await list.page();
+  const animals = items.map(({ id, name }) => html`<li><a href="/animals/${id}">${name}</a></li>`);
+  const more = cursor && html`<a href="/?cursor=${cursor}">More animals</a>`;
+  return c.html(page("Our animals", html`<ul>${animals}</ul>${more}`));
+});
+
+shop.get("/animals/:id", async (c) => {
+  const list = storeOf(c.env).pets.list({ id: [c.req.param("id")] });
+  const [animal] = (await list.page()).items;
+  if (animal === undefined) return c.notFound();
+  if (animal.status !== "available") return c.html(page(animal.name, "This animal is not for sale."));
+  const form = html`<form method="post" action="/orders">
+    <input type="hidden" name="animal" value="${animal.id}" />
+    <input type="hidden" name="key" value="${crypto.randomUUID()}" />
+    <button>Order ${animal.name}</button></form>`;
+  // Two visitors may not share the key of a form.
+  return c.html(page(animal.name, form), 200, { "Cache-Control": "no-store" });
+});
+
+// A double click sends the form twice, with the same key. The service then places one order.
+shop.post("/orders", bodyLimit({ maxSize: 1_000 }), async (c) => {
+  const { animal = "", key } = await c.req.parseBody<{ animal?: string; key?: string }>();
+  try {
+    const { order } = await storeOf(c.env).orders.place({ petId: animal }, { idempotencyKey: key });
+    return c.html(page("Thank you", `Your order has the number ${order.id}.`));
+  } catch (error) {
+    if (!(error instanceof PetStoreError && error.code === "pet_not_available")) throw error;
+    return c.html(page("Somebody else was faster", "Please choose another animal."), 409);
+  }
+});
+
+shop.onError((error, c) => {
+  if (error instanceof RangeError) return c.notFound(); // The id is not a 64-bit integer.
+  console.error(error); // With the code and the request id.
+  return c.html(page("Please try again later", "The shop is closed for a moment."), 503);
+});
+
+export default shop;

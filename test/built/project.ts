@@ -1,0 +1,23 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+
+const OURS = join(import.meta.dirname, "../../node_modules");
+
+/** A new project of somebody else, with the packed client installed and nothing of ours. */
+export function newProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-client-"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", inject("client")], {
+    cwd: folder,
+    stdio: "ignore",
+  });
+  return folder;
+}
+
+/** Lets the project use a package of this one. */
+export function link(folder: string, name: string): void {
+  symlinkSync(join(OURS, name), join(folder, "node_modules", name));
+}

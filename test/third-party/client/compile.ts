@@ -1,0 +1,36 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The compiler of this project, and the last one of the generation before. */
+export const COMPILERS = {
+  "TypeScript 7": join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc"),
+  "TypeScript 5.9": join(import.meta.dirname, "../node_modules/typescript/bin/tsc"),
+};
+
+/** Compiles a program at TypeScript's strictest, the declarations of the client included. */
+export function compile(
+  folder: string,
+  program: string,
+  options: object,
+  compiler: keyof typeof COMPILERS,
+): { status: number | null; output: string } {
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noPropertyAccessFromIndexSignature: true,
+    skipLibCheck: false,
+    outDir: "compiled",
+    rootDir: ".",
+    target: "es2022",
+    types: [],
+    ...options,
+  };
+  writeFileSync(join(folder, "program.ts"), program);
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [COMPILERS[compiler], "-p", folder], {
+    encoding: "utf8",
+  });
+  return { status, output: stdout + stderr };
+}
