@@ -1,5 +1,7 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
@@ -143,17 +145,24 @@ describe("show --key-from-stdin", () => {
 
   test("reads the standard input of its process", { timeout: WRANGLER_TIMEOUT }, async () => {
     const { key, id } = await create();
-    const show = (input: string) => {
+    const show = async (input: string) => {
       const args = ["scripts/keys.ts", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
       // wrangler lists the running Workers in a folder. Tests beside this one list theirs there with a clock that they moved.
       const env = { ...process.env, WRANGLER_REGISTRY_PATH: join(state, "registry") };
-      const { status, stdout, stderr } = spawnSync(process.execPath, args, { input, encoding: "utf8", env });
+      // Not spawnSync: this process would miss that its own connection to the storage is closed meanwhile.
+      const child = spawn(process.execPath, args, { env });
+      child.stdin.end(input);
+      const [stdout, stderr, [status]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, "close"),
+      ]);
       return { status, stdout, stderr };
     };
-    const found = show(`${key}\n`);
+    const found = await show(`${key}\n`);
     expect(found).toEqual({ status: 0, stdout: expect.stringContaining(id), stderr: "" });
     expect(found.stdout).not.toContain(key);
-    expect(show("hunter2")).toEqual({
+    expect(await show("hunter2")).toEqual({
       status: 1,
       stdout: "",
       stderr: "Standard input holds no API key, or more than one.\n",
