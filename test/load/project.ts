@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packClient } from "../../scripts/client/pack.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 /** A new project of somebody else, with the packed client installed and nothing of ours. */
@@ -36,5 +36,6 @@ export function compile(folder: string, program: string, options: object): strin
   };
   writeFileSync(join(folder, "program.ts"), program);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
-  return spawnSync(process.execPath, [TSC, "-p", folder], { encoding: "utf8" }).stdout;
+  const { stdout, stderr } = spawnSync(process.execPath, [TSC, "-p", folder], { encoding: "utf8" });
+  return stdout + stderr;
 }
