@@ -28,17 +28,29 @@ export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
   const markdown = readFileSync(join(DOCS, `${name}.md`), "utf8");
   const marked = new Marked(gfmHeadingId());
   const html = marked.parse(markdown, { async: false });
+  const sections = getHeadingList()
+    .filter(({ level }) => level === 2)
+    .map(({ id, raw }) => ({ id, title: raw }));
   return {
     path: `/docs/${name}`,
     title,
     summary: firstParagraph(markdown),
-    sections: getHeadingList()
-      .filter(({ level }) => level === 2)
-      .map(({ id, raw }) => ({ id, title: raw })),
-    // What is wider than a phone scrolls by itself, also with the keyboard.
-    html: withPageLinks(html).replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">'),
+    sections,
+    html: fitForPhones(withPageLinks(html)).replace("<h2", `${contents(sections)}<h2`),
   };
 });
+
+/** What is wider than a phone scrolls by itself, also with the keyboard. A code in a table breaks into lines at its underscores. */
+function fitForPhones(html: string): string {
+  return html
+    .replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">')
+    .replaceAll(/<td><code>\w+<\/code>/g, (cell) => cell.replaceAll("_", "_<wbr>"));
+}
+
+function contents(sections: Guide["sections"]): string {
+  const list = sections.map(({ id, title }) => `<li><a href="#${id}">${title}</a></li>`);
+  return `<nav aria-label="On this page"><ul>${list.join("")}</ul></nav>`;
+}
 
 /** Between the pages of the repository links end in .md. What is not a page here is left to the repository. */
 function withPageLinks(html: string): string {

@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { navigationBadges } from "./badges.ts";
 import { document } from "./document.ts";
 import { guides } from "./guides.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
@@ -14,7 +15,10 @@ write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 for (const file of readdirSync(EXAMPLES)) write(`docs/examples/${file}`, readFileSync(join(EXAMPLES, file), "utf8"));
 write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n`);
 
-const page = writeAssets("page", texts(join(import.meta.dirname, "page")));
+const page = writeAssets("page", {
+  ...texts(join(import.meta.dirname, "page")),
+  "badges.css": navigationBadges(document),
+});
 const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 const navigation = [{ path: "/docs", title: "Reference" }, ...guides];
@@ -22,15 +26,28 @@ const navigation = [{ path: "/docs", title: "Reference" }, ...guides];
 writePage(
   "docs.html",
   { path: "/docs", title: "Reference" },
-  "reference.js",
+  [
+    ...["reference.css", "badges.css"].map((file) => `<link rel="stylesheet" href="${page}/${file}">`),
+    `<script type="module" src="${page}/reference.js"></script>`,
+  ],
   `<div
       id="reference"
       data-renderer="${renderer}/standalone.esm.js"
       data-document="${referenceJson}/reference.json"
       data-local-key="${LOCAL_API_KEY}"
-    ></div>`,
+    >
+      <main>
+        <article>
+          <h1>${document.info.title}</h1>
+          <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> says the same.</p>
+        </article>
+      </main>
+    </div>`,
 );
-for (const guide of guides) writePage(`${guide.path}.html`, guide, "guide.js", `<article>${guide.html}</article>`);
+for (const guide of guides) {
+  const script = `<script type="module" src="${page}/guide.js"></script>`;
+  writePage(`${guide.path}.html`, guide, [script], `<main><article>${guide.html}</article></main>`);
+}
 
 removeStale();
 
@@ -44,7 +61,7 @@ function texts(folder: string, files = readdirSync(folder)): { [name: string]: s
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), "utf8")]));
 }
 
-function writePage(file: string, current: { path: string; title: string }, script: string, body: string): void {
+function writePage(file: string, current: { path: string; title: string }, head: string[], body: string): void {
   const links = navigation.map(
     ({ path, title }) => `<a href="${path}"${path === current.path ? ' aria-current="page"' : ""}>${title}</a>`,
   );
@@ -60,16 +77,14 @@ function writePage(file: string, current: { path: string; title: string }, scrip
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="${page}/page.css">
     <script src="${page}/theme.js"></script>
-    <script type="module" src="${page}/${script}"></script>
+    ${head.join("\n    ")}
   </head>
   <body>
     <nav aria-label="Documentation">
       <strong>Pet Store Service</strong>
       ${links.join("\n      ")}
     </nav>
-    <main>
     ${body}
-    </main>
   </body>
 </html>
 `,

@@ -3,16 +3,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIObject, OperationObject, SchemaObject } from "openapi3-ts/oas31";
+import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";
 
 const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8");
-
-const BADGES: { [stability: string]: { name: string; color: string } } = {
-  beta: { name: "Beta", color: "#8a5a00" },
-  experimental: { name: "Experimental", color: "#a3260f" },
-};
 
 interface Part {
   [name: string]: unknown;
@@ -26,7 +22,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   const reference = {
     ...exactly,
     info: { ...info, description: QUICK_START },
-    paths: withSamples(exactly),
+    paths: withSamplesAndScopes(exactly),
     tags: [...tags, ...guideTags],
     "x-tagGroups": [
       { name: "Operations", tags: tags.map(({ name }) => name) },
@@ -39,13 +35,17 @@ export function referenceDocument(document: OpenAPIObject): string {
   });
 }
 
-/** The paths, with samples in several languages. */
-function withSamples({ paths = {} }: OpenAPIObject): object {
+/** The paths, with what the renderer does not make or show by itself. */
+function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   const withThem = (path: string, item: object) =>
     Object.fromEntries(
       Object.entries(item).map(([method, operation]: [string, OperationObject]) => [
         method,
-        { ...operation, "x-codeSamples": samplesOf(method, path, operation) },
+        {
+          ...operation,
+          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.`,
+          "x-codeSamples": samplesOf(method, path, operation),
+        },
       ]),
     );
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
@@ -58,10 +58,12 @@ function contents({ path, title, summary, sections }: Guide): string {
 }
 
 function withBoundsInWords(part: Part): Part {
+  const { minimum, maximum, description = "", items, ...rest } = part as SchemaObject;
+  // The renderer shows no description of the items.
+  if (items !== undefined && "format" in items && items.format === "int64")
+    return { ...part, description: `${description} Each from ${items.minimum} to ${items.maximum}.`.trim() };
   if (part["format"] !== "int64") return part;
-  const { minimum, maximum, description, ...rest } = part as SchemaObject;
-  const bounds = `From ${minimum} to ${maximum}.`;
-  return { ...rest, description: description === undefined ? bounds : `${description} ${bounds}` };
+  return { ...rest, description: `${description} From ${minimum} to ${maximum}.`.trim() };
 }
 
 /** An operation gets a badge. For a parameter the renderer has none. */
@@ -69,7 +71,7 @@ function withStability(part: Part): Part {
   const badge = BADGES[String(part["x-stability"])];
   if (badge === undefined) return part;
   if ("in" in part) return { ...part, description: `**${badge.name}.** ${part["description"] as string}` };
-  return { ...part, "x-badges": [badge] };
+  return { ...part, "x-badges": [{ ...badge, position: "before" }] };
 }
 
 /** The renderer shows a text as it is, and rounds the integers of a value. The keyword is that of OpenAPI 3.2. */

@@ -5,7 +5,9 @@ export function addCopyButtons(blocks) {
     const frame = document.createElement("div");
     frame.className = "code";
     block.replaceWith(frame);
-    frame.append(block, copyButton(block.textContent));
+    // What is too long scrolls, also with the keyboard.
+    block.tabIndex = 0;
+    frame.append(copyButton(block.textContent), block);
   }
 }
 

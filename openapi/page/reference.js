@@ -3,6 +3,7 @@ import { addCopyButtons } from "./copy-buttons.js";
 // The reference at /docs: Scalar on our own document, with nothing from anywhere else.
 const root = document.querySelector("#reference");
 const { renderer, document: documentPath, localKey } = root.dataset;
+root.querySelector("#state").textContent = "The reference is loading.";
 const [{ createApiReference }, response] = await Promise.all([import(renderer), fetch(documentPath)]);
 
 const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
@@ -25,6 +26,7 @@ new MutationObserver(() => addCopyButtons(root.querySelectorAll(".markdown pre")
   subtree: true,
 });
 
+root.replaceChildren();
 createApiReference(root, {
   content: reference,
   authentication: {

@@ -78,3 +78,11 @@ export async function openPage(
   await page.goto(origin + path);
   return { page, faults };
 }
+
+/** The reference, once the part that the path names is drawn. */
+export async function openReference(...parameters: Parameters<typeof openPage>): ReturnType<typeof openPage> {
+  const opened = await openPage(...parameters);
+  const [, part = "description/introduction"] = parameters[0].split("#");
+  await opened.page.locator(`#reference [id$="${part}"]`).getByRole("heading").first().waitFor();
+  return opened;
+}

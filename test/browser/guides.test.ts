@@ -14,6 +14,8 @@ test.each(names)("the guide %s is there, and its links lead somewhere", async (g
     const { hash } = new URL(link);
     if (hash !== "") expect(await response.text(), link).toContain(`id="${hash.slice(1)}"`);
   }
+  const contents = page.getByRole("navigation", { name: "On this page" }).getByRole("link");
+  expect(await contents.allInnerTexts()).toEqual(await page.locator("h2").allInnerTexts());
   await page.screenshot({ path: `${SCREENSHOTS}/${guide}.png` });
   expect(faults).toEqual([]);
   await page.context().close();
@@ -23,17 +25,25 @@ test.each(names)("the guide %s can be read on a phone, without scrolling sideway
   const { page, faults } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
   const width: number = await page.evaluate("document.documentElement.scrollWidth");
   expect(width).toBeLessThanOrEqual(PHONE.width);
+  // The bar scrolls to the page that is open.
+  const entry = await page.locator("[aria-current=page]").boundingBox();
+  expect(entry?.x).toBeGreaterThanOrEqual(0);
+  expect((entry?.x ?? 0) + (entry?.width ?? Infinity)).toBeLessThanOrEqual(PHONE.width);
   await page.screenshot({ path: `${SCREENSHOTS}/${guide}-phone-dark.png` });
   expect(faults).toEqual([]);
   await page.context().close();
 });
 
-test("the code of a guide can be copied", async () => {
-  const { page } = await openPage("/docs/errors");
-  const block = page.locator(".code").first();
-  await block.getByRole("button", { name: "Copy" }).click();
-  await block.getByRole("button", { name: "Copied" }).waitFor();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await block.locator("pre").textContent());
+test.each(names)("each code of the guide %s can be copied", async (guide) => {
+  const { page } = await openPage(`/docs/${guide}`);
+  const blocks = page.locator("article .code");
+  expect(await blocks.count()).toBe(await page.locator("article pre").count());
+  for (const block of await blocks.all()) {
+    await block.hover();
+    await block.getByRole("button", { name: "Copy" }).click();
+    await block.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await block.locator("pre").textContent());
+  }
   await page.context().close();
 });
 

@@ -1,7 +1,12 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
-import { DESKTOP, openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+import { operationsOf } from "../../openapi/read.ts";
+import { readDocument } from "../../scripts/client/document.ts";
+import { DESKTOP, openPage, openReference, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+
+/** Of the page, where some of the functions below run. */
+declare const getComputedStyle: (element: unknown) => { opacity: string; whiteSpace: string };
 
 const BEYOND_DOUBLE = "9007199254740993";
 const MAX_INT64 = "9223372036854775807";
@@ -92,6 +97,8 @@ test("bounds and examples are shown, and sent, to the last digit", async () => {
   expect(text).toContain(`"categoryId":${BEYOND_DOUBLE}`);
   expect(text).toContain(`"categoryId": ${BEYOND_DOUBLE}`);
   expect(text).not.toMatch(/9007199254740992|922337203685477[0-9]{2}00/);
+  const list = page.locator('[id$="tag/pets/GET/pets"]');
+  await list.getByText(`Each from -9223372036854775808 to ${MAX_INT64}.`).first().waitFor();
   const sent = page.waitForRequest((request) => request.method() === "POST");
   const shown = await send(page, await openClient(page, "post /pets"), "201 Created");
   expect((await sent).postData()).toContain(BEYOND_DOUBLE);
@@ -100,18 +107,68 @@ test("bounds and examples are shown, and sent, to the last digit", async () => {
   await page.context().close();
 });
 
-test("the samples are ours, in four languages, and can be copied", async () => {
-  const { page } = await openPage(CREATE_PET);
+test("the samples are ours, in four languages, and each can be copied", async () => {
+  const { page } = await openReference(CREATE_PET);
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
-  await operation.getByRole("button", { name: "curl" }).click();
-  expect(await page.getByRole("option").allInnerTexts()).toEqual(["curl", "JavaScript", "Python", "Go"]);
-  await page.getByRole("option", { name: "Python" }).click();
-  await operation.getByText("import requests").waitFor();
+  const languages = [
+    ["curl", "curl -X POST"],
+    ["JavaScript", "await fetch("],
+    ["Python", "import requests"],
+    ["Go", "http.NewRequest("],
+  ] as const;
+  const picker = operation.getByTestId("client-picker");
+  await picker.click();
+  expect(await page.getByRole("option").allInnerTexts()).toEqual(languages.map(([name]) => name));
+  await page.keyboard.press("Escape");
+  for (const [name, code] of languages) {
+    await picker.click();
+    await page.getByRole("option", { name, exact: true }).click();
+    await operation.getByText(code).waitFor();
+    const sample = operation.locator(".request-card");
+    await sample.hover();
+    await sample.getByRole("button", { name: "Copy" }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain(code);
+  }
+  await page.context().close();
+});
 
-  await page.goto(`${origins.loopback}/docs`);
-  await page.locator(".code").first().getByRole("button", { name: "Copy" }).click();
-  await page.getByRole("button", { name: "Copied" }).waitFor();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toContain(`KEY=${LOCAL_API_KEY}`);
+test("each step of the quick start can be copied", async () => {
+  const { page } = await openReference("/docs");
+  const steps = page.locator("#reference .introduction-section .code");
+  expect(await steps.count()).toBe(5);
+  for (const step of await steps.all()) {
+    await step.hover();
+    await step.getByRole("button", { name: "Copy" }).click();
+    await step.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await step.locator("pre").textContent());
+  }
+  expect(await steps.first().locator("pre").textContent()).toContain(`KEY=${LOCAL_API_KEY}`);
+  await page.context().close();
+});
+
+test("the client shows no sample: it would be that of another request", async () => {
+  const { page } = await openReference(CREATE_PET);
+  const client = await openClient(page, "post /pets");
+  expect(await client.getByText("Code Snippet").count()).toBe(1);
+  expect(await client.getByText("Code Snippet").isVisible()).toBe(false);
+  await page.context().close();
+});
+
+test.each([DESKTOP, PHONE])("an operation shows its scope, and all of its statuses ($width px)", async (viewport) => {
+  const { page } = await openReference(CREATE_PET, { viewport });
+  const operation = page.locator('[id$="tag/pets/POST/pets"]');
+  await operation.getByText("The API key needs the scope pets:write.").waitFor();
+  const card = await operation.locator(".response-card").boundingBox();
+  const tabs = await operation.locator(".response-card [role=tab]").all();
+  expect(tabs.length).toBe(11);
+  for (const tab of tabs) {
+    const box = await tab.boundingBox();
+    expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThan((card?.x ?? 0) + (card?.width ?? 0));
+  }
+  const conditions = operation.locator(".responses-list--tree .markdown-summary");
+  expect(await conditions.count()).toBe(tabs.length);
+  const wrapping = await conditions.evaluateAll((all) => all.map((one) => getComputedStyle(one).whiteSpace));
+  expect(wrapping).not.toContain("nowrap");
   await page.context().close();
 });
 
@@ -119,11 +176,13 @@ test.each([
   ["tag/pets/PATCH/pets/{petId}", "Beta"],
   ["tag/store/PATCH/store/orders/{orderId}", "Experimental"],
   ["tag/pets/GET/pets/{petId}", "Deprecated"],
-])("%s is marked: %s", async (operation, mark) => {
+])("%s is marked, in the navigation too: %s", async (operation, mark) => {
   const { page } = await openPage(`/docs#${operation}`);
   const badge = page.locator(`[id$="${operation}"] .badge`, { hasText: new RegExp(`^\\s*${mark}\\s*$`, "i") });
   await badge.waitFor();
   expect(await badge.isVisible()).toBe(true);
+  const entry = page.locator(`[data-sidebar-id$="${operation}"]`);
+  await entry.getByRole("link", { name: mark }).waitFor();
   await page.context().close();
 });
 
@@ -138,13 +197,44 @@ test.each(["light", "dark"] as const)("it follows the %s colours of the system",
   await page.context().close();
 });
 
-test.each(["/docs", CREATE_PET])("%s can be read on a phone, without scrolling sideways", async (path) => {
-  const { page, faults } = await openPage(path, { viewport: PHONE });
-  await page.locator("#reference").getByRole("heading").first().waitFor();
-  const width: number = await page.evaluate("document.documentElement.scrollWidth");
-  expect(width).toBeLessThanOrEqual(PHONE.width);
-  await page.screenshot({ path: `${SCREENSHOTS}/phone-${path === "/docs" ? "top" : "operation"}.png` });
+test("no part of the reference is wider than a phone", async () => {
+  const { page, faults } = await openReference("/docs", { viewport: PHONE });
+  await page.screenshot({ path: `${SCREENSHOTS}/phone-top.png` });
+  for (const [route, { tags = [] }] of operationsOf(readDocument())) {
+    const id = `tag/${tags[0]?.toLowerCase()}/${route.replace(" ", "")}`;
+    await page.evaluate(`location.hash = ${JSON.stringify(id)}`);
+    await page.locator(`[id$="${id}"]`).getByRole("heading").first().waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth"), route).toBe(PHONE.width);
+  }
+  await page.screenshot({ path: `${SCREENSHOTS}/phone-operation.png` });
   expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+test("on a phone, a person finds an operation in the menu and sends a request", async () => {
+  const { page, faults } = await openReference("/docs", { viewport: PHONE, hasTouch: true });
+  await page.getByRole("button", { name: /menu/i }).tap();
+  await page.getByRole("button", { name: "Open Search" }).tap();
+  await page.keyboard.type("add an animal");
+  await page.getByRole("option", { name: "Add an animal" }).first().tap();
+  const operation = page.locator('[id$="tag/pets/POST/pets"]');
+  // Elsewhere the button that copies appears when the pointer is over the sample.
+  const copy = operation.locator(".request-card").getByRole("button", { name: "Copy" });
+  expect(await copy.evaluate((button) => getComputedStyle(button).opacity)).toBe("1");
+  await operation.getByRole("button", { name: "Test Request" }).tap();
+  const client = page.getByRole("dialog");
+  await enterBody(page, client, `{ "name": "Max", "categoryId": ${MAX_INT64} }`);
+  expect(await send(page, client, "201 Created")).toContain(`"categoryId": ${MAX_INT64},`);
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+test("without scripts, the page says where the document is", async () => {
+  const { page } = await openPage("/docs", { javaScriptEnabled: false });
+  await page.getByText("The reference needs JavaScript.").waitFor();
+  await page.getByRole("link", { name: "The OpenAPI document" }).click();
+  await page.waitForURL("**/openapi.json");
+  expect(await page.locator("body").innerText()).toContain('"openapi": "3.1.0"');
   await page.context().close();
 });
 

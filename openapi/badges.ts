@@ -1,0 +1,20 @@
+// Marks of operations in the reference: what is not stable, and what is deprecated.
+import type { OpenAPIObject } from "openapi3-ts/oas31";
+import { operationsOf } from "./read.ts";
+
+export const BADGES: { [stability: string]: { name: string; color: string } } = {
+  beta: { name: "Beta", color: "#8a5a00" },
+  experimental: { name: "Experimental", color: "#a3260f" },
+};
+
+/** Style rules that add the marks to the navigation of the reference. The renderer has none there. */
+export function navigationBadges(document: OpenAPIObject): string {
+  const rules = [...operationsOf(document)].flatMap(([route, operation]) => {
+    const name = operation.deprecated ? "Deprecated" : BADGES[operation["x-stability"]]?.name;
+    const id = `/${route.replace(" ", "")}`;
+    return name === undefined
+      ? []
+      : [`[data-sidebar-id$="${id}"] .group\\/button-label::after { content: "${name}"; }\n`];
+  });
+  return rules.join("");
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults, RunOptions } from "axe-core";
+import { expect, test } from "vitest";
+import { openPage, openReference, PHONE } from "./chromium.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const RULES: RunOptions = {
+  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  // A button of the renderer is called "Show all Pets endpoints" and says "Show More".
+  rules: { "label-content-name-mismatch": { enabled: false } },
+};
+
+const PAGES = [
+  ["/docs", openReference],
+  ["/docs#tag/pets/POST/pets", openReference],
+  ["/docs#tag/store/PATCH/store/orders/{orderId}", openReference],
+  ["/docs/errors", openPage],
+  ["/docs/orders", openPage],
+] as const;
+
+test.each(
+  PAGES.flatMap(([path, open]) => [
+    { path, open, look: "light", options: {} },
+    {
+      path,
+      open,
+      look: "dark, on a phone",
+      options: { colorScheme: "dark", viewport: PHONE, hasTouch: true } as const,
+    },
+  ]),
+)("$path keeps to WCAG 2.2 AA ($look)", async ({ path, open, options }) => {
+  const { page } = await open(path, options);
+  await page.evaluate(AXE);
+  const { violations, passes }: AxeResults = await page.evaluate(`axe.run(${JSON.stringify(RULES)})`);
+  const faults = violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+  expect(faults).toEqual([]);
+  expect(passes.map(({ id }) => id)).toContain("color-contrast");
+  await page.context().close();
+});
