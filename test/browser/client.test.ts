@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type * as Client from "../../client/src/index.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
-import { newProject } from "../load/project.ts";
+import { newProject } from "../built/project.ts";
 import { openPage, origins } from "./chromium.ts";
 
 // The packed client in the page of a shop. The shop has another origin than the service, so Chromium asks the service (CORS) before it
