@@ -4,13 +4,15 @@ import { expect, test } from "vitest";
 const INSTALLATIONS = [".", "bench", "test/third-party"];
 
 interface LockedPackage {
+  /** When it is installed under another name. */
+  name?: string;
   hasInstallScript?: boolean;
 }
 
 function installScripts(folder: string): string[] {
   const { packages }: { packages: { [path: string]: LockedPackage } } = read(`${folder}/package-lock.json`);
-  return Object.entries(packages).flatMap(([path, { hasInstallScript = false }]) =>
-    hasInstallScript ? [path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)] : [],
+  return Object.entries(packages).flatMap(([path, { name, hasInstallScript = false }]) =>
+    hasInstallScript ? [name ?? path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)] : [],
   );
 }
 
