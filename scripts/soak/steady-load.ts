@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { ERRORS, type ErrorBody } from "../../src/errors.ts";
 
 /** Milliseconds from one request to the next, whether the ones before were answered or not. */
-const INTERVAL = 50;
+const INTERVAL = 25;
 /** Milliseconds after which an answer counts as lost. */
 const PATIENCE = 60_000;
 /** The failures that an honest client has to expect (docs/errors.md). */
