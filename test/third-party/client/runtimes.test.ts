@@ -60,7 +60,7 @@ describe("the program that imports animals", () => {
       const env = { ...process.env, BASE: `${proxy.url.origin}/v1`, KEY: key, FILE: state };
       const known = new Set((await namesOf(key)).map(({ id }) => id));
 
-      const crashing = spawn(command, args, { cwd: project, env, stdio: "ignore" });
+      const crashing = spawn(command, args, { cwd: project, env, stdio: "ignore", detached: true });
       while ((await namesOf(key)).length === known.size) expect(crashing.exitCode).toBeNull();
       await crash(crashing);
       const { stdout } = await promisify(execFile)(command, args, { cwd: project, env });
@@ -80,8 +80,10 @@ describe("the program that imports animals", () => {
   });
 });
 
+/** Kills the whole group of a detached process: the command of Deno is a process that waits for another. */
 async function crash(program: ChildProcess): Promise<void> {
-  program.kill("SIGKILL");
+  expect(program.pid).toBeGreaterThan(0);
+  process.kill(-(program.pid ?? Number.NaN), "SIGKILL");
   await once(program, "exit");
   expect(program.signalCode).toBe("SIGKILL");
 }
