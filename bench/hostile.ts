@@ -17,6 +17,26 @@ const SAMPLES = 5;
 /** Milliseconds for one request, after which the figure is that of a request without an end. */
 const TIME_LIMIT = 20_000;
 
+/** Bodies that are expensive to parse: how they begin, and an element by its number. */
+const BODIES: { [name: string]: { head: string; element: (number: number) => string; end: string } } = {
+  "an ordinary body": { head: '["', element: () => "Ada the Alpaca", end: '"]' },
+  "1.0, and keys a power of two apart": { head: '{"a":1.0', element: (number) => `,"${number * 2 ** 16}":1`, end: "}" },
+  "a long integer, and such keys": {
+    head: '{"a":1234567890123456',
+    element: (number) => `,"${number * 2 ** 16}":1`,
+    end: "}",
+  },
+  "1.0, and short numbers": { head: "[1.0", element: () => ",1", end: "]" },
+  "a long integer, and empty objects": { head: "[1234567890123456", element: () => ",{}", end: "]" },
+  "long integers": { head: "[1", element: () => ",9223372036854775807", end: "]" },
+};
+
+function hostileBody({ head, element, end }: (typeof BODIES)[string], length: number): Buffer {
+  let text = head;
+  for (let number = 0; text.length < length; number++) text += element(number);
+  return Buffer.from(text + end);
+}
+
 /** Bytes that are sent over a connection of their own. */
 interface Message {
   name: string;
@@ -57,6 +77,13 @@ const MESSAGES: Message[] = [
     head: "POST /health\r\nTransfer-Encoding: chunked\r\n",
     body: chunks(60_000),
   },
+  ...Object.entries(BODIES).flatMap(([name, description]) =>
+    [16_000, 32_000, 65_000].map((length) => {
+      const body = hostileBody(description, length);
+      const head = `POST /v1/pets\r\n${authorized(`Content-Length: ${body.length}\r\n`)}`;
+      return { name: `${length} bytes: ${name}`, head, body };
+    }),
+  ),
 ];
 
 const { values } = parseArgs({ options: { before: { type: "string" } } });

@@ -24,7 +24,7 @@ export class Server {
    *
    * @param core the only one that the process may use.
    */
-  static async start({ config }: Prepared, core?: string): Promise<Server> {
+  static async start({ config }: Pick<Prepared, "config">, core?: string): Promise<Server> {
     const serve = ["serve", "--control-fd=3", config];
     const [command, args] =
       core === undefined ? [WORKERD, serve] : ["taskset", ["--cpu-list", core, WORKERD, ...serve]];

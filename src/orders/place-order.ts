@@ -7,6 +7,7 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { toInt64 } from "../exact/json.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
@@ -24,7 +25,7 @@ export const newOrder = lazy(() =>
   jsonObject({
     petId: int64Field(),
     quantity: z._default(
-      parsed<1, 1>((value) => (value === 1 ? 1 : undefined), rule("1")),
+      parsed<1, 1>((value) => (toInt64(value) === "1" ? 1 : undefined), rule("1")),
       1,
     ),
   }),

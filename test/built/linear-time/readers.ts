@@ -1,0 +1,77 @@
+import { bearerToken } from "../../../src/auth/bearer.ts";
+import { isWellFormedKey } from "../../../src/auth/key-format.ts";
+import { MERGE_PATCH } from "../../../src/http/body.ts";
+import { BOOKMARK } from "../../../src/http/bookmark.ts";
+import { boundedPath } from "../../../src/http/path.ts";
+import { parseIfMatch } from "../../../src/http/precondition.ts";
+import { parseIdempotencyKey } from "../../../src/idempotency/header.ts";
+import { parseExact, toInt64 } from "../../../src/exact/json.ts";
+import { isInt64 } from "../../../src/exact/int64.ts";
+import { toTimestamp } from "../../../src/exact/timestamp.ts";
+import { decodeCursor } from "../../../src/http/cursor.ts";
+import { parseTraceParent } from "../../../src/trace-parent.ts";
+import { newPet } from "../../../src/pets/create-pet.ts";
+import { listPetsQuery } from "../../../src/pets/list-pets.ts";
+
+/** Everything that looks at a text of a stranger. */
+export const READERS = {
+  "a path": (text) => boundedPath(new Request(`https://pets.example/${text.replaceAll(/[?#]/g, "")}`)),
+  "the Authorization header": bearerToken,
+  "an API key": (text) => isWellFormedKey(text, "production"),
+  "the Idempotency-Key header": parseIdempotencyKey,
+  "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
+  "the traceparent header": parseTraceParent,
+  "the Content-Type header": (text) => MERGE_PATCH.expression.test(text),
+  "the If-Match header": parseIfMatch,
+  "an id in the path": isInt64,
+  "a cursor": decodeCursor,
+  "the query of the list": (text) => listPetsQuery().safeParse({ limit: text, status: text, cursor: text }).success,
+  "a body": (text) => unlessMalformed(() => parseExact(text)),
+  // What a body is compared with.
+  "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
+  "a name": (text) => newPet().safeParse({ name: text, categoryId: 1 }).success,
+  "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
+  "a time": toTimestamp,
+} as const satisfies { [name: string]: (text: string) => unknown };
+export type Reader = keyof typeof READERS;
+
+function unlessMalformed<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text of about `length` characters: the unit again and again, between head and tail. A `#` in it is a number that rises by 2^16. */
+export interface Text {
+  head: string;
+  unit: string;
+  tail: string;
+  length: number;
+}
+
+function write({ head, unit, tail, length }: Text): string {
+  if (!unit.includes("#")) return head + unit.repeat(Math.ceil(length / unit.length)) + tail;
+  let text = head;
+  for (let number = 0; text.length < length; number += 2 ** 16) text += unit.replace("#", String(number));
+  return text + tail;
+}
+
+/** Reads a text so many times. */
+export interface Task {
+  reader: Reader;
+  text: Text;
+  times: number;
+}
+
+export default {
+  async fetch(request) {
+    if (request.method === "POST") {
+      const { reader, text, times } = await request.json<Task>();
+      const written = write(text);
+      for (let i = 0; i < times; i++) READERS[reader](written);
+    }
+    return new Response();
+  },
+} satisfies ExportedHandler;
