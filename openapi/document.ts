@@ -47,8 +47,9 @@ const IF_MATCH_PARAMETER: ParameterObject = {
 const paths: PathsObject = {};
 for (const { tag, operations } of RESOURCES) {
   for (const [operationId, operation] of Object.entries(operations)) {
-    const { method, path } = routeOf(operationId, operation);
-    paths[path] = { ...paths[path], [method]: { ...operationObject(operationId, path, operation), tags: [tag.name] } };
+    const route = routeOf(operationId, operation);
+    const { method, path } = route;
+    paths[path] = { ...paths[path], [method]: { ...operationObject(operationId, route, operation), tags: [tag.name] } };
   }
 }
 

@@ -22,8 +22,15 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   insufficient_scope: ["WWW-Authenticate"],
   rate_limited: ["Retry-After"],
   internal_error: ["x-d1-bookmark"],
+  unsupported_media_type: ["Accept-Encoding"],
   service_unavailable: ["Retry-After"],
 };
+
+/** @param method in lower case. */
+function headersOfFailure(code: ErrorCode, method: string): HeaderName[] {
+  const patch = code === "unsupported_media_type" && method === "patch";
+  return [...(HEADERS[code] ?? []), ...(patch ? (["Accept-Patch"] as const) : [])];
+}
 
 /** The codes that an operation can fail with, in the order of their status. */
 export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operation): ErrorCode[] {
@@ -42,7 +49,11 @@ export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operatio
  *
  * @param more headers that every response of the operation has.
  */
-export function failures(operation: Operation, more: HeadersObject): { [status: string]: ResponseObject } {
+export function failures(
+  operation: Operation,
+  method: string,
+  more: HeadersObject,
+): { [status: string]: ResponseObject } {
   const byStatus = Object.groupBy(codesOf(operation), (code) => ERRORS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes = []]) => {
@@ -50,7 +61,7 @@ export function failures(operation: Operation, more: HeadersObject): { [status: 
       const own = codes.some((code) =>
         [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_IF_MATCH].includes(code),
       );
-      const names = [...new Set(codes.flatMap((code) => HEADERS[code] ?? []))];
+      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, method)))];
       return [
         status,
         {

@@ -2,6 +2,7 @@
 import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas31";
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
+import { MERGE_PATCH } from "../src/http/body.ts";
 import { BOOKMARK } from "../src/http/bookmark.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
@@ -31,6 +32,16 @@ export const headers = {
     pattern: "^Bearer realm=",
     maxLength: 200,
   }),
+  "Accept-Encoding": header(
+    "Sent when the body had a `Content-Encoding`: the service takes none (RFC 9110).",
+    { type: "string", const: "identity" },
+    false,
+  ),
+  "Accept-Patch": header(
+    "Sent when the media type is not supported: the media types of a patch (RFC 5789).",
+    { type: "string", const: MERGE_PATCH.names.join(", ") },
+    false,
+  ),
   "Retry-After": header("Seconds to wait.", {
     type: "integer",
     format: "int32",

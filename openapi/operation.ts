@@ -28,7 +28,11 @@ export function routeOf(operationId: string, { handlers }: Operation): { method:
 }
 
 /** An operation as the document has it, but for its tag. */
-export function operationObject(operationId: string, path: string, operation: Operation): OperationObject {
+export function operationObject(
+  operationId: string,
+  { method, path }: ReturnType<typeof routeOf>,
+  operation: Operation,
+): OperationObject {
   const { stability, summary, description, body, success } = operation;
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
@@ -68,7 +72,7 @@ export function operationObject(operationId: string, path: string, operation: Op
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
       },
-      ...failures(operation, announced),
+      ...failures(operation, method, announced),
     },
   };
 }

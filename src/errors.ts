@@ -28,7 +28,10 @@ export const ERRORS = {
   order_cancelled: { status: 409, when: "The order to ship is cancelled." },
   precondition_failed: { status: 412, when: "`If-Match` names another version of the resource." },
   payload_too_large: { status: 413, when: "The request body is larger than 64 KiB." },
-  unsupported_media_type: { status: 415, when: "The media type of the request body is not supported." },
+  unsupported_media_type: {
+    status: 415,
+    when: "The media type or the `Content-Encoding` of the request body is not supported.",
+  },
   idempotency_key_reused: { status: 422, when: "The `Idempotency-Key` was used for another request." },
   // The window of the rate limiter in wrangler.toml.
   rate_limited: { status: 429, when: "The API key has sent too many requests.", retryAfter: 60 },

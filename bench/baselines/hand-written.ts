@@ -18,7 +18,7 @@ const CORS_HEADERS = {
 const DEPRECATION = {
   Deprecation: "@1764892800",
   Sunset: "Thu, 05 Dec 2030 00:00:00 GMT",
-  Link: '</v1/pets>; rel="successor-version", </docs>; rel="deprecation"',
+  Link: '</v1/pets>; rel="successor-version", </docs/versioning#deprecation>; rel="deprecation"',
 };
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 const STATUSES = ["available", "pending", "sold"];

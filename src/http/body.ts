@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import { authenticateRequest } from "../auth/bearer.ts";
 import type { AppEnv } from "../env.ts";
@@ -16,16 +16,22 @@ const BODY_TIMEOUT_MILLISECONDS = 10_000;
 interface MediaTypes {
   names: readonly string[];
   expression: RegExp;
+  /** The header that lists them in a response with 415, where there is one for the method. */
+  header?: "Accept-Patch";
 }
 export const JSON_BODY: MediaTypes = {
   names: ["application/json"],
   expression: /^application\/json[\t ]*(?:;|$)/i,
 };
-/** Of a JSON merge patch (RFC 7396). */
+/** Of a JSON merge patch (RFC 7396), with the header of RFC 5789, section 3.1. */
 export const MERGE_PATCH: MediaTypes = {
   names: ["application/merge-patch+json", "application/json"],
   expression: /^application\/(?:merge-patch\+)?json[\t ]*(?:;|$)/i,
+  header: "Accept-Patch",
 };
+
+/** The one content coding of a body: none (RFC 9110, section 12.5.3). A compressed body could be any size. */
+const IDENTITY = "identity";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -41,9 +47,10 @@ export function jsonBody<Schema extends z.ZodMiniType>(
   mediaTypes = JSON_BODY,
 ): Validator<"json", Schema> & { readonly mediaTypes: readonly string[] } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
+    if ((c.req.header("Content-Encoding") ?? IDENTITY).toLowerCase() !== IDENTITY) throw unsupportedCoding(c);
     const mediaType = c.req.header("Content-Type");
     // A missing body is a 400, so a missing media type waits until there is a body.
-    if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(mediaTypes);
+    if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(c, mediaTypes);
     const start = Date.now();
     const bytes = await withinTime(readBody(c.req.raw));
     // A client can draw this out until its key has expired or was revoked.
@@ -52,7 +59,7 @@ export function jsonBody<Schema extends z.ZodMiniType>(
       if (key instanceof Response) return key;
     }
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
-    if (mediaType === undefined) throw unsupportedMediaType(mediaTypes);
+    if (mediaType === undefined) throw unsupportedMediaType(c, mediaTypes);
     const result = schema().safeParse(parse(bytes));
     if (!result.success) throw invalid(result.error.issues);
     c.req.addValidatedData("json", result.data as object);
@@ -109,16 +116,21 @@ function tooLarge(): ApiError {
   return new ApiError("payload_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`);
 }
 
-function unsupportedMediaType({ names }: MediaTypes): ApiError {
+function unsupportedMediaType(c: Context<AppEnv>, { names, header }: MediaTypes): ApiError {
+  if (header !== undefined) c.get("headers")[header] = names.join(", ");
   return new ApiError("unsupported_media_type", `The request body has to be ${names.join(" or ")}.`);
+}
+
+/** The response tells the codings that the service takes (RFC 9110, section 12.5.3). */
+function unsupportedCoding(c: Context<AppEnv>): ApiError {
+  c.get("headers")["Accept-Encoding"] = IDENTITY;
+  return new ApiError("unsupported_media_type", "The request body has to be sent without a Content-Encoding.");
 }
 
 function parse(bytes: Uint8Array): unknown {
   try {
     return parseExact(utf8.decode(bytes));
-  } catch (error) {
-    // JSON.parse with a reviver is recursive: a RangeError means that the stack ran out.
-    const fault = error instanceof RangeError ? "is nested too deep" : "is not well-formed JSON in UTF-8";
-    throw new ApiError("invalid_request", `The request body ${fault}.`);
+  } catch {
+    throw new ApiError("invalid_request", "The request body is not well-formed JSON in UTF-8.");
   }
 }

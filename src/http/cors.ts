@@ -7,12 +7,12 @@ import { lazy } from "../lazy.ts";
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
-    "Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+    "Accept-Encoding,Accept-Patch,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 
 /**
- * Responds to CORS preflights (Fetch, section 3.2.2), without a key. The methods are those of the operations. Any other OPTIONS is a
- * method that no path supports.
+ * Responds to CORS preflights (Fetch, section 3.2.2), without a key. The methods are those of the operations. `methodsOf` responds to
+ * any other OPTIONS.
  */
 export function preflight(app: App): MiddlewareHandler<AppEnv> {
   const respond = lazy(() =>

@@ -4,7 +4,7 @@ import type { App, AppEnv } from "../env.ts";
 import { type ApiError, type ErrorBody, type ErrorCode, ERRORS, toApiError } from "../errors.ts";
 import { LOCAL_API_KEY } from "../local-api-key.ts";
 import { logError } from "../log.ts";
-import { json } from "./respond.ts";
+import { json, noContent } from "./respond.ts";
 
 /** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */
 const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
@@ -46,13 +46,17 @@ export function onNotFound(c: Context<AppEnv>): Response {
   return respondWithError(c, { code: "not_found", message: "There is nothing at this path." });
 }
 
-/** Tells the methods of a path that supports other ones than the request's (RFC 9110, section 15.5.6). */
+/**
+ * Tells the methods of a path (RFC 9110, sections 9.3.7 and 15.5.6): to OPTIONS, and to a method that the path does not support. Every
+ * path supports OPTIONS.
+ */
 export const methodsOf = (app: App) =>
   methodNotAllowed({
     app,
     onMethodNotAllowed(c: Context<AppEnv>, methods) {
-      const allow = methods.join(", ");
+      const allow = [...methods, "OPTIONS"].join(", ");
       c.get("headers")["Allow"] = allow;
+      if (c.req.method === "OPTIONS") return noContent(c);
       return respondWithError(c, { code: "method_not_allowed", message: `This path supports ${allow} only.` });
     },
   });

@@ -13,7 +13,7 @@ export const getPet = createFactory<AppEnv, "/:petId">().createHandlers(
     since: new Date("2025-12-05T00:00:00Z"),
     sunset: new Date("2030-12-05T00:00:00Z"),
     successor: "/v1/pets",
-    documentation: "/docs",
+    documentation: "/docs/versioning#deprecation",
   }),
   guard("pets:read"),
   async (c) => {

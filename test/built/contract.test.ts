@@ -173,6 +173,17 @@ describe("over a raw socket", () => {
     expect(response).toMatchObject({ status: 400, body: { code: "invalid_request", status: 400 } });
   });
 
+  // Workers do not see a header without a value (docs/guarantees.md).
+  test("an If-Match without a value counts as absent", async () => {
+    const created = await post('{"name": "Rex", "categoryId": 1}');
+    const path = created.headers.get("Location");
+    const body = '{"name": "Max"}';
+    const head = [`PATCH ${path} HTTP/1.1`, authorization(), jsonType, `Content-Length: ${body.length}`];
+    expect(await send([...head, 'If-Match: "2"'], body)).toMatchObject({ status: 412 });
+    expect(await send([...head, "If-Match:"], body)).toMatchObject({ status: 200, body: { name: "Max" } });
+    expect(await send([`DELETE ${path} HTTP/1.1`, authorization(), 'If-Match: "1"'])).toMatchObject({ status: 412 });
+  });
+
   test("two Authorization headers are no key", async () => {
     const response = await send(["GET /v1/pets HTTP/1.1", authorization(), authorization()]);
     expect(response).toMatchObject({ status: 401, body: { code: "unauthorized", status: 401 } });
@@ -186,7 +197,7 @@ describe("over a raw socket", () => {
   test("an unknown method is 405", async () => {
     const response = await send(["PROPFIND /v1/pets HTTP/1.1", authorization()]);
     expect(response).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
-    expect(response.headers.get("Allow")).toBe("GET, HEAD, POST");
+    expect(response.headers.get("Allow")).toBe("GET, HEAD, POST, OPTIONS");
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
 
 const REX = '{"name": "Rex", "categoryId": 7}';
 
@@ -32,6 +33,32 @@ function openBody() {
 }
 
 describe("a body", () => {
+  test.each(["gzip", "br", "deflate, gzip", "identity, gzip", "x"])(
+    "cannot have the Content-Encoding %s",
+    async (coding) => {
+      const response = await call("/v1/pets", {
+        method: "POST",
+        key,
+        body: REX,
+        headers: { "Content-Encoding": coding },
+      });
+      expect(await expectError(response, "unsupported_media_type")).toBe(
+        "The request body has to be sent without a Content-Encoding.",
+      );
+      expect(response.headers.get("Accept-Encoding")).toBe("identity");
+    },
+  );
+
+  test.each(["identity", "Identity"])("may have the Content-Encoding %s", async (coding) => {
+    const response = await call("/v1/pets", {
+      method: "POST",
+      key,
+      body: REX,
+      headers: { "Content-Encoding": coding },
+    });
+    expect(response.status).toBe(201);
+  });
+
   test("of many small chunks is read in one piece", async () => {
     const reads = vi.spyOn(ReadableStreamBYOBReader.prototype, "readAtLeast");
     const { body, write, close } = openBody();
@@ -152,3 +179,12 @@ describe("a body that its response does not need", () => {
     expect(read).toBeLessThanOrEqual(256 * 1024);
   });
 });
+
+test.each(OPERATIONS.filter(({ method }) => method === "PATCH"))(
+  "$name tells the media types of a patch to a client that sends another",
+  async ({ path, request }) => {
+    const response = await call(path, { ...request, key, headers: { "Content-Type": "application/json-patch+json" } });
+    await expectError(response, "unsupported_media_type");
+    expect(response.headers.get("Accept-Patch")).toBe("application/merge-patch+json, application/json");
+  },
+);

@@ -32,18 +32,30 @@ test.each(["/v1/nothing", "/v1/pets/", "/v1/pets/1/toys", "/v1"])("%s is not fou
   await expectError(await call(path, { key }), "not_found");
 });
 
-test.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])(
-  "%s responds to other methods with 405 and its own",
-  async (path, allowed) => {
-    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
-      (name) => !allowed.includes(name),
-    )) {
+describe.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])("%s", (path, methods) => {
+  const allowed = [...methods, "OPTIONS"].toSorted();
+  const allowedBy = (response: Response) => response.headers.get("Allow")?.split(", ").toSorted();
+
+  test("responds to other methods with 405 and its own", async () => {
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((name) => !methods.includes(name))) {
       const response = await call(path, { method, key });
       await expectError(response, "method_not_allowed");
-      expect(response.headers.get("Allow")?.split(", ").toSorted(), method).toEqual([...allowed].toSorted());
+      expect(allowedBy(response), method).toEqual(allowed);
     }
-  },
-);
+  });
+
+  test("tells its methods to OPTIONS", async () => {
+    const response = await call(path, { method: "OPTIONS", key });
+    expect(response.status).toBe(204);
+    expect(await response.text()).toBe("");
+    expect(allowedBy(response)).toEqual(allowed);
+  });
+});
+
+test("OPTIONS tells a stranger nothing, and finds nothing at an unknown path", async () => {
+  await expectError(await call("/v1/pets", { method: "OPTIONS" }), "unauthorized");
+  await expectError(await call("/v1/nothing", { method: "OPTIONS", key }), "not_found");
+});
 
 test("a path without end is as unknown as any other", async () => {
   const endless = "%80a".repeat(4_000);

@@ -87,7 +87,9 @@ describe("every answer announces the end of the operation", () => {
   function expectDeprecation(response: Response) {
     expect(response.headers.get("Deprecation")).toBe("@1764892800");
     expect(response.headers.get("Sunset")).toBe("Thu, 05 Dec 2030 00:00:00 GMT");
-    expect(response.headers.get("Link")).toBe('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"');
+    expect(response.headers.get("Link")).toBe(
+      '</v1/pets>; rel="successor-version", </docs/versioning#deprecation>; rel="deprecation"',
+    );
   }
 
   test("200, 401, 403, 404, 429 and 503", async () => {
