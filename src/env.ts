@@ -45,6 +45,11 @@ export interface AppEnv {
     headers: Record<string, string>;
     /** The line that will be logged for this request; whoever learns something adds it. */
     log: RequestLog;
+    /**
+     * The response that `json` made, which has these headers already: one Response from one record costs a third less CPU than a header
+     * at a time. Remembered here, because a mark on a Response keeps its native memory until a full collection of garbage.
+     */
+    finished: Response | undefined;
     /** Undefined until a key was found good. */
     apiKey: ApiKey | undefined;
     /** Undefined until a handler has opened a database session. */
