@@ -12,12 +12,12 @@ export interface RequestLog {
   /** Also the `X-Request-Id` header. */
   requestId: string;
   /** The id of the API key, never the key. */
-  keyId?: string;
-  errorCode?: string;
+  keyId?: string | undefined;
+  errorCode?: string | undefined;
   /** Whether the caller sent a bookmark. */
-  bookmark?: boolean;
+  bookmark?: boolean | undefined;
   /** Whether the operation is deprecated. */
-  deprecated?: boolean;
+  deprecated?: boolean | undefined;
 }
 
 /** The work that D1 did for a request. */

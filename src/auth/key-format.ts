@@ -14,13 +14,19 @@ const utf8 = new TextEncoder();
 const SECRET_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 const SECRET = /^[0-9A-Za-z]+$/;
 
+/** Whether `key` begins like a key of this environment, and is as long. Looks at no key of another length. */
+export function isKeyOf(environment: Environment, key: string): boolean {
+  const prefix = `petstore_${environment}_`;
+  return key.length === prefix.length + SECRET_LENGTH && key.startsWith(prefix);
+}
+
 /** Whether `key` is a key of this environment whose checksum holds. It may still be one that nobody was given. */
 export function isWellFormedKey(key: string, environment: Environment): boolean {
-  const prefix = `petstore_${environment}_`;
-  // The length first: a key of any other length is not looked at.
-  if (key.length !== prefix.length + SECRET_LENGTH || !key.startsWith(prefix)) return false;
-  const secret = key.slice(prefix.length);
-  return SECRET.test(secret) && key.endsWith(checksum(key.slice(0, -CHECKSUM_LENGTH)));
+  return (
+    isKeyOf(environment, key) &&
+    SECRET.test(key.slice(-SECRET_LENGTH)) &&
+    key.endsWith(checksum(key.slice(0, -CHECKSUM_LENGTH)))
+  );
 }
 
 /** A new key. */

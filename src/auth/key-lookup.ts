@@ -1,6 +1,6 @@
 import { serviceUnavailable } from "../errors.ts";
 import { IsolateCache } from "./isolate-cache.ts";
-import { type Environment, isWellFormedKey } from "./key-format.ts";
+import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
 /** Seconds for which a location caches a KV value, the least that KV allows. It caches misses as well. */
@@ -37,10 +37,11 @@ export async function lookUpKey(
   key: string,
   onCorrupt: (name: string) => void,
 ): Promise<KeyRecord | undefined> {
-  if (!isWellFormedKey(key, environment)) return undefined;
+  if (!isKeyOf(environment, key)) return undefined;
+  // Before the checksum: it held when the key was cached.
   const cached = records.get(key);
   if (cached !== undefined) return inForce(cached);
-  if (refusals.get(key)) return undefined;
+  if (refusals.get(key) || !isWellFormedKey(key, environment)) return undefined;
 
   const readAt = Date.now();
   const name = await keyRecordName(key);
