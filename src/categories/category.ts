@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
-import type { QueryBuilder } from "../db/statement.ts";
+import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
@@ -29,27 +30,23 @@ export function categoryExists(): ApiError {
   return new ApiError("category_exists", "Another category has this name.");
 }
 
-/** The category that has the name in the placeholder `name`. */
-export function withName(db: QueryBuilder, more?: SQL) {
+/** The category that has the name in the parameter `name`. */
+export function withName(db: QueryBuilder, parameter: Parameter<{ name: unknown }>, more?: SQL) {
   return db
     .select({ one: sql`1` })
     .from(categories)
-    .where(and(eq(categories.name, sql.placeholder("name")), more));
+    .where(and(eq(categories.name, parameter("name")), more));
 }
 
-/** A category as the database holds it. */
-export interface CategoryRow {
-  id: Int64;
-  name: string;
-  description: string | null;
-}
-
-/** The columns of a `CategoryRow`, exact. */
+/** The columns of a category, exact. */
 export const categoryColumns = () => ({
   id: exact(categories.id).as("id"),
   name: categories.name,
   description: categories.description,
 });
+
+/** A category as the database holds it. */
+export type CategoryRow = SelectResultFields<ReturnType<typeof categoryColumns>>;
 
 /** A category as clients see it. */
 export interface Category {

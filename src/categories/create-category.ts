@@ -1,11 +1,9 @@
 import { and, notExists, type SQL, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { compile, type QueryBuilder } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
-import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
@@ -20,10 +18,8 @@ import { categories } from "./table.ts";
 export const newCategory = lazy(() => jsonObject({ name: nameField(), description: z.optional(descriptionField()) }));
 type NewCategory = Omit<CategoryRow, "id">;
 
-const parameter = sql.placeholder;
-
 /** Inserts nothing when a category has the name: decided in the same statement, so that no race comes between. */
-const insert = (db: QueryBuilder, more?: SQL) =>
+const insert = (db: QueryBuilder, parameter: Parameter<NewCategory>, more?: SQL) =>
   db
     .insert(categories)
     .select(
@@ -35,12 +31,14 @@ const insert = (db: QueryBuilder, more?: SQL) =>
           version: sql`1`.as("version"),
         })
         .from(sql`(SELECT 1)`)
-        .where(and(notExists(withName(db)), more)),
+        .where(and(notExists(withName(db, parameter)), more)),
     )
     .returning({ id: exact(categories.id).as("id") });
 
-const insertCategory = compile<NewCategory & Record<string, unknown>, { id: Int64 }>((db) => insert(db));
-const insertCategoryOnce = compile<NewCategory & Attempt, { id: Int64 }>((db) => insert(db, isFirstAttempt(db)));
+const insertCategory = compile((db, parameter: Parameter<NewCategory>) => insert(db, parameter));
+const insertCategoryOnce = compile((db, parameter: Parameter<NewCategory & Attempt>) =>
+  insert(db, parameter, isFirstAttempt(db, parameter)),
+);
 
 /** Keeps the body of the response, as `toCategory` and JSON.stringify write it: without a description that is null. */
 const rememberCategory = remember(
@@ -49,25 +47,16 @@ const rememberCategory = remember(
   sql`json_patch(json_object('id', ${categories.id}, 'name', ${categories.name}), json_object('description', ${categories.description}))`,
 );
 
-export const createCategory = createFactory<AppEnv>().createHandlers(
-  guard("pets:write"),
-  jsonBody(newCategory),
-  async (c) => {
-    const { name, description = null } = c.req.valid("json");
-    const category = { name, description };
-    const session = openSession(c);
-    const attempt = await idempotentAttempt(c, "createCategory", newCategory(), c.req.valid("json"));
-    const created: Creation | undefined =
-      attempt === undefined
-        ? await create(session, insertCategory(category))
-        : await createOnce(
-            session,
-            attempt,
-            insertCategoryOnce({ ...category, ...attempt }),
-            rememberCategory(attempt),
-          );
-    if (created === undefined) throw categoryExists();
-    const text = created.response ?? JSON.stringify(toCategory({ id: created.id, ...category }));
-    return respondWithCreation<Category>(c, created, text);
-  },
-);
+export const createCategory = createHandlers(guard("pets:write"), jsonBody(newCategory), async (c) => {
+  const { name, description = null } = c.req.valid("json");
+  const category = { name, description };
+  const session = openSession(c);
+  const attempt = await idempotentAttempt(c, "createCategory", newCategory(), c.req.valid("json"));
+  const created: Creation | undefined =
+    attempt === undefined
+      ? await create(session, insertCategory(category))
+      : await createOnce(session, attempt, insertCategoryOnce({ ...category, ...attempt }), rememberCategory(attempt));
+  if (created === undefined) throw categoryExists();
+  const text = created.response ?? JSON.stringify(toCategory({ id: created.id, ...category }));
+  return respondWithCreation<Category>(c, created, text);
+});

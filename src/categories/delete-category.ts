@@ -1,11 +1,10 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import { compile, type QueryBuilder } from "../db/statement.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { hasVersion, versionsParameter } from "../db/versioned.ts";
-import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
@@ -13,30 +12,34 @@ import { pets } from "../pets/table.ts";
 import { categoryId, noSuchCategory } from "./category.ts";
 import { categories } from "./table.ts";
 
-const parameter = sql.placeholder;
-
-/** The animals that name the category in the placeholder `id`. */
-const animals = (db: QueryBuilder) =>
+/** The animals that name the category in the parameter `id`. */
+const animals = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ one: sql`1` })
     .from(pets)
     .where(eq(pets.categoryId, parameter("id")));
 
-const removeCategory = compile<{ id: Int64; versions: string | null }, { deleted: 1 }>((db) =>
+const removeCategory = compile((db, parameter: Parameter<{ id: Int64; versions: string | null }>) =>
   db
     .delete(categories)
-    .where(and(eq(categories.id, parameter("id")), hasVersion(categories.version), notExists(animals(db))))
+    .where(
+      and(
+        eq(categories.id, parameter("id")),
+        hasVersion(categories.version, parameter),
+        notExists(animals(db, parameter)),
+      ),
+    )
     .returning({ deleted: sql<1>`1`.as("deleted") }),
 );
 
-const selectUse = compile<{ id: Int64 }, { inUse: 0 | 1 }>((db) =>
+const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
-    .select({ inUse: sql<0 | 1>`${exists(animals(db))}`.as("inUse") })
+    .select({ inUse: sql<0 | 1>`${exists(animals(db, parameter))}`.as("inUse") })
     .from(categories)
     .where(eq(categories.id, parameter("id"))),
 );
 
-export const deleteCategory = createFactory<AppEnv, "/:categoryId">().createHandlers(guard("pets:write"), async (c) => {
+export const deleteCategory = createHandlers(guard("pets:write"), async (c) => {
   const versions = versionsParameter(ifMatch(c));
   const session = openSession(c);
   const id = categoryId(c);

@@ -1,45 +1,61 @@
 import { asc, gt, type SQL, sql } from "drizzle-orm";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import { type SelectedFields, type SQLiteColumn, type SQLiteTable, unionAll } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
-import type { QueryBuilder } from "./statement.ts";
+import type { Built, Parameter, QueryBuilder } from "./statement.ts";
 
-/** The placeholders of a page: the id that it begins after, and how many rows it has at most. */
-export interface Bounds extends Record<string, unknown> {
+/** The parameters of a page: the id that it begins after, and how many rows it has at most. */
+export interface Bounds {
   after: Int64;
   limit: number;
 }
 
 type Table = SQLiteTable & { id: SQLiteColumn };
 
-const parameter = sql.placeholder;
+/** The rows of a query for these columns. Drizzle does not see it while the columns are a type parameter. */
+type Rows<Columns> = Built<SelectResultFields<Columns>[]>;
 
-/** The condition that the page begins after the placeholder `after`. */
-export function after({ id }: Table): SQL {
+/** The condition that the page begins after the parameter `after`. */
+export function after({ id }: Table, parameter: Parameter<Pick<Bounds, "after">>): SQL {
   return gt(id, parameter("after"));
 }
 
-/** The rows that meet a condition, in the order of their ids, as many as the placeholder `limit` says. */
-export function page(db: QueryBuilder, table: Table, columns: SelectedFields, where: SQL | undefined) {
-  return db.select(columns).from(table).where(where).orderBy(asc(table.id)).limit(parameter("limit"));
+/** The rows that meet a condition, in the order of their ids, as many as the parameter `limit` says. */
+export function page<Columns extends SelectedFields>(
+  db: QueryBuilder,
+  parameter: Parameter<Pick<Bounds, "limit">>,
+  table: Table,
+  columns: Columns,
+  where: SQL | undefined,
+): Rows<Columns> {
+  const rows = db
+    .select(columns as SelectedFields)
+    .from(table)
+    .where(where)
+    .orderBy(asc(table.id))
+    .limit(parameter("limit"));
+  return rows as unknown as Rows<Columns>;
 }
 
 /**
  * The same for the rows that meet one of several conditions that exclude each other. SQLite merges them when an index has the rows of
  * each in the order of ids: it reads one row of each ahead.
  */
-export function mergedPage(
+export function mergedPage<Columns extends SelectedFields>(
   db: QueryBuilder,
+  parameter: Parameter<Pick<Bounds, "limit">>,
   table: Table,
-  columns: SelectedFields,
+  columns: Columns,
   [first, second, ...others]: [SQL | undefined, SQL | undefined, ...(SQL | undefined)[]],
-) {
+): Rows<Columns> {
   const part = (where: SQL | undefined) =>
     db
       // `position` is the id as a number: `id` is text, and would order as such.
-      .select({ ...columns, position: sql`${table.id}`.as("position") })
+      .select({ ...(columns as SelectedFields), position: sql`${table.id}`.as("position") })
       .from(table)
       .where(where);
-  return unionAll(part(first), part(second), ...others.map(part))
+  const rows = unionAll(part(first), part(second), ...others.map(part))
     .orderBy(sql`position`)
     .limit(parameter("limit"));
+  return rows as unknown as Rows<Columns>;
 }

@@ -1,4 +1,4 @@
-import { fillPlaceholders, type Query } from "drizzle-orm";
+import { fillPlaceholders, type Placeholder, type Query, sql } from "drizzle-orm";
 import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import { lazy } from "../lazy.ts";
 
@@ -16,19 +16,26 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
+/** Makes the placeholder of a parameter, by its name. */
+export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
+  name: Name,
+) => Placeholder<Name, Parameters[Name]>;
+
+/** A drizzle query: what it can be compiled to, and the type of its result. */
+export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
+
 /**
  * A drizzle query, compiled on first use and once per isolate: building a query costs about as much as all the rest of a request.
- * Its inputs are `sql.placeholder()`s.
  *
- * @typeParam Parameters the placeholders by name, with the type of value each takes.
- * @typeParam Row what the query returns.
+ * The type of `parameter` names the parameters, so that a placeholder of another name does not compile. The rows are those of the
+ * query: D1 returns them by the names of their columns, so a field whose column has another name needs an alias.
  */
-export function compile<Parameters extends Record<string, unknown>, Row>(
-  build: (db: QueryBuilder) => { toSQL(): Query },
-): (parameters: Parameters) => Statement<Row> {
-  const compiled = lazy(() => build(builder()).toSQL());
+export function compile<Parameters extends object, Result>(
+  build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<Result>,
+): (parameters: Parameters) => Statement<Result extends readonly (infer Row)[] ? Row : never> {
+  const compiled = lazy(() => build(builder(), sql.placeholder).toSQL());
   return (parameters) => {
-    const { sql, params } = compiled();
-    return { sql, values: fillPlaceholders(params, parameters) };
+    const { sql: text, params } = compiled();
+    return { sql: text, values: fillPlaceholders(params, parameters as Record<string, unknown>) };
   };
 }

@@ -2,7 +2,7 @@ import { and, eq, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
 import type { Session } from "./session.ts";
-import { compile, type QueryBuilder, type Statement } from "./statement.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "./statement.ts";
 
 /** A table whose rows count their changes. */
 type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
@@ -10,18 +10,19 @@ type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
 /** The versions of a row that a change applies to; undefined for any. */
 export type Versions = readonly number[] | undefined;
 
-const parameter = sql.placeholder;
-
-/** The condition of a change: the row has one of the versions. Its placeholder is `versions`, of `versionsParameter`. */
-export function hasVersion(version: SQLiteColumn): SQL {
+/** The condition of a change: the row has one of the versions, which are the parameter `versions`, of `versionsParameter`. */
+export function hasVersion(version: SQLiteColumn, parameter: Parameter<{ versions: string | null }>): SQL {
   const versions = parameter("versions");
   return sql`(${versions} IS NULL OR ${version} IN (SELECT value FROM json_each(${versions})))`;
 }
 
-/** The value for the placeholder of `hasVersion`. One text, because D1 binds a hundred values at most. */
+/** The value for the parameter of `hasVersion`. One text, because D1 binds a hundred values at most. */
 export function versionsParameter(versions: Versions): string | null {
   return versions === undefined ? null : JSON.stringify(versions);
 }
+
+/** The parameters of a patch: those of its row, and the fields that it names. */
+type PatchParameters<Fields extends string> = { id: Int64; versions: string | null } & { [Field in Fields]: unknown };
 
 /**
  * Compiles the UPDATEs that apply a patch, one for each set of fields that patches name: a field that is left out is not written,
@@ -34,9 +35,13 @@ export function versionsParameter(versions: Versions): string | null {
 export function compilePatch<Fields extends string>(
   table: Versioned,
   columns: { [Field in Fields]: SQLiteColumn },
-  condition: (db: QueryBuilder, fields: readonly Fields[]) => SQL | undefined = () => undefined,
+  condition: (
+    db: QueryBuilder,
+    parameter: Parameter<PatchParameters<Fields>>,
+    fields: readonly Fields[],
+  ) => SQL | undefined = () => undefined,
 ) {
-  const compiled = new Map<string, (parameters: Record<string, unknown>) => Statement<never>>();
+  const compiled = new Map<string, (parameters: PatchParameters<Fields>) => Statement<never>>();
   const all = Object.keys(columns) as Fields[];
   return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never>[] => {
     const fields = all.filter((field) => patch[field] !== undefined);
@@ -44,18 +49,25 @@ export function compilePatch<Fields extends string>(
     const name = fields.join();
     const make = compiled.get(name) ?? compileFields(fields);
     compiled.set(name, make);
-    return [make({ ...patch, id, versions: versionsParameter(versions) })];
+    return [make({ ...patch, id, versions: versionsParameter(versions) } as PatchParameters<Fields>)];
   };
 
   function compileFields(fields: Fields[]) {
-    const differs = fields.map((field) => sql`${columns[field]} IS NOT ${parameter(field)}`);
-    const values = Object.fromEntries(fields.map((field) => [field, sql`${parameter(field)}`]));
-    return compile<Record<string, unknown>, never>((db) =>
-      db
+    return compile((db, parameter: Parameter<PatchParameters<Fields>>) => {
+      const differs = fields.map((field) => sql`${columns[field]} IS NOT ${parameter(field)}`);
+      const values = Object.fromEntries(fields.map((field) => [field, sql`${parameter(field)}`]));
+      return db
         .update(table)
         .set({ ...values, version: sql`${table.version} + 1` })
-        .where(and(eq(table.id, parameter("id")), hasVersion(table.version), or(...differs), condition(db, fields))),
-    );
+        .where(
+          and(
+            eq(table.id, parameter("id")),
+            hasVersion(table.version, parameter),
+            or(...differs),
+            condition(db, parameter, fields),
+          ),
+        );
+    });
   }
 }
 

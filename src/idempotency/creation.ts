@@ -1,7 +1,7 @@
 import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Session } from "../db/session.ts";
-import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -13,7 +13,7 @@ import { idempotencyKeys } from "./table.ts";
  * transaction: the INSERT of the resource, on the condition `isFirstAttempt`; then `remember`; then a SELECT of what the key
  * stands for now, whichever attempt made it. They can be repeated any number of times.
  */
-export interface Attempt extends Record<string, unknown> {
+export interface Attempt {
   apiKeyId: string;
   idempotencyKey: string;
   /** Of `fingerprintOf`. */
@@ -38,18 +38,16 @@ export async function fingerprintOf<Fields extends object>(
   return sha256(JSON.stringify([operationId, ...values.map((value) => (value === undefined ? ABSENT : value))]));
 }
 
-const parameter = sql.placeholder;
-
-const isThisKey = () =>
+const isThisKey = (parameter: Parameter<Attempt>) =>
   and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
 
 /** The condition of the INSERT: nothing was created under this key yet. */
-export function isFirstAttempt(db: QueryBuilder): SQL {
+export function isFirstAttempt(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
   return notExists(
     db
       .select({ one: sql`1` })
       .from(idempotencyKeys)
-      .where(isThisKey()),
+      .where(isThisKey(parameter)),
   );
 }
 
@@ -62,7 +60,7 @@ export function isFirstAttempt(db: QueryBuilder): SQL {
  * @param response SQL for the body of the response, from the inserted row.
  */
 export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL) {
-  return compile<Attempt, never>((db) =>
+  return compile((db, parameter: Parameter<Attempt>) =>
     db.insert(idempotencyKeys).select(
       db
         .select({
@@ -81,7 +79,7 @@ export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL) {
 }
 
 /** What was created under the key, the request, and the response. */
-const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; response: string | null }>((db) =>
+const recall = compile((db, parameter: Parameter<Attempt>) =>
   db
     .select({
       fingerprint: idempotencyKeys.fingerprint,
@@ -89,7 +87,7 @@ const recall = compile<Attempt, { fingerprint: string; resourceId: Int64; respon
       response: idempotencyKeys.response,
     })
     .from(idempotencyKeys)
-    .where(isThisKey()),
+    .where(isThisKey(parameter)),
 );
 
 /** The outcome of a creation. */

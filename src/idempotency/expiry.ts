@@ -8,7 +8,7 @@ const LIFETIME_SECONDS = 24 * 60 * 60;
 const BATCH_SIZE = 1_000;
 
 /** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
-const forgetOldest = compile<Record<string, never>, never>((db) =>
+const forgetOldest = compile((db) =>
   db
     .delete(idempotencyKeys)
     .where(

@@ -1,11 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { applyChange, hasVersion, isInEffect, versionsParameter } from "../db/versioned.ts";
-import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
@@ -14,15 +13,15 @@ import { orders } from "./table.ts";
 
 const CANCELLED = { status: "cancelled" } as const;
 
-const cancel = compile<{ id: Int64; versions: string | null }, never>((db) =>
+const cancel = compile((db, parameter: Parameter<{ id: Int64; versions: string | null }>) =>
   db
     .update(orders)
     .set({ ...CANCELLED, version: sql`${orders.version} + 1` })
-    .where(and(eq(orders.id, sql.placeholder("id")), eq(orders.status, "placed"), hasVersion(orders.version))),
+    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter))),
 );
 const freeAnimal = moveAnimal("available");
 
-export const cancelOrder = createFactory<AppEnv, "/:orderId">().createHandlers(guard("store:write"), async (c) => {
+export const cancelOrder = createHandlers(guard("store:write"), async (c) => {
   const versions = ifMatch(c);
   const session = openSession(c);
   const id = orderId(c);

@@ -1,12 +1,11 @@
-import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import type { AppEnv } from "../env.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { noSuchOrder, orderId, selectOrder, toOrder } from "./order.ts";
 
-export const getOrder = createFactory<AppEnv, "/:orderId">().createHandlers(guard("store:read"), async (c) => {
+export const getOrder = createHandlers(guard("store:read"), async (c) => {
   const session = openSession(c);
   const [order] = await session.read(selectOrder({ id: orderId(c) }));
   if (order === undefined) throw noSuchOrder();

@@ -1,11 +1,10 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
+import { and, eq, type SQL } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
 import { after, type Bounds, mergedPage, page } from "../db/page.ts";
-import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
 import { int64Parameter, query, rule } from "../http/validation.ts";
@@ -23,26 +22,28 @@ export const listOrdersQuery = lazy(() =>
   }),
 );
 
-const hasStatus = () => eq(orders.status, sql.placeholder("status"));
-const hasPet = () => eq(orders.petId, sql.placeholder("petId"));
-const pageOf = (db: QueryBuilder, where: SQL | undefined) => page(db, orders, orderColumns(), where);
+type ByStatus = Bounds & { status: OrderStatus };
+type ByPet = Bounds & { petId: Int64 };
+
+const hasStatus = (parameter: Parameter<ByStatus>) => eq(orders.status, parameter("status"));
+const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petId"));
+const pageOf = (db: QueryBuilder, parameter: Parameter<Bounds>, ...conditions: SQL[]) =>
+  page(db, parameter, orders, orderColumns(), and(...conditions, after(orders, parameter)));
 
 // Each reads no more rows than its limit, however deep the page lies and however rare the filter's match is.
-const selectPage = compile<Bounds, OrderRow>((db) => pageOf(db, after(orders)));
-const selectByStatus = compile<Bounds & { status: OrderStatus }, OrderRow>((db) =>
-  pageOf(db, and(hasStatus(), after(orders))),
-);
-const selectCancelledOfPet = compile<Bounds & { petId: Int64 }, OrderRow>((db) =>
-  pageOf(db, and(hasPet(), isCancelled(), after(orders))),
+const selectPage = compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter));
+const selectByStatus = compile((db, parameter: Parameter<ByStatus>) => pageOf(db, parameter, hasStatus(parameter)));
+const selectCancelledOfPet = compile((db, parameter: Parameter<ByPet>) =>
+  pageOf(db, parameter, hasPet(parameter), isCancelled()),
 );
 /** At most one, which has the status or not. */
-const selectActiveOfPet = compile<Bounds & { petId: Int64; status: OrderStatus }, OrderRow>((db) =>
-  pageOf(db, and(hasPet(), isActive(), hasStatus(), after(orders))),
+const selectActiveOfPet = compile((db, parameter: Parameter<ByPet & ByStatus>) =>
+  pageOf(db, parameter, hasPet(parameter), isActive(), hasStatus(parameter)),
 );
-const selectByPet = compile<Bounds & { petId: Int64 }, OrderRow>((db) =>
-  mergedPage(db, orders, orderColumns(), [
-    and(hasPet(), isActive(), after(orders)),
-    and(hasPet(), isCancelled(), after(orders)),
+const selectByPet = compile((db, parameter: Parameter<ByPet>) =>
+  mergedPage(db, parameter, orders, orderColumns(), [
+    and(hasPet(parameter), isActive(), after(orders, parameter)),
+    and(hasPet(parameter), isCancelled(), after(orders, parameter)),
   ]),
 );
 
@@ -56,12 +57,8 @@ function selectFor({ status, petId, ...paging }: z.infer<ReturnType<typeof listO
     : selectActiveOfPet({ ...bounds, petId, status });
 }
 
-export const listOrders = createFactory<AppEnv>().createHandlers(
-  guard("store:read"),
-  query(listOrdersQuery),
-  async (c) => {
-    const filter = c.req.valid("query");
-    const rows = await openSession(c).read(selectFor(filter));
-    return respondWithPage(c, filter, rows, toOrder);
-  },
-);
+export const listOrders = createHandlers(guard("store:read"), query(listOrdersQuery), async (c) => {
+  const filter = c.req.valid("query");
+  const rows = await openSession(c).read(selectFor(filter));
+  return respondWithPage(c, filter, rows, toOrder);
+});

@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
@@ -26,16 +27,7 @@ export function noSuchOrder(): ApiError {
   return new ApiError("not_found", "There is no order with this id.");
 }
 
-/** An order as the database holds it. */
-export interface OrderRow {
-  id: Int64;
-  petId: Int64;
-  status: OrderStatus;
-  createdAt: string;
-  shipDate: string | null;
-}
-
-/** The columns of an `OrderRow`, exact. */
+/** The columns of an order, exact. */
 export const orderColumns = () => ({
   id: exact(orders.id).as("id"),
   petId: exact(orders.petId).as("petId"),
@@ -44,20 +36,23 @@ export const orderColumns = () => ({
   shipDate: sql<string | null>`${orders.shipDate}`.as("shipDate"),
 });
 
+/** An order as the database holds it. */
+export type OrderRow = SelectResultFields<ReturnType<typeof orderColumns>>;
+
 /** An order with its version. */
-export const selectOrder = compile<{ id: Int64 }, OrderRow & { version: number }>((db) =>
+export const selectOrder = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ ...orderColumns(), version: orders.version })
     .from(orders)
-    .where(eq(orders.id, sql.placeholder("id"))),
+    .where(eq(orders.id, parameter("id"))),
 );
 
 /**
- * Moves the animal of the order in the placeholder `id` to a status, if the statement before it changed one row: the two changes
+ * Moves the animal of the order in the parameter `id` to a status, if the statement before it changed one row: the two changes
  * happen together, or neither does.
  */
 export const moveAnimal = (status: PetStatus) =>
-  compile<{ id: Int64 }, never>((db) =>
+  compile((db, parameter: Parameter<{ id: Int64 }>) =>
     db
       .update(pets)
       .set({ status, version: sql`${pets.version} + 1` })
@@ -69,7 +64,7 @@ export const moveAnimal = (status: PetStatus) =>
             db
               .select({ petId: orders.petId })
               .from(orders)
-              .where(eq(orders.id, sql.placeholder("id"))),
+              .where(eq(orders.id, parameter("id"))),
           ),
         ),
       ),

@@ -1,13 +1,12 @@
 import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { compile, type QueryBuilder } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
@@ -31,10 +30,8 @@ export const newOrder = lazy(() =>
   }),
 );
 
-const parameter = sql.placeholder;
-
 /** Inserts nothing unless the animal is free: decided in the same statement, so that no other order comes between. */
-const insert = (db: QueryBuilder, more?: SQL) =>
+const insert = (db: QueryBuilder, parameter: Parameter<{ petId: Int64 }>, more?: SQL) =>
   db
     .insert(orders)
     .select(
@@ -54,12 +51,10 @@ const insert = (db: QueryBuilder, more?: SQL) =>
     )
     .returning({ id: exact(orders.id).as("id"), createdAt: sql<string>`${orders.createdAt}`.as("createdAt") });
 
-interface Inserted {
-  id: Int64;
-  createdAt: string;
-}
-const insertOrder = compile<{ petId: Int64 }, Inserted>((db) => insert(db));
-const insertOrderOnce = compile<{ petId: Int64 } & Attempt, Inserted>((db) => insert(db, isFirstAttempt(db)));
+const insertOrder = compile((db, parameter: Parameter<{ petId: Int64 }>) => insert(db, parameter));
+const insertOrderOnce = compile((db, parameter: Parameter<{ petId: Int64 } & Attempt>) =>
+  insert(db, parameter, isFirstAttempt(db, parameter)),
+);
 
 /** Keeps the body of the response, as `toOrder` and JSON.stringify write it. */
 const rememberOrder = remember(
@@ -69,34 +64,30 @@ const rememberOrder = remember(
 );
 
 /** If the statement before changed one row: the order exists with its animal pending, or not at all. */
-const holdAnimal = compile<{ petId: Int64 }, never>((db) =>
+const holdAnimal = compile((db, parameter: Parameter<{ petId: Int64 }>) =>
   db
     .update(pets)
     .set({ status: "pending", version: sql`${pets.version} + 1` })
     .where(and(eq(pets.id, parameter("petId")), sql`changes() = 1`)),
 );
 
-export const placeOrder = createFactory<AppEnv>().createHandlers(
-  guard("store:write"),
-  jsonBody(newOrder),
-  async (c) => {
-    const order = c.req.valid("json");
-    const { petId } = order;
-    const session = openSession(c);
-    const attempt = await idempotentAttempt(c, "placeOrder", newOrder(), order);
-    if (attempt === undefined) {
-      const placed = await create(session, insertOrder({ petId }), holdAnimal({ petId }));
-      if (placed === undefined) throw notAvailable();
-      const placedOrder = toOrder({ ...placed, petId, status: "placed", shipDate: null });
-      return respondWithCreation<Order>(c, placed, JSON.stringify(placedOrder));
-    }
-    const insertion = insertOrderOnce({ petId, ...attempt });
-    const placed = await createOnce(session, attempt, insertion, rememberOrder(attempt), holdAnimal({ petId }));
+export const placeOrder = createHandlers(guard("store:write"), jsonBody(newOrder), async (c) => {
+  const order = c.req.valid("json");
+  const { petId } = order;
+  const session = openSession(c);
+  const attempt = await idempotentAttempt(c, "placeOrder", newOrder(), order);
+  if (attempt === undefined) {
+    const placed = await create(session, insertOrder({ petId }), holdAnimal({ petId }));
     if (placed === undefined) throw notAvailable();
-    if (!placed.response) throw new Error("The response to an order was not remembered");
-    return respondWithCreation<Order>(c, placed, placed.response);
-  },
-);
+    const placedOrder = toOrder({ ...placed, petId, status: "placed", shipDate: null });
+    return respondWithCreation<Order>(c, placed, JSON.stringify(placedOrder));
+  }
+  const insertion = insertOrderOnce({ petId, ...attempt });
+  const placed = await createOnce(session, attempt, insertion, rememberOrder(attempt), holdAnimal({ petId }));
+  if (placed === undefined) throw notAvailable();
+  if (!placed.response) throw new Error("The response to an order was not remembered");
+  return respondWithCreation<Order>(c, placed, placed.response);
+});
 
 function notAvailable(): ApiError {
   return new ApiError("pet_not_available", "The animal does not exist, is not available, or was sold by an order.");

@@ -1,13 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { applyChange, hasVersion, isInEffect, versionsParameter } from "../db/versioned.ts";
-import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
@@ -31,36 +30,32 @@ export const orderPatch = lazy(() =>
   ),
 );
 
-const shipOrder = compile<{ id: Int64; versions: string | null; shipDate: string | null }, never>((db) =>
+const shipOrder = compile((db, parameter: Parameter<{ id: Int64; versions: string | null; shipDate: string | null }>) =>
   db
     .update(orders)
     .set({
       status: "shipped",
-      shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})`,
+      shipDate: sql`coalesce(${parameter("shipDate")}, ${now})`,
       version: sql`${orders.version} + 1`,
     })
-    .where(and(eq(orders.id, sql.placeholder("id")), eq(orders.status, "placed"), hasVersion(orders.version))),
+    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter))),
 );
 const sellAnimal = moveAnimal("sold");
 
-export const updateOrder = createFactory<AppEnv, "/:orderId">().createHandlers(
-  guard("store:write"),
-  jsonBody(orderPatch, MERGE_PATCH),
-  async (c) => {
-    const patch = c.req.valid("json");
-    const versions = ifMatch(c);
-    const session = openSession(c);
-    const id = orderId(c);
-    const parameters = { id, versions: versionsParameter(versions), shipDate: patch.shipDate ?? null };
-    const changes = patch.status === undefined ? [] : [shipOrder(parameters), sellAnimal({ id })];
-    // Repeatable: an order is placed once, so a second run finds nothing to change.
-    const order = await applyChange(session, changes, selectOrder({ id }), true);
-    if (order === undefined) throw noSuchOrder();
-    if (patch.status !== undefined && order.status === "cancelled") {
-      throw new ApiError("order_cancelled", "This order is cancelled.");
-    }
-    if (!isInEffect(order, patch, versions)) throw preconditionFailed();
-    setEntityTag(c, order.version);
-    return json(c, toOrder(order), 200);
-  },
-);
+export const updateOrder = createHandlers(guard("store:write"), jsonBody(orderPatch, MERGE_PATCH), async (c) => {
+  const patch = c.req.valid("json");
+  const versions = ifMatch(c);
+  const session = openSession(c);
+  const id = orderId(c);
+  const parameters = { id, versions: versionsParameter(versions), shipDate: patch.shipDate ?? null };
+  const changes = patch.status === undefined ? [] : [shipOrder(parameters), sellAnimal({ id })];
+  // Repeatable: an order is placed once, so a second run finds nothing to change.
+  const order = await applyChange(session, changes, selectOrder({ id }), true);
+  if (order === undefined) throw noSuchOrder();
+  if (patch.status !== undefined && order.status === "cancelled") {
+    throw new ApiError("order_cancelled", "This order is cancelled.");
+  }
+  if (!isInEffect(order, patch, versions)) throw preconditionFailed();
+  setEntityTag(c, order.version);
+  return json(c, toOrder(order), 200);
+});

@@ -1,10 +1,9 @@
 import { sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
+import { createHandlers } from "../handlers.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, nameField } from "../http/validation.ts";
 import { openSession } from "../http/bookmark.ts";
@@ -21,17 +20,16 @@ export const newPet = lazy(() =>
 );
 type NewPet = Omit<Pet, "id">;
 
-const parameter = sql.placeholder;
 const id = () => exact(pets.id).as("id");
 
-const insertPet = compile<NewPet & Record<string, unknown>, Pick<Pet, "id">>((db) =>
+const insertPet = compile((db, parameter: Parameter<NewPet>) =>
   db
     .insert(pets)
     .values({ name: parameter("name"), categoryId: parameter("categoryId"), status: parameter("status") })
     .returning({ id: id() }),
 );
 
-const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>((db) =>
+const insertPetOnce = compile((db, parameter: Parameter<NewPet & Attempt>) =>
   db
     .insert(pets)
     .select(
@@ -44,7 +42,7 @@ const insertPetOnce = compile<NewPet & Attempt, Pick<Pet, "id">>((db) =>
           version: sql`1`.as("version"),
         })
         .from(sql`(SELECT 1)`)
-        .where(isFirstAttempt(db)),
+        .where(isFirstAttempt(db, parameter)),
     )
     .returning({ id: id() }),
 );
@@ -56,7 +54,7 @@ const rememberPet = remember(
   sql`json_object('id', ${pets.id}, 'name', ${pets.name}, 'categoryId', ${pets.categoryId}, 'status', ${pets.status})`,
 );
 
-export const createPet = createFactory<AppEnv>().createHandlers(guard("pets:write"), jsonBody(newPet), async (c) => {
+export const createPet = createHandlers(guard("pets:write"), jsonBody(newPet), async (c) => {
   const pet = c.req.valid("json");
   const session = openSession(c);
   const attempt = await idempotentAttempt(c, "createPet", newPet(), pet);

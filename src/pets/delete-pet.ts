@@ -1,10 +1,9 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { hasVersion, versionsParameter } from "../db/versioned.ts";
-import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
@@ -12,21 +11,21 @@ import { activeOrder } from "../orders/active-order.ts";
 import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
 
-const removePet = compile<{ id: Int64; versions: string | null }, { deleted: 1 }>((db) =>
+const removePet = compile((db, parameter: Parameter<{ id: Int64; versions: string | null }>) =>
   db
     .delete(pets)
-    .where(and(eq(pets.id, sql.placeholder("id")), hasVersion(pets.version), notExists(activeOrder(db, pets.id))))
+    .where(and(eq(pets.id, parameter("id")), hasVersion(pets.version, parameter), notExists(activeOrder(db, pets.id))))
     .returning({ deleted: sql`1`.as("deleted") }),
 );
 
-const selectUse = compile<{ id: Int64 }, { onOrder: 0 | 1 }>((db) =>
+const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ onOrder: sql<0 | 1>`${exists(activeOrder(db, pets.id))}`.as("onOrder") })
     .from(pets)
-    .where(eq(pets.id, sql.placeholder("id"))),
+    .where(eq(pets.id, parameter("id"))),
 );
 
-export const deletePet = createFactory<AppEnv, "/:petId">().createHandlers(guard("pets:write"), async (c) => {
+export const deletePet = createHandlers(guard("pets:write"), async (c) => {
   const versions = versionsParameter(ifMatch(c));
   const session = openSession(c);
   const id = petId(c);

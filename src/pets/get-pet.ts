@@ -1,13 +1,12 @@
-import { createFactory } from "hono/factory";
 import { guard } from "../auth/guard.ts";
-import type { AppEnv } from "../env.ts";
+import { createHandlers } from "../handlers.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { openSession } from "../http/bookmark.ts";
 import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
 
-export const getPet = createFactory<AppEnv, "/:petId">().createHandlers(
+export const getPet = createHandlers(
   // Five years' notice. Nothing switches off by the clock: the removal is a release.
   deprecated({
     since: new Date("2025-12-05T00:00:00Z"),

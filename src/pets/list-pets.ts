@@ -1,11 +1,10 @@
-import { and, eq, isNull, or, type Placeholder, type SQL, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
+import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
 import { after, type Bounds, mergedPage, page } from "../db/page.ts";
-import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
 import { openSession } from "../http/bookmark.ts";
 import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
@@ -37,32 +36,44 @@ function toIds(value: unknown): Int64[] | undefined {
     : undefined;
 }
 
-const parameter = sql.placeholder;
-const hasStatus = (status: PetStatus | Placeholder = parameter("status")) => eq(pets.status, status);
-const hasCategory = () => eq(pets.categoryId, parameter("categoryId"));
-const pageOf = (db: QueryBuilder, where: SQL | undefined) => page(db, pets, petColumns(), where);
+type ByStatus = Bounds & { status: PetStatus };
+type ByCategory = Bounds & { categoryId: Int64 };
+
+const hasStatus = (parameter: Parameter<{ status: PetStatus | null }>) => eq(pets.status, parameter("status"));
+const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
+  eq(pets.categoryId, parameter("categoryId"));
+const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
+  page(db, parameter, pets, petColumns(), and(...conditions));
 
 // Each reads no more rows than its limit, or than there are ids, however deep the page lies and however rare the filter's match is.
-const selectPage = compile<Bounds, Pet>((db) => pageOf(db, after(pets)));
-const selectByStatus = compile<Bounds & { status: PetStatus }, Pet>((db) => pageOf(db, and(hasStatus(), after(pets))));
-const selectByCategoryAndStatus = compile<Bounds & { categoryId: Int64; status: PetStatus }, Pet>((db) =>
-  pageOf(db, and(hasCategory(), hasStatus(), after(pets))),
+const selectPage = compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter)));
+const selectByStatus = compile((db, parameter: Parameter<ByStatus>) =>
+  pageOf(db, parameter, hasStatus(parameter), after(pets, parameter)),
 );
-const selectByCategory = compile<Bounds & { categoryId: Int64 }, Pet>((db) => {
-  const ofStatus = (status: PetStatus) => and(hasCategory(), hasStatus(status), after(pets));
-  return mergedPage(db, pets, petColumns(), [ofStatus("available"), ofStatus("pending"), ofStatus("sold")]);
+const selectByCategoryAndStatus = compile((db, parameter: Parameter<ByCategory & ByStatus>) =>
+  pageOf(db, parameter, hasCategory(parameter), hasStatus(parameter), after(pets, parameter)),
+);
+const selectByCategory = compile((db, parameter: Parameter<ByCategory>) => {
+  const ofStatus = (status: PetStatus) => and(hasCategory(parameter), eq(pets.status, status), after(pets, parameter));
+  return mergedPage(db, parameter, pets, petColumns(), [ofStatus("available"), ofStatus("pending"), ofStatus("sold")]);
 });
-/** A null stands for a filter that is not asked for. The ids are one JSON text, because D1 binds a hundred values at most. */
-const selectByIds = compile<{ ids: string; limit: number; categoryId: Int64 | null; status: PetStatus | null }, Pet>(
-  (db) =>
-    pageOf(
-      db,
-      and(
-        sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
-        or(isNull(parameter("categoryId")), hasCategory()),
-        or(isNull(parameter("status")), hasStatus()),
-      ),
-    ),
+
+interface ByIds {
+  /** One JSON text, because D1 binds a hundred values at most. */
+  ids: string;
+  limit: number;
+  /** Null for a filter that is not asked for. */
+  categoryId: Int64 | null;
+  status: PetStatus | null;
+}
+const selectByIds = compile((db, parameter: Parameter<ByIds>) =>
+  pageOf(
+    db,
+    parameter,
+    sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
+    or(isNull(parameter("categoryId")), hasCategory(parameter)),
+    or(isNull(parameter("status")), hasStatus(parameter)),
+  ),
 );
 
 /** The statement for a page. */
@@ -84,7 +95,7 @@ function selectFor({ id, categoryId, status, ...paging }: z.infer<ReturnType<typ
     : selectByCategoryAndStatus({ ...bounds, categoryId, status });
 }
 
-export const listPets = createFactory<AppEnv>().createHandlers(guard("pets:read"), query(listPetsQuery), async (c) => {
+export const listPets = createHandlers(guard("pets:read"), query(listPetsQuery), async (c) => {
   const filter = c.req.valid("query");
   const rows = await openSession(c).read(selectFor(filter));
   return respondWithPage(c, filter, rows, toAnimal);

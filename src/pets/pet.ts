@@ -1,7 +1,8 @@
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
+import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
@@ -30,15 +31,7 @@ export function petOnOrder(message: string): ApiError {
   return new ApiError("pet_on_order", message);
 }
 
-/** An animal as the database holds it. */
-export interface Pet {
-  id: Int64;
-  name: string;
-  categoryId: Int64;
-  status: PetStatus;
-}
-
-/** The columns of a `Pet`, exact. */
+/** The columns of an animal, exact. */
 export const petColumns = () => ({
   id: exact(pets.id).as("id"),
   name: pets.name,
@@ -46,12 +39,15 @@ export const petColumns = () => ({
   status: pets.status,
 });
 
+/** An animal as the database holds it. */
+export type Pet = SelectResultFields<ReturnType<typeof petColumns>>;
+
 /** An animal with its version. */
-export const selectPet = compile<{ id: Int64 }, Pet & { version: number }>((db) =>
+export const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ ...petColumns(), version: pets.version })
     .from(pets)
-    .where(eq(pets.id, sql.placeholder("id"))),
+    .where(eq(pets.id, parameter("id"))),
 );
 
 /** An animal as clients see it. */

@@ -1,11 +1,10 @@
 import { eq, exists, notExists, sql } from "drizzle-orm";
-import { createFactory } from "hono/factory";
 import * as z from "zod/mini";
 import { guard } from "../auth/guard.ts";
-import { compile } from "../db/statement.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { applyChange, compilePatch, isInEffect } from "../db/versioned.ts";
-import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
@@ -13,7 +12,7 @@ import { json } from "../http/respond.ts";
 import { int64Field, jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { placedOrder } from "../orders/active-order.ts";
-import { noSuchPet, type Pet, petColumns, petId, petOnOrder, statusField, toAnimal } from "./pet.ts";
+import { noSuchPet, petColumns, petId, petOnOrder, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
 export const petPatch = lazy(() =>
@@ -27,11 +26,11 @@ export const petPatch = lazy(() =>
 const patchPet = compilePatch(
   pets,
   { name: pets.name, categoryId: pets.categoryId, status: pets.status },
-  (db, fields) => (fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined),
+  (db, _parameter, fields) => (fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined),
 );
 
 /** With whether a placed order holds the animal. */
-const selectPet = compile<{ id: Int64 }, Pet & { version: number; held: 0 | 1 }>((db) =>
+const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({
       ...petColumns(),
@@ -39,25 +38,21 @@ const selectPet = compile<{ id: Int64 }, Pet & { version: number; held: 0 | 1 }>
       held: sql<0 | 1>`${exists(placedOrder(db, pets.id))}`.as("held"),
     })
     .from(pets)
-    .where(eq(pets.id, sql.placeholder("id"))),
+    .where(eq(pets.id, parameter("id"))),
 );
 
-export const updatePet = createFactory<AppEnv, "/:petId">().createHandlers(
-  guard("pets:write"),
-  jsonBody(petPatch, MERGE_PATCH),
-  async (c) => {
-    const patch = c.req.valid("json");
-    const versions = ifMatch(c);
-    const session = openSession(c);
-    const id = petId(c);
-    // Without a version, a second run could undo what somebody else changed after the first.
-    const pet = await applyChange(session, patchPet(id, patch, versions), selectPet({ id }), versions !== undefined);
-    if (pet === undefined) throw noSuchPet();
-    if (patch.status !== undefined && pet.held) {
-      throw petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.");
-    }
-    if (!isInEffect(pet, patch, versions)) throw preconditionFailed();
-    setEntityTag(c, pet.version);
-    return json(c, toAnimal(pet), 200);
-  },
-);
+export const updatePet = createHandlers(guard("pets:write"), jsonBody(petPatch, MERGE_PATCH), async (c) => {
+  const patch = c.req.valid("json");
+  const versions = ifMatch(c);
+  const session = openSession(c);
+  const id = petId(c);
+  // Without a version, a second run could undo what somebody else changed after the first.
+  const pet = await applyChange(session, patchPet(id, patch, versions), selectPet({ id }), versions !== undefined);
+  if (pet === undefined) throw noSuchPet();
+  if (patch.status !== undefined && pet.held) {
+    throw petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.");
+  }
+  if (!isInEffect(pet, patch, versions)) throw preconditionFailed();
+  setEntityTag(c, pet.version);
+  return json(c, toAnimal(pet), 200);
+});

@@ -1,0 +1,5 @@
+import { createFactory } from "hono/factory";
+import type { AppEnv } from "./env.ts";
+
+/** Makes the handlers of an operation, with the types of `AppEnv`. `guard` comes first. Only `deprecated` may stand before it. */
+export const { createHandlers } = createFactory<AppEnv>();
