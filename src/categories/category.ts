@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
+import { jsonObjectOf } from "../db/json-object.ts";
 import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -54,6 +55,10 @@ export interface Category {
   name: string;
   description?: string;
 }
+
+/** The body of a category as the database writes it: the same as JSON.stringify of `toCategory`. */
+export const categoryJson = () =>
+  jsonObjectOf<Category>({ id: categories.id, name: categories.name }, { description: categories.description });
 
 /** The one place where a row becomes a response: a new column shows only when it is named here. */
 export function toCategory({ id, name, description }: CategoryRow): Category {

@@ -31,10 +31,8 @@ export const categoryPatch = lazy(() =>
 const others = (db: QueryBuilder, parameter: Parameter<{ id: Int64; name: unknown }>) =>
   withName(db, parameter, ne(categories.id, parameter("id")));
 
-const patchCategory = compilePatch(
-  categories,
-  { name: categories.name, description: categories.description },
-  (db, parameter, fields) => (fields.includes("name") ? notExists(others(db, parameter)) : undefined),
+const patchCategory = compilePatch(categories, categoryPatch, (db, parameter, fields) =>
+  fields.includes("name") ? notExists(others(db, parameter)) : undefined,
 );
 
 /** With whether the new name is another category's. A null stands for no new name. */

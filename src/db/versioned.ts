@@ -1,4 +1,4 @@
-import { and, eq, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
 import type { Session } from "./session.ts";
@@ -28,28 +28,28 @@ type PatchParameters<Fields extends string> = { id: Int64; versions: string | nu
  * Compiles the UPDATEs that apply a patch, one for each set of fields that patches name: a field that is left out is not written,
  * nor its index. A patch that changes nothing leaves the row as it is, with its version.
  *
- * @param columns those that a patch may name.
+ * @param schema of the patch. Its fields are columns of the table.
  * @param condition holds as well, for a patch that names these fields; undefined when nothing more is asked.
  * @returns makes the statement; none for a patch without fields.
  */
-export function compilePatch<Fields extends string>(
-  table: Versioned,
-  columns: { [Field in Fields]: SQLiteColumn },
+export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
+  table: Table,
+  schema: () => { shape: { [Field in Fields]: unknown } },
   condition: (
     db: QueryBuilder,
     parameter: Parameter<PatchParameters<Fields>>,
     fields: readonly Fields[],
   ) => SQL | undefined = () => undefined,
 ) {
+  const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
   const compiled = new Map<string, (parameters: PatchParameters<Fields>) => Statement<never>>();
-  const all = Object.keys(columns) as Fields[];
   return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never>[] => {
-    const fields = all.filter((field) => patch[field] !== undefined);
+    const fields = (Object.keys(schema().shape) as Fields[]).filter((field) => patch[field] !== undefined);
     if (fields.length === 0) return [];
     const name = fields.join();
     const make = compiled.get(name) ?? compileFields(fields);
     compiled.set(name, make);
-    return [make({ ...patch, id, versions: versionsParameter(versions) } as PatchParameters<Fields>)];
+    return [make({ ...patch, id, versions: versionsParameter(versions) })];
   };
 
   function compileFields(fields: Fields[]) {
@@ -57,7 +57,7 @@ export function compilePatch<Fields extends string>(
       const differs = fields.map((field) => sql`${columns[field]} IS NOT ${parameter(field)}`);
       const values = Object.fromEntries(fields.map((field) => [field, sql`${parameter(field)}`]));
       return db
-        .update(table)
+        .update<Versioned>(table)
         .set({ ...values, version: sql`${table.version} + 1` })
         .where(
           and(

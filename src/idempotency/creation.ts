@@ -1,4 +1,4 @@
-import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, notExists, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
@@ -8,11 +8,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { sha256 } from "../hash/sha256.ts";
 import { idempotencyKeys } from "./table.ts";
 
-/**
- * One attempt at a creation under an `Idempotency-Key`. A creation that happens exactly once is three statements in one
- * transaction: the INSERT of the resource, on the condition `isFirstAttempt`; then `remember`; then a SELECT of what the key
- * stands for now, whichever attempt made it. They can be repeated any number of times.
- */
+/** One attempt at a creation under an `Idempotency-Key`. */
 export interface Attempt {
   apiKeyId: string;
   idempotencyKey: string;
@@ -41,8 +37,58 @@ export async function fingerprintOf<Fields extends object>(
 const isThisKey = (parameter: Parameter<Attempt>) =>
   and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
 
-/** The condition of the INSERT: nothing was created under this key yet. */
-export function isFirstAttempt(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+/** A table whose rows count their changes. */
+type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+
+/** The row that a creation inserts. */
+interface Insertion<Table extends Versioned> {
+  /** All columns but the id, which SQLite chooses, and the version, which is 1. A column that has no value here does not compile. */
+  values: { [Column in Exclude<keyof Table["_"]["columns"], "id" | "version">]: SQLWrapper };
+  /** The table that the values come from, if any. */
+  from?: SQLiteTable;
+  /** Inserts nothing unless it holds: decided in the same statement, so that no race comes between. */
+  where?: SQL | undefined;
+}
+
+/**
+ * Compiles the statements of a creation. One without an `Idempotency-Key` is the INSERT alone. One that happens exactly once is three
+ * statements in one transaction, which can be repeated any number of times: the INSERT, unless the key is known; `remember`; then
+ * `recall`, a SELECT of what the key stands for now, whichever attempt made it.
+ *
+ * @param response SQL for the body of the response.
+ * @param insertion the row, from the parameters of the request.
+ */
+export function compileCreation<Table extends Versioned, Fields extends object>(
+  table: Table,
+  response: () => SQL<string>,
+  insertion: (db: QueryBuilder, parameter: Parameter<Fields>) => Insertion<Table>,
+) {
+  const insert = (db: QueryBuilder, parameter: Parameter<Fields>, condition?: SQL) => {
+    const { values, from = sql`(SELECT 1)`, where } = insertion(db, parameter);
+    const conditions = and(where, condition);
+    const into = db.insert(table);
+    // A SELECT reads one row more than VALUES.
+    const inserted = conditions === undefined ? into.values(values as never) : into.select(select() as never);
+    return inserted.returning({ id: exact(table.id).as("id"), response: response().as("response") });
+
+    function select() {
+      const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
+      // In the order of the table, which drizzle asks for.
+      const row = Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]);
+      return db.select(Object.fromEntries(row)).from(from).where(conditions);
+    }
+  };
+  return {
+    insert: compile((db, parameter: Parameter<Fields>) => insert(db, parameter)),
+    insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
+      insert(db, parameter, isUnknown(db, parameter)),
+    ),
+    remember: compileRemember(table, response),
+  };
+}
+
+/** The condition that nothing was created under this key yet. */
+function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
   return notExists(
     db
       .select({ one: sql`1` })
@@ -51,15 +97,8 @@ export function isFirstAttempt(db: QueryBuilder, parameter: Parameter<Attempt>):
   );
 }
 
-/**
- * Ties the key to the row that the statement before inserted, and keeps the response. If it inserted no row, the key
- * already has one.
- *
- * @param table the table of the resource.
- * @param id its primary key.
- * @param response SQL for the body of the response, from the inserted row.
- */
-export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL) {
+/** Ties the key to the row that the statement before inserted, and keeps the response. If it inserted no row, the key already has one. */
+function compileRemember(table: Versioned, response: () => SQL<string>) {
   return compile((db, parameter: Parameter<Attempt>) =>
     db.insert(idempotencyKeys).select(
       db
@@ -68,12 +107,12 @@ export function remember(table: SQLiteTable, id: SQLiteColumn, response: SQL) {
           apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
           key: sql`${parameter("idempotencyKey")}`.as("key"),
           fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
-          response: response.as("response"),
-          resourceId: sql`${id}`.as("resourceId"),
+          response: response().as("response"),
+          resourceId: sql`${table.id}`.as("resourceId"),
           createdAt: sql`unixepoch()`.as("createdAt"),
         })
         .from(table)
-        .where(and(eq(id, sql`last_insert_rowid()`), sql`changes() = 1`)),
+        .where(and(eq(table.id, sql`last_insert_rowid()`), sql`changes() = 1`)),
     ),
   );
 }
@@ -90,47 +129,40 @@ const recall = compile((db, parameter: Parameter<Attempt>) =>
     .where(isThisKey(parameter)),
 );
 
+type CompiledCreation<Fields extends object> = ReturnType<typeof compileCreation<Versioned, Fields>>;
+
 /** The outcome of a creation. */
 export interface Creation {
   id: Int64;
-  /** The body of the first response under an `Idempotency-Key`. Without one, the request tells it. */
-  response?: string | null;
+  /** The body of the first response. Null when a version before migration 0002 stored the key. */
+  response: string | null;
   /** Whether an earlier attempt created the resource. */
-  replayed?: boolean;
+  replayed: boolean;
 }
 
 /**
- * Creates a resource without an `Idempotency-Key`.
+ * Creates a resource in one round trip. Under an `Idempotency-Key`, it is created once: when an earlier request with this key did, the
+ * outcome is that of the earlier one.
  *
+ * @param fields the parameters of the insertion.
+ * @param attempt undefined without an `Idempotency-Key`.
  * @param consequences statements of the same transaction, each on the condition that the one before changed one row.
- * @returns the inserted row, or undefined when the INSERT has a condition that does not hold.
- */
-export async function create<Row extends { id: Int64 }>(
-  session: Session,
-  insert: Statement<Row>,
-  ...consequences: Statement<never>[]
-): Promise<Row | undefined> {
-  const [[inserted]] = await session.writeOnce([insert, ...consequences]);
-  return inserted;
-}
-
-/**
- * Creates a resource once, in one round trip: when an earlier request with this key did, it returns the response to that.
- *
- * @param insert the INSERT on the condition `isFirstAttempt`.
- * @param remembered the statement of `remember`.
- * @param consequences as for `create`.
- * @returns undefined when the INSERT has a condition of its own that does not hold. The key is then as new as before.
+ * @returns undefined when the condition of the insertion does not hold. The key is then as new as before.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export async function createOnce(
+export async function create<Fields extends object>(
   session: Session,
-  attempt: Attempt,
-  insert: Statement<{ id: Int64 }>,
-  remembered: Statement<never>,
+  { insert, insertOnce, remember }: CompiledCreation<Fields>,
+  fields: Fields,
+  attempt: Attempt | undefined,
   ...consequences: Statement<never>[]
 ): Promise<Creation | undefined> {
-  const statements = [insert, remembered, recall(attempt), ...consequences] as const;
+  if (attempt === undefined) {
+    const [[inserted]] = await session.writeOnce([insert(fields), ...consequences]);
+    return inserted && { ...inserted, replayed: false };
+  }
+  const insertion = insertOnce({ ...fields, ...attempt });
+  const statements = [insertion, remember(attempt), recall(attempt), ...consequences] as const;
   const [[inserted], , [known]] = await session.writeRepeatably(statements);
   if (known === undefined) return undefined;
   if (known.fingerprint !== attempt.fingerprint) {

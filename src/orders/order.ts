@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
+import { jsonObjectOf } from "../db/json-object.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -81,6 +82,18 @@ export interface Order {
   shipDate: string | null;
   complete: boolean;
 }
+
+/** The body of an order as the database writes it: the same as JSON.stringify of `toOrder`. */
+export const orderJson = () =>
+  jsonObjectOf<Order>({
+    id: orders.id,
+    petId: orders.petId,
+    quantity: sql`1`,
+    status: orders.status,
+    createdAt: orders.createdAt,
+    shipDate: orders.shipDate,
+    complete: sql`json(iif(${orders.status} = 'shipped', 'true', 'false'))`,
+  });
 
 /** The one place where a row becomes a response: a new column shows only when it is named here. */
 export function toOrder({ id, petId, status, createdAt, shipDate }: OrderRow): Order {

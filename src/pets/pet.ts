@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import { jsonObjectOf } from "../db/json-object.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -9,10 +10,13 @@ import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { jsonInteger } from "../exact/json.ts";
 import { idInPath } from "../http/path.ts";
-import { rule } from "../http/validation.ts";
+import { int64Field, nameField, rule } from "../http/validation.ts";
 import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
+
+/** The fields that clients send. A new one goes to the end, optional and without a default (`fingerprintOf`). */
+export const petFields = () => ({ name: nameField(), categoryId: int64Field(), status: statusField() });
 
 /**
  * The id in the path.
@@ -57,6 +61,10 @@ export interface Animal {
   categoryId: number;
   status: PetStatus;
 }
+
+/** The body of an animal as the database writes it: the same as JSON.stringify of `toAnimal`. */
+export const animalJson = () =>
+  jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });
 
 /** The one place where a row becomes a response: a new column shows only when it is named here. */
 export function toAnimal({ id, name, categoryId, status }: Pet): Animal {

@@ -9,24 +9,16 @@ import { openSession } from "../http/bookmark.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { int64Field, jsonObject, nameField } from "../http/validation.ts";
+import { jsonObject } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { placedOrder } from "../orders/active-order.ts";
-import { noSuchPet, petColumns, petId, petOnOrder, statusField, toAnimal } from "./pet.ts";
+import { noSuchPet, petColumns, petFields, petId, petOnOrder, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
-export const petPatch = lazy(() =>
-  jsonObject({
-    name: z.optional(nameField()),
-    categoryId: z.optional(int64Field()),
-    status: z.optional(statusField()),
-  }),
-);
+export const petPatch = lazy(() => z.partial(jsonObject(petFields())));
 
-const patchPet = compilePatch(
-  pets,
-  { name: pets.name, categoryId: pets.categoryId, status: pets.status },
-  (db, _parameter, fields) => (fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined),
+const patchPet = compilePatch(pets, petPatch, (db, _parameter, fields) =>
+  fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined,
 );
 
 /** With whether a placed order holds the animal. */
