@@ -2,7 +2,7 @@
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
-import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/exact/text.ts";
+import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/name.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 import type { HeaderName } from "./headers.ts";
 

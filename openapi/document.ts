@@ -4,7 +4,7 @@ import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "
 import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
-import { BOOKMARK } from "../src/http/bookmark.ts";
+import { BOOKMARK } from "../src/http/session.ts";
 import { categories } from "../src/categories/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";

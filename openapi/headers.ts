@@ -3,7 +3,7 @@ import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas3
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
 import { MERGE_PATCH } from "../src/http/body.ts";
-import { BOOKMARK } from "../src/http/bookmark.ts";
+import { BOOKMARK } from "../src/http/session.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
 

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { version } from "../package.json";
-import { authenticate } from "./auth/guard.ts";
+import { authenticate } from "./http/guard.ts";
 import type { AppEnv } from "./env.ts";
 import { preflight } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";

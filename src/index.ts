@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { forgetExpiredKeys } from "./idempotency/expiry.ts";
+import { forgetExpiredKeys } from "./changes/purge.ts";
 
 const app = createApp();
 

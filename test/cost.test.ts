@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
-import { forgetExpiredKeys } from "../src/idempotency/expiry.ts";
+import { forgetExpiredKeys } from "../src/changes/purge.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { grantKey } from "./support/keys.ts";

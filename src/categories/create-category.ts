@@ -1,14 +1,14 @@
 import { notExists } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import type { Parameter } from "../db/statement.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { jsonBody } from "../http/body.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
-import { compileCreation, create } from "../idempotency/creation.ts";
-import { idempotentAttempt } from "../idempotency/header.ts";
-import { respondWithCreation } from "../idempotency/respond.ts";
+import { compileCreation, create } from "../changes/creation.ts";
+import { idempotentAttempt } from "../changes/attempt.ts";
+import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
 import {
   type Category,

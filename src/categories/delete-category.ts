@@ -1,11 +1,11 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { hasVersion, versionsParameter } from "../db/versioned.ts";
+import { hasVersion, versionsParameter } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
 import { pets } from "../pets/table.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { after, type Bounds, page } from "../db/page.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
 import { query } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";

@@ -1,7 +1,7 @@
 import { check, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { sql } from "drizzle-orm";
 import { isTextOf } from "../exact/column.ts";
-import { MAX_NAME_CHARACTERS } from "../exact/text.ts";
+import { MAX_NAME_CHARACTERS } from "../name.ts";
 
 /** Characters of a description. */
 export const MAX_DESCRIPTION_CHARACTERS = 2_000;

@@ -1,11 +1,11 @@
 import { eq, exists, ne, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { applyChange, compilePatch, isInEffect } from "../db/versioned.ts";
+import { applyChange, compilePatch, isInEffect } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";

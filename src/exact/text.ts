@@ -1,12 +1,3 @@
-/** Characters of a name, of an animal or of a category. */
-export const MAX_NAME_CHARACTERS = 255;
-
-/**
- * Any character that is not white space: JavaScript's `\s` is Unicode's White_Space property and U+FEFF, but for U+0085. Spelled
- * with `\s`, because the document publishes it, and code generators stumble over a literal U+2028.
- */
-export const NOT_WHITE_SPACE = /[^\s\u0085]/;
-
 /**
  * Whether D1 stores a text exactly, and it has at most so many characters. Characters are code points, as in JSON Schema: "🐕" is
  * one of them, and two UTF-16 units. D1 would replace a lone surrogate.
@@ -14,9 +5,4 @@ export const NOT_WHITE_SPACE = /[^\s\u0085]/;
 export function isText(text: string, maxCharacters: number): boolean {
   if (text.length > 2 * maxCharacters || !text.isWellFormed()) return false;
   return text.length <= maxCharacters || [...text].length <= maxCharacters;
-}
-
-/** Whether a text is a name: it has 1 to `MAX_NAME_CHARACTERS` characters, not only white space. */
-export function isName(text: string): boolean {
-  return isText(text, MAX_NAME_CHARACTERS) && NOT_WHITE_SPACE.test(text);
 }

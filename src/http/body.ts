@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
-import { authenticateRequest } from "../auth/bearer.ts";
+import { authenticateRequest } from "./authentication.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { parseExact } from "../exact/json.ts";

@@ -3,7 +3,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import type { App, AppEnv } from "../env.ts";
 import { type ApiError, type ErrorBody, type ErrorCode, ERRORS, toApiError } from "../errors.ts";
 import { LOCAL_API_KEY } from "../local-api-key.ts";
-import { logError } from "../log.ts";
+import { logError } from "../log/log.ts";
 import { json, noContent } from "./respond.ts";
 
 /** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
-import { logRequest, startLog } from "../log.ts";
+import { logRequest, startLog } from "../log/log.ts";
 import { completeResponse, startHeaders } from "./respond.ts";
 
 /** What every request passes on its way in and out: its id, the headers that every response has, and its line in the log. */

@@ -5,8 +5,9 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
-import { isName, isText, MAX_NAME_CHARACTERS } from "../exact/text.ts";
+import { isText } from "../exact/text.ts";
 import { lazy } from "../lazy.ts";
+import { isName, MAX_NAME_CHARACTERS } from "../name.ts";
 
 /** A validator: for the types of a client it takes a schema's input, and for the handler it leaves its output. */
 export type Validator<Target extends string, Schema extends z.ZodMiniType> = MiddlewareHandler<

@@ -1,6 +1,6 @@
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { noSuchOrder, orderId, selectOrder, toOrder } from "./order.ts";

@@ -1,17 +1,16 @@
 import { and, eq, type SQL } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { after, type Bounds, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
 import { int64Parameter, query, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { isActive, isCancelled } from "./active-order.ts";
 import { orderColumns, type OrderRow, toOrder } from "./order.ts";
-import { ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
+import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
 /** Other parameters are ignored. */
 export const listOrdersQuery = lazy(() =>

@@ -1,22 +1,21 @@
 import { and, eq, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
-import { compileCreation, create } from "../idempotency/creation.ts";
-import { idempotentAttempt } from "../idempotency/header.ts";
-import { respondWithCreation } from "../idempotency/respond.ts";
+import { compileCreation, create } from "../changes/creation.ts";
+import { idempotentAttempt } from "../changes/attempt.ts";
+import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
 import { pets } from "../pets/table.ts";
-import { activeOrder } from "./active-order.ts";
 import { now, type Order, orderJson } from "./order.ts";
-import { orders } from "./table.ts";
+import { activeOrder, orders } from "./table.ts";
 
 /** New fields go to the end (`fingerprintOf`). */
 export const newOrder = lazy(() =>

@@ -1,13 +1,13 @@
 import { and, eq, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { applyChange, hasVersion, isInEffect, versionsParameter } from "../db/versioned.ts";
+import { applyChange, hasVersion, isInEffect, versionsParameter } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";

@@ -1,13 +1,13 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { hasVersion, versionsParameter } from "../db/versioned.ts";
+import { hasVersion, versionsParameter } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { ifMatch, preconditionFailed } from "../http/precondition.ts";
 import { noContent } from "../http/respond.ts";
-import { activeOrder } from "../orders/active-order.ts";
+import { activeOrder } from "../orders/table.ts";
 import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
 

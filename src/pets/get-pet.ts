@@ -1,9 +1,9 @@
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { createHandlers } from "../handlers.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
 
 export const getPet = createHandlers(

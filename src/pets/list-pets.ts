@@ -1,12 +1,12 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { after, type Bounds, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Pet, petColumns, statusField, toAnimal } from "./pet.ts";

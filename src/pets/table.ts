@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { int64, isTextOf } from "../exact/column.ts";
-import { MAX_NAME_CHARACTERS } from "../exact/text.ts";
+import { MAX_NAME_CHARACTERS } from "../name.ts";
 
 export const PET_STATUSES = ["available", "pending", "sold"] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];

@@ -1,17 +1,17 @@
 import { eq, exists, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { guard } from "../auth/guard.ts";
+import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { applyChange, compilePatch, isInEffect } from "../db/versioned.ts";
+import { applyChange, compilePatch, isInEffect } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/bookmark.ts";
+import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { jsonObject } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { placedOrder } from "../orders/active-order.ts";
+import { placedOrder } from "../orders/table.ts";
 import { noSuchPet, petColumns, petFields, petId, petOnOrder, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 

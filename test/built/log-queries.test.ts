@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { RequestLine } from "../../src/log.ts";
+import type { RequestLine } from "../../src/log/log.ts";
 import { startBuiltService } from "./service.ts";
 
 // The jq commands of docs/observability.md, run by a shell as they stand there, on lines that the production bundle wrote.

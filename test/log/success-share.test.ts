@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { weightOf } from "../../src/log-share.ts";
+import { weightOf } from "../../src/log/share.ts";
 import { call } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { Hono } from "hono";
 import { beforeAll, describe, expect, test } from "vitest";
-import { guard } from "../../src/auth/guard.ts";
+import { guard } from "../../src/http/guard.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { lifecycle } from "../../src/http/lifecycle.ts";
 import { json } from "../../src/http/respond.ts";

@@ -1,15 +1,15 @@
 import { bearerToken } from "../../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../../src/auth/key-format.ts";
 import { MERGE_PATCH } from "../../../src/http/body.ts";
-import { BOOKMARK } from "../../../src/http/bookmark.ts";
+import { BOOKMARK } from "../../../src/http/session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
 import { parseIfMatch } from "../../../src/http/precondition.ts";
-import { parseIdempotencyKey } from "../../../src/idempotency/header.ts";
+import { parseIdempotencyKey } from "../../../src/changes/attempt.ts";
 import { parseExact, toInt64 } from "../../../src/exact/json.ts";
 import { isInt64 } from "../../../src/exact/int64.ts";
 import { toTimestamp } from "../../../src/exact/timestamp.ts";
 import { decodeCursor } from "../../../src/http/cursor.ts";
-import { parseTraceParent } from "../../../src/trace-parent.ts";
+import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { newPet } from "../../../src/pets/create-pet.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { apiKeyOf } from "../auth/bearer.ts";
+import { apiKeyOf } from "./authentication.ts";
 import { Session } from "../db/session.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";

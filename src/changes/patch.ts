@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
-import type { Session } from "./session.ts";
-import { compile, type Parameter, type QueryBuilder, type Statement } from "./statement.ts";
+import type { Session } from "../db/session.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 
 /** A table whose rows count their changes. */
 type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };

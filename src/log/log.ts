@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
-import type { AppEnv, RequestLog } from "./env.ts";
-import { weightOf } from "./log-share.ts";
+import type { AppEnv, RequestLog } from "../env.ts";
+import { weightOf } from "./share.ts";
 import { parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
 /** The line of a request, field by field as docs/observability.md describes it. A field without a value is not in the line. */

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { apiKeyOf } from "../auth/bearer.ts";
+import { apiKeyOf } from "../http/authentication.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { type Attempt, fingerprintOf } from "./creation.ts";

@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
-import { respondWithError } from "../http/error-handler.ts";
-import { authenticateRequest, CHALLENGE } from "./bearer.ts";
-import { limitRate } from "./rate-limit.ts";
-import type { Scope } from "./scopes.ts";
+import { respondWithError } from "./error-handler.ts";
+import { authenticateRequest, CHALLENGE } from "./authentication.ts";
+import { limitRate } from "../auth/rate-limit.ts";
+import type { Scope } from "../auth/scopes.ts";
 
 /** Asks for a good key, and for nothing else. For paths that are no operation. */
 export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {

@@ -1,0 +1,46 @@
+import type { Context } from "hono";
+import { bearerToken } from "../auth/bearer.ts";
+import { lookUpKey } from "../auth/key-lookup.ts";
+import type { ApiKey, AppEnv } from "../env.ts";
+import { logError } from "../log/log.ts";
+import { respondWithError } from "./error-handler.ts";
+
+export const CHALLENGE = 'Bearer realm="petstore"';
+const INVALID_KEY = "The API key is not valid";
+
+/**
+ * The good key that a request carries (RFC 6750), or the response that refuses it: one and the same for every bad key.
+ *
+ * @throws ApiError `service_unavailable` when KV cannot respond.
+ */
+export async function authenticateRequest(c: Context<AppEnv>): Promise<ApiKey | Response> {
+  const headers = c.get("headers");
+  headers["Cache-Control"] = "private, no-store";
+  const key = bearerToken(c.req.header("Authorization") ?? "");
+  if (key === undefined) {
+    headers["WWW-Authenticate"] = CHALLENGE;
+    const message = "Send an API key in the header `Authorization: Bearer <API_KEY>`.";
+    return respondWithError(c, { code: "unauthorized", message });
+  }
+  const record = await lookUpKey(c.env.API_KEYS, c.env.ENVIRONMENT, key, (name) =>
+    logError(c, new Error(`The KV entry ${name} is not a key record`)),
+  );
+  if (record === undefined) {
+    headers["WWW-Authenticate"] = `${CHALLENGE}, error="invalid_token", error_description="${INVALID_KEY}"`;
+    return respondWithError(c, { code: "unauthorized", message: `${INVALID_KEY}.` });
+  }
+  c.get("log").keyId = record.id;
+  c.set("apiKey", record);
+  return record;
+}
+
+/**
+ * The key that `authenticateRequest` found good.
+ *
+ * @throws Error when it was not asked: that is a bug.
+ */
+export function apiKeyOf(c: Context<AppEnv>): ApiKey {
+  const key = c.get("apiKey");
+  if (key === undefined) throw new Error("No API key was checked for this request");
+  return key;
+}
