@@ -4,12 +4,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { INT64_FIELDS } from "../client/src/int64.ts";
-import { clientSize } from "./client/build.ts";
+import { BUDGET_BYTES, clientSize } from "./client/build.ts";
 import { CLIENT, operationsOf, readDocument } from "./client/document.ts";
 import { findFaults } from "./client/faults.ts";
-
-/** Bytes of the whole client in a minified bundle, after gzip. */
-const BUDGET_BYTES = 5 * 1024;
 
 const read = (file: string) => readFileSync(join(CLIENT, "src", file), "utf8");
 

@@ -1,16 +1,17 @@
 // npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale, when
-// a link leads nowhere, or when a line is too long.
+// a page says another figure than the code, when a link leads nowhere, or when a line is too long.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { findFaults } from "./docs/check.ts";
+import { FIGURES } from "./docs/figures.ts";
 import { withTables } from "./docs/generated.ts";
 import { PAGES, ROOT } from "./docs/pages.ts";
 import { TABLES } from "./docs/tables.ts";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 if (values.check) {
-  const faults = PAGES.flatMap((page) => findFaults(ROOT, page, TABLES));
+  const faults = PAGES.flatMap((page) => findFaults(ROOT, page, TABLES, FIGURES[page]));
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exitCode = 1;
   else console.log(`The ${PAGES.length} pages of the documentation are in order.`);

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { RECORD_SECONDS } from "../src/auth/key-lookup.ts";
 import { putTranscript } from "./docs/transcript.ts";
 
-/** Seconds that both keys work in this transcript, and that an isolate may go by what it read of a key (key-lookup.ts). */
+/** Seconds that both keys work in this transcript. */
 const OVERLAP = 40;
-const ISOLATE_CACHE = 30;
 
 const state = mkdtempSync(join(tmpdir(), "petstore-transcript-"));
 const lines: string[] = [];
@@ -35,14 +35,14 @@ try {
   keys("show", first.id);
   use(base, "FIRST", first.key);
   use(base, "SECOND", second.key);
-  const wait = Math.max(OVERLAP, ISOLATE_CACHE) + 1;
-  say(`$ sleep ${wait}   # longer than the overlap, and than the ${ISOLATE_CACHE} seconds of the isolate's cache`, "");
+  const wait = Math.max(OVERLAP, RECORD_SECONDS) + 1;
+  say(`$ sleep ${wait}   # longer than the overlap, and than the ${RECORD_SECONDS} seconds of the isolate's cache`, "");
   await sleep(wait * 1_000);
   use(base, "FIRST", first.key);
   use(base, "SECOND", second.key);
   keys("revoke", second.id);
-  say(`$ sleep ${ISOLATE_CACHE + 1}`, "");
-  await sleep((ISOLATE_CACHE + 1) * 1_000);
+  say(`$ sleep ${RECORD_SECONDS + 1}`, "");
+  await sleep((RECORD_SECONDS + 1) * 1_000);
   use(base, "SECOND", second.key);
   keys("list");
 

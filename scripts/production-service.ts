@@ -26,16 +26,17 @@ export async function startProductionService(bundle: string): Promise<Production
   return { url, key: await grantProductionKey(worker), harness, worker };
 }
 
-/** Stores a key for everything, a new production key unless another is given. */
+/** Stores a key, for everything unless told otherwise: a new production key unless another is given. */
 export async function grantProductionKey(
   worker: Pick<WorkerHandle<Env>, "getEnv">,
   key: string = generateKey("production"),
+  scopes: readonly string[] = SCOPES,
 ): Promise<string> {
   const { API_KEYS } = await worker.getEnv();
   const record: KeyRecord = {
     id: crypto.randomUUID(),
     name: "test",
-    scopes: [...SCOPES],
+    scopes: [...scopes],
     createdAt: "2026-01-01T00:00:00.000Z",
   };
   await API_KEYS.put(await keyRecordName(key), JSON.stringify(record));

@@ -2,15 +2,11 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
 import { forgetExpiredKeys } from "../src/changes/purge.ts";
+import { BYTES, COSTS, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { grantKey } from "./support/keys.ts";
 
-// What every kind of request costs in storage, which is what it costs in money and in round trips around the earth. A figure here
-// rises only when somebody means it to; docs/capacity.md is built on them.
-
-const NOTHING = { kvReads: 0, d1RoundTrips: 0, rowsRead: 0, rowsWritten: 0 };
-const rows = (rowsRead: number, rowsWritten = 0) => ({ kvReads: 0, d1RoundTrips: 1, rowsRead, rowsWritten });
 const REX = { name: "Rex", categoryId: 1 };
 const patch = (body: object, headers = {}): Call => ({ method: "PATCH", body, headers });
 const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
@@ -40,84 +36,81 @@ beforeAll(async () => {
   for (const petId of [24, 25]) await place(petId);
 });
 
-test.each<[string, number, typeof NOTHING, string, Call?]>([
-  ["a list of 20", 200, rows(21), "/v1/pets"],
-  ["a list of 100", 200, rows(101), "/v1/pets?limit=100"],
-  ["a list by status", 200, rows(21), "/v1/pets?status=available"],
-  ["a creation", 201, rows(5, 4), "/v1/pets", create(REX)],
-  ["a creation under a key", 201, rows(9, 6), "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
-  ["a creation repeated", 201, rows(7), "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
-  [
-    "another creation under a known key",
+const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?: Call] } = {
+  "a list of 20": [200, "/v1/pets"],
+  "a list of 100": [200, "/v1/pets?limit=100"],
+  "a list by status": [200, "/v1/pets?status=available"],
+  "a creation": [201, "/v1/pets", create(REX)],
+  "a creation with an Idempotency-Key": [201, "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
+  "a retry of a creation": [201, "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
+  "another creation with a known Idempotency-Key": [
     422,
-    rows(7),
     "/v1/pets",
     create({ ...REX, name: "Max" }, { "Idempotency-Key": "known" }),
   ],
-  ["a list by category", 200, rows(4), "/v1/pets?categoryId=1005"],
-  ["a list by the category of many", 200, rows(23), "/v1/pets?categoryId=-1"],
-  ["a list by category and status", 200, rows(21), "/v1/pets?categoryId=-1&status=sold"],
-  ["a list of three animals", 200, rows(9), "/v1/pets?id=1&id=2&id=3"],
-  ["a list by all filters", 200, rows(9), "/v1/pets?id=1&id=2&id=3&categoryId=1001&status=available"],
-  ["an animal", 200, rows(1), "/v1/pets/1"],
-  ["a change of a name", 200, rows(2, 1), "/v1/pets/7", patch({ name: "Max" })],
-  ["a change of a status", 200, rows(3, 3), "/v1/pets/8", patch({ status: "sold" })],
-  ["a change of everything", 200, rows(4, 3), "/v1/pets/9", patch({ ...REX, status: "sold" }, { "If-Match": '"1"' })],
-  ["a change of nothing", 200, rows(1), "/v1/pets/10", patch({})],
-  ["a change to what is there", 200, rows(2), "/v1/pets/10", patch({ status: "available" })],
-  ["a change of another version", 412, rows(3), "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
-  ["a change of an animal that is not there", 404, rows(2), "/v1/pets/999999", patch({ name: "Max" })],
-  ["a deletion", 204, rows(3, 1), "/v1/pets/11", { method: "DELETE" }],
-  ["a deletion of an animal that is not there", 404, rows(3), "/v1/pets/11", { method: "DELETE" }],
-  ["a list of categories", 200, rows(21), "/v1/categories"],
-  ["a creation of a category", 201, rows(6, 3), "/v1/categories", create({ name: "New" })],
-  [
-    "a creation of a category under a key",
+  "a list by a category of few": [200, "/v1/pets?categoryId=1005"],
+  "a list by category": [200, "/v1/pets?categoryId=-1"],
+  "a list by category and status": [200, "/v1/pets?categoryId=-1&status=sold"],
+  "a list of 100 ids": [200, `/v1/pets?limit=100${Array.from({ length: 100 }, (_, i) => `&id=${i + 1}`).join("")}`],
+  "a list by all filters": [200, "/v1/pets?id=1&id=2&id=3&categoryId=1001&status=available"],
+  "an animal": [200, "/v1/pets/1"],
+  "a change of a name": [200, "/v1/pets/7", patch({ name: "Max" })],
+  "a change of a status": [200, "/v1/pets/8", patch({ status: "sold" })],
+  "a change of everything": [200, "/v1/pets/9", patch({ ...REX, status: "sold" }, { "If-Match": '"1"' })],
+  "a change of nothing": [200, "/v1/pets/10", patch({})],
+  "a change to what is there": [200, "/v1/pets/10", patch({ status: "available" })],
+  "a change of another version": [412, "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
+  "a change of an animal that is not there": [404, "/v1/pets/999999", patch({ name: "Max" })],
+  "a deletion": [204, "/v1/pets/11", { method: "DELETE" }],
+  "a deletion of an animal that is not there": [404, "/v1/pets/11", { method: "DELETE" }],
+  "a list of categories": [200, "/v1/categories"],
+  "a creation of a category": [201, "/v1/categories", create({ name: "New" })],
+  "a creation of a category with an Idempotency-Key": [
     201,
-    rows(9, 5),
     "/v1/categories",
     create({ name: "Newer" }, { "Idempotency-Key": "category" }),
   ],
-  ["a category with a name that another has", 409, rows(6), "/v1/categories", create({ name: "New" })],
-  ["a new name of a category", 200, rows(3, 2), "/v1/categories/1", patch({ name: "Newest" })],
-  ["a new description of a category", 200, rows(2, 1), "/v1/categories/1", patch({ description: "New" })],
-  ["a name that another category has", 409, rows(4), "/v1/categories/1", patch({ name: "New" })],
-  ["a deletion of a category", 204, rows(3, 1), "/v1/categories/30", { method: "DELETE" }],
-  ["a deletion of a category that an animal names", 409, rows(5), "/v1/categories/1", { method: "DELETE" }],
-  ["an animal that is not there", 404, rows(1), "/v1/pets/999999"],
-  ["an id that is no int64", 404, NOTHING, "/v1/pets/rex"],
-  ["a query that breaks a rule", 400, NOTHING, "/v1/pets?limit=0"],
-  ["a cursor of somebody else", 400, NOTHING, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
-  ["a bad bookmark", 400, NOTHING, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
-  ["a body that breaks a rule", 400, NOTHING, "/v1/pets", create({ name: "" })],
-  ["a body of another media type", 415, NOTHING, "/v1/pets", create(REX, { "Content-Type": "text/plain" })],
-  ["a placement", 201, rows(10, 7), "/v1/store/orders", create({ petId: 21 })],
-  [
-    "a placement under a key",
+  "a category with a name that another has": [409, "/v1/categories", create({ name: "New" })],
+  "a new name of a category": [200, "/v1/categories/1", patch({ name: "Newest" })],
+  "a new description of a category": [200, "/v1/categories/1", patch({ description: "New" })],
+  "a name that another category has": [409, "/v1/categories/1", patch({ name: "New" })],
+  "a deletion of a category": [204, "/v1/categories/30", { method: "DELETE" }],
+  "a deletion of a category that an animal names": [409, "/v1/categories/1", { method: "DELETE" }],
+  "an animal that is not there": [404, "/v1/pets/999999"],
+  "an id that is no int64": [404, "/v1/pets/rex"],
+  "a query that breaks a rule": [400, "/v1/pets?limit=0"],
+  "a cursor of somebody else": [400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
+  "a bad bookmark": [400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
+  "a body that breaks a rule": [400, "/v1/pets", create({ name: "" })],
+  "a body of another media type": [415, "/v1/pets", create(REX, { "Content-Type": "text/plain" })],
+  "a placement": [201, "/v1/store/orders", create({ petId: 21 })],
+  "a placement with an Idempotency-Key": [
     201,
-    rows(13, 9),
     "/v1/store/orders",
     create({ petId: 22 }, { "Idempotency-Key": "placement" }),
   ],
-  ["a placement repeated", 201, rows(10), "/v1/store/orders", create({ petId: 23 }, { "Idempotency-Key": "order" })],
-  ["a placement for an animal on order", 409, rows(8), "/v1/store/orders", create({ petId: 23 })],
-  ["a list of orders", 200, rows(5), "/v1/store/orders"],
-  ["a list of the orders of an animal", 200, rows(2), "/v1/store/orders?petId=23"],
-  ["an order", 200, rows(1), "/v1/store/orders/1"],
-  ["a shipment", 200, rows(5, 6), "/v1/store/orders/2", patch({ status: "shipped" })],
-  ["a shipment repeated", 200, rows(4), "/v1/store/orders/2", patch({ status: "shipped" })],
-  ["a cancellation", 204, rows(5, 6), "/v1/store/orders/3", { method: "DELETE" }],
-  ["a cancellation repeated", 204, rows(4), "/v1/store/orders/3", { method: "DELETE" }],
-  ["a patched status of an animal on order", 409, rows(4), "/v1/pets/23", patch({ status: "sold" })],
-  ["a deletion of an animal on order", 409, rows(5), "/v1/pets/23", { method: "DELETE" }],
-  ["an unknown path", 404, NOTHING, "/v1/stores"],
-  ["a method that the path does not know", 405, NOTHING, "/v1/pets", { method: "DELETE" }],
-  ["a key of the wrong form", 401, NOTHING, "/v1/pets", { key: "rex" }],
-  ["a key of another environment", 401, NOTHING, "/v1/pets", { key: generateKey("production") }],
-  ["a key that nobody has", 401, { ...NOTHING, kvReads: 1 }, "/v1/pets", { key: generateKey("local") }],
-  ["the health check", 200, NOTHING, "/health"],
-])("%s answers %i and costs %o", async (_, status, cost, path, request = {}) => {
-  expect(await ask(path, { key: warmKey, ...request })).toEqual({ status, ...cost });
+  "a retry of a placement": [201, "/v1/store/orders", create({ petId: 23 }, { "Idempotency-Key": "order" })],
+  "a placement for an animal on order": [409, "/v1/store/orders", create({ petId: 23 })],
+  "a list of orders": [200, "/v1/store/orders"],
+  "a list of the orders of an animal": [200, "/v1/store/orders?petId=23"],
+  "an order": [200, "/v1/store/orders/1"],
+  "a shipment": [200, "/v1/store/orders/2", patch({ status: "shipped" })],
+  "a shipment repeated": [200, "/v1/store/orders/2", patch({ status: "shipped" })],
+  "a cancellation": [204, "/v1/store/orders/3", { method: "DELETE" }],
+  "a cancellation repeated": [204, "/v1/store/orders/3", { method: "DELETE" }],
+  "a patched status of an animal on order": [409, "/v1/pets/23", patch({ status: "sold" })],
+  "a deletion of an animal on order": [409, "/v1/pets/23", { method: "DELETE" }],
+  "an unknown path": [404, "/v1/stores"],
+  "a method that the path does not know": [405, "/v1/pets", { method: "DELETE" }],
+  "a key of the wrong form": [401, "/v1/pets", { key: "rex" }],
+  "a key of another environment": [401, "/v1/pets", { key: generateKey("production") }],
+  "a key that nobody has": [401, "/v1/pets", { key: generateKey("local") }],
+  "the health check": [200, "/health"],
+};
+
+test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
+  const [status, path, request = {}] = REQUESTS[name];
+  expect(await ask(path, { key: warmKey, ...request })).toEqual({ status, ...COSTS[name] });
 });
 
 test("a key without the scope costs nothing", async () => {
@@ -128,7 +121,7 @@ test("the first request of a key in an isolate costs one read of KV more", async
   expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
 });
 
-test("forgetting an idempotency key, a day later, costs four rows read and one written", async () => {
+test("the cost of forgetting an idempotency key, a day later", async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
@@ -151,8 +144,41 @@ test("forgetting an idempotency key, a day later, costs four rows read and one w
   expect(await forgetExpiredKeys(DB as unknown as D1Database)).toBe(500);
   // The second finds nothing more to remove.
   expect(meta).toHaveLength(2);
-  expect(meta[0]?.rows_written).toBe(500);
-  expect(meta[0]?.rows_read).toBeLessThanOrEqual(4 * 500 + 20);
+  expect(meta[0]?.rows_written).toBe(REMOVAL.rowsWritten * 500);
+  expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
+});
+
+test("the bytes that an animal and an idempotency key take in the database", async () => {
+  const key = await grantKey({ id: "key_0123456789ab" });
+  const idempotencyKey = crypto.randomUUID();
+  await call("/v1/pets", {
+    key,
+    ...create({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
+  });
+  const size = async () => (await env.DB.prepare("SELECT 1").run()).meta.size_after;
+  /** Bytes for each of many copies of what was created. */
+  const bytesOf = async (insert: string) => {
+    const before = await size();
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) ${insert}`,
+    ).run();
+    return ((await size()) - before) / 20_000;
+  };
+  const bytes = {
+    animal: await bytesOf(
+      "INSERT INTO pets (name, category_id, status) SELECT name, i % 100, status FROM pets, n WHERE name = 'Animal 12345'",
+    ),
+    // The keys of clients are in no order, which leaves room in the pages of their index.
+    idempotencyKey: await bytesOf(
+      `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, response, resource_id, created_at)
+       SELECT api_key_id, hex(randomblob(18)), fingerprint, response, resource_id, created_at
+       FROM idempotency_keys, n WHERE idempotency_key = '${idempotencyKey}'`,
+    ),
+  };
+  for (const row of ["animal", "idempotencyKey"] as const) {
+    expect(bytes[row] / BYTES[row], row).toBeGreaterThan(0.9);
+    expect(bytes[row] / BYTES[row], row).toBeLessThanOrEqual(1);
+  }
 });
 
 /** Sends a request, and counts: round trips at the bindings, rows as D1 does, from the log line. */

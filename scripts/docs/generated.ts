@@ -16,3 +16,11 @@ export function withTables(text: string, tables: Tables): string {
     return `<!-- generated: ${name} -->\n\n${render()}\n\n<!-- end -->`;
   });
 }
+
+/** A Markdown table with columns of one width each, as oxfmt formats it. */
+export function table(head: string[], rows: string[][]): string {
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[], filler = " ") =>
+    `| ${widths.map((width, column) => (cells[column] ?? "").padEnd(width, filler)).join(" | ")} |`;
+  return [line(head), line([], "-"), ...rows.map((row) => line(row))].join("\n");
+}

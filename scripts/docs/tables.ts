@@ -1,9 +1,13 @@
-// The tables of docs/ that come from the code: from the OpenAPI document, the routes, and src/errors.ts.
+// The tables of docs/ that come from the code: from the OpenAPI document, the routes, and constants of src/.
 import { document } from "../../openapi/document.ts";
+import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import { ERRORS } from "../../src/errors.ts";
+import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
+import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
 import { v1 } from "../../src/v1.ts";
-import type { Tables } from "./generated.ts";
+import { COST_TABLES } from "./costs.ts";
+import { table, type Tables } from "./generated.ts";
 
 /** An operation of the document, as far as the tables need it. */
 interface Described {
@@ -25,7 +29,14 @@ const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([path, methods]) 
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 );
 
+/** Within which KV says that a value reaches every location. */
+const KV_PROPAGATION_SECONDS = 60;
+/** Within which a revoked key ends. */
+export const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
+
 export const TABLES: Tables = {
+  ...COST_TABLES,
+
   errors: () =>
     table(
       ["Status", "Code", "Condition", "`Retry-After`"],
@@ -57,6 +68,28 @@ export const TABLES: Tables = {
         ),
       ]),
     ),
+
+  "body-budgets": () =>
+    table(
+      ["Budget", "Value", "On excess"],
+      [
+        ["Size of a needed body", `${MAX_BODY_BYTES / 1024} KiB`, "413"],
+        ["Time for a needed body", `${BODY_TIMEOUT_MILLISECONDS / 1000} s`, "408"],
+        ["Size of the rest of an unneeded one", `${LINGER_BYTES / 1024} KiB`, "the response goes out anyway"],
+        ["Time for the rest of an unneeded one", `${LINGER_MILLISECONDS / 1000} s`, "the response goes out anyway"],
+      ],
+    ),
+
+  revocation: () =>
+    table(
+      ["Delay", "Seconds", "Source"],
+      [
+        ["KV sends the record to every location", KV_PROPAGATION_SECONDS, 'KV documents "up to 60 seconds or more"'],
+        ["A location serves its own copy", KV_CACHE_TTL_SECONDS, "`KV_CACHE_TTL_SECONDS`, the minimum of KV"],
+        ["An isolate caches the record", RECORD_SECONDS, "`RECORD_SECONDS`"],
+        ["Total", REVOCATION_SECONDS, ""],
+      ].map((cells) => cells.map(String)),
+    ),
 };
 
 /** The last three cells of a row of the stability table. */
@@ -78,12 +111,4 @@ function deprecationOf({ operationId, method, path }: Operation): Deprecation {
 
 function day(date: Date): string {
   return date.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
-}
-
-/** A Markdown table with columns of one width each, as oxfmt formats it. */
-function table(head: string[], rows: string[][]): string {
-  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = (cells: string[], filler = " ") =>
-    `| ${widths.map((width, column) => (cells[column] ?? "").padEnd(width, filler)).join(" | ")} |`;
-  return [line(head), line([], "-"), ...rows.map((row) => line(row))].join("\n");
 }

@@ -12,7 +12,8 @@ import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
 import { toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
 
-const DAY = 86_400_000;
+/** Milliseconds. */
+export const DEFAULT_OVERLAP = 86_400_000;
 /** A new scope is given only when it is asked for: the same command must not give more after an upgrade. */
 const DEFAULT_SCOPES: readonly Scope[] = ["pets:read", "pets:write"];
 const CHANGE = "This changes keys of production.";
@@ -128,7 +129,9 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .command("rotate")
     .description("Creates a key with the same name and scopes, and lets the old one end after an overlap.")
     .argument("<id>", "The id in the list.", toId)
-    .addOption(new Option("--overlap <duration>", "How long both work.").argParser(toDuration).default(DAY, "24h"))
+    .addOption(
+      new Option("--overlap <duration>", "How long both work.").argParser(toDuration).default(DEFAULT_OVERLAP, "24h"),
+    )
     .option(
       "--expires <when>",
       "When the new key ends, as for create. It lives as long as the old one unless given.",

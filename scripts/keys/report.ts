@@ -1,4 +1,5 @@
 import type { Environment } from "../../src/auth/key-format.ts";
+import { RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import type { Inspection, RelatedKey } from "./inspection.ts";
 import { type NewKey, statusOf } from "./operations.ts";
@@ -60,7 +61,7 @@ export function showRevocation(
   if (json) return terminal.print(JSON.stringify(record));
   const delay =
     env === "local"
-      ? "A running npm run dev may accept it for another 30 seconds."
+      ? `A running npm run dev may accept it for another ${RECORD_SECONDS} seconds.`
       : "The service may accept it for another two minutes (docs/keys.md).";
   terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
 }

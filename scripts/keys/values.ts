@@ -7,7 +7,7 @@ import type { Expiry } from "./operations.ts";
 
 // What each option's value means. All of it is checked while the command line is read, before anything else happens.
 
-const MAX_NAME_CHARACTERS = 100;
+export const MAX_NAME_CHARACTERS = 100;
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const ENVIRONMENTS: readonly Environment[] = ["local", "staging", "production"];

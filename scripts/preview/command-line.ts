@@ -15,7 +15,7 @@ interface Options extends Omit<CreateOptions, "name"> {
   keep: string[];
 }
 
-const WEEK = 7 * 86_400_000;
+export const WEEK = 7 * 86_400_000;
 
 /** Runs `npm run preview`. Returns the exit code. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -22,7 +22,7 @@ export interface CreateOptions {
 }
 
 /** Milliseconds. Every update makes a new key, so no key has to outlive a preview that nobody updates. */
-const KEY_LIFE = 7 * 86_400_000;
+export const KEY_LIFE = 7 * 86_400_000;
 
 /**
  * Deploys the working tree to a preview, and creates what the preview does not have yet. Can be repeated after a failure.

@@ -13,7 +13,7 @@ export interface TargetOptions {
 }
 
 /** Seconds. A deployment takes some to reach every location. */
-const DEFAULT_WAIT = 60;
+export const DEFAULT_WAIT = 60;
 const MAX_WAIT = 600;
 
 export function targetOptions(): Option[] {

@@ -1,5 +1,5 @@
-/** Entries that a cache keeps. A record has about half a kilobyte. */
-const MAX_ENTRIES = 1_000;
+/** Entries that a cache keeps. */
+export const MAX_ENTRIES = 1_000;
 
 /** What an isolate remembers for a time, the oldest entries first. */
 export class IsolateCache<Value> {

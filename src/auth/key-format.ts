@@ -1,17 +1,16 @@
 import { crc32 } from "../hash/crc32.ts";
 
-// An API key is `petstore_<environment>_<30 random characters><6 characters of checksum>`, the last two in base 62. Thirty
-// characters of 62 carry 178 bits. Checksum and environment are checked before any storage is asked, so typos, garbage and
-// keys of another environment cost nothing.
+// An API key is `petstore_<environment>_<random characters><checksum>`, the last two in base 62. Checksum and environment are
+// checked before any storage is asked, so typos, garbage and keys of another environment cost nothing.
 
 export type Environment = Env["ENVIRONMENT"];
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const RANDOM_LENGTH = 30;
+export const RANDOM_LENGTH = 30;
 /** 62^6 > 2^32: six characters hold every CRC-32. */
-const CHECKSUM_LENGTH = 6;
+export const CHECKSUM_LENGTH = 6;
 const utf8 = new TextEncoder();
-const SECRET_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
+export const SECRET_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 const SECRET = /^[0-9A-Za-z]+$/;
 
 /** Whether `key` begins like a key of this environment, and is as long. Looks at no key of another length. */

@@ -4,15 +4,15 @@ import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
 /** Seconds for which a location caches a KV value, the least that KV allows. It caches misses as well. */
-const KV_CACHE_TTL_SECONDS = 30;
+export const KV_CACHE_TTL_SECONDS = 30;
 
 /** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read with each request. */
-const RECORD_SECONDS = 30;
+export const RECORD_SECONDS = 30;
 /**
  * Seconds for which an isolate caches that a key has no good record, so that a client that goes on with a revoked key does not cost
  * a KV read with each request either. Short, because a key may be tried just before it is created.
  */
-const REFUSAL_SECONDS = 5;
+export const REFUSAL_SECONDS = 5;
 
 /** What KV held under a name: a record, or "corrupt". */
 type Value = KeyRecord | "corrupt";

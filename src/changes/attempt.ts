@@ -4,7 +4,7 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { type Attempt, fingerprintOf } from "./creation.ts";
 
-const MAX_LENGTH = 255;
+export const MAX_LENGTH = 255;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** The quoted form of the longest key, each of its characters escaped. */
 const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
@@ -17,7 +17,7 @@ const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
  *
  * @param schema of the request.
  * @param request validated.
- * @throws ApiError `invalid_request` unless the key is 1 to 255 visible ASCII characters.
+ * @throws ApiError `invalid_request` unless the key is 1 to `MAX_LENGTH` visible ASCII characters.
  */
 export async function idempotentAttempt<Fields extends object>(
   c: Context<AppEnv>,

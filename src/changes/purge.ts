@@ -3,9 +3,9 @@ import { compile } from "../db/statement.ts";
 import { idempotencyKeys } from "./table.ts";
 
 /** Seconds for which a key is remembered at least. The job that removes older ones runs every hour. */
-const LIFETIME_SECONDS = 24 * 60 * 60;
+export const LIFETIME_SECONDS = 24 * 60 * 60;
 /** Rows that one run of `forgetOldest` looks at. */
-const BATCH_SIZE = 1_000;
+export const BATCH_SIZE = 1_000;
 
 /** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
 const forgetOldest = compile((db) =>
@@ -27,7 +27,7 @@ const forgetOldest = compile((db) =>
 );
 
 /** Statements that one run sends at most. D1 allows 1,000 in an invocation of a Worker; the next run deletes the rest. */
-const MAX_BATCHES = 900;
+export const MAX_BATCHES = 900;
 
 /** Removes the keys that are past their life. Returns how many. */
 export async function forgetExpiredKeys(database: D1Database): Promise<number> {

@@ -4,11 +4,11 @@
  */
 const TRANSIENT = /Network connection lost|storage caused object to be reset|reset because its code was updated/;
 
-const MAX_RETRIES = 2;
+export const MAX_RETRIES = 2;
 /** Milliseconds before the first retry; doubled for the next, and half of it left to chance, so that callers spread out. */
-const BACKOFF_MILLISECONDS = 50;
+export const BACKOFF_MILLISECONDS = 50;
 
-/** Runs `attempt`, and again after a passing failure of D1, at most twice. It has to be safe to run more than once. */
+/** Runs `attempt`, and again after each passing failure of D1, up to a limit. It has to be safe to run more than once. */
 export async function retryTransient<T>(attempt: () => Promise<T>, retries = MAX_RETRIES): Promise<T> {
   try {
     return await attempt();

@@ -10,7 +10,7 @@ import { invalid, type Validator } from "./validation.ts";
 export const MAX_BODY_BYTES = 64 * 1024;
 
 /** Milliseconds in which a body has to be complete. A client that holds it open would keep a place that others need. */
-const BODY_TIMEOUT_MILLISECONDS = 10_000;
+export const BODY_TIMEOUT_MILLISECONDS = 10_000;
 
 /** A media type of a body, with or without parameters (RFC 9110, section 8.3.1). */
 interface MediaTypes {
@@ -89,7 +89,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
 
 /**
  * Undefined when there are more than the limit; the rest is left in the stream. One read, however small the chunks are in which
- * the body comes: a read for each would let a client spend seconds of CPU on 64 KiB.
+ * the body comes: a read for each would let a client spend seconds of CPU.
  */
 async function readChunks({ body }: Request): Promise<Uint8Array | undefined> {
   if (body === null) return new Uint8Array();

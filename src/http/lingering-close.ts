@@ -2,8 +2,8 @@ import type { Context, MiddlewareHandler, Next } from "hono";
 import { ERRORS } from "../errors.ts";
 
 /** Milliseconds and bytes for which the rest of a body is read before the response goes out all the same. */
-const LINGER_MILLISECONDS = 1_000;
-const LINGER_BYTES = 256 * 1024;
+export const LINGER_MILLISECONDS = 1_000;
+export const LINGER_BYTES = 256 * 1024;
 /** Bytes of one read. Few reads, because each costs CPU; but each open request holds so much memory, and its client may have no key. */
 const PIECE_BYTES = 8 * 1024;
 

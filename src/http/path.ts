@@ -2,7 +2,7 @@ import { getPath } from "hono/utils/url";
 import type { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 
-/** Characters of a path that are looked at. No path of the interface has more than a hundred. */
+/** Characters of a path that are looked at, many times as many as the longest path of the interface has. */
 const MAX_PATH_LENGTH = 1_000;
 
 /**

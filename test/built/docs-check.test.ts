@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findFaults } from "../../scripts/docs/check.ts";
 import packageJson from "../../package.json" with { type: "json" };
+import { FIGURES } from "../../scripts/docs/figures.ts";
 import { withTables } from "../../scripts/docs/generated.ts";
+import { PAGES } from "../../scripts/docs/pages.ts";
 
 let root: string;
 beforeAll(() => {
@@ -15,9 +17,9 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const TABLES = { numbers: () => "| 1 | 2 |" };
 
-function faultsOf(text: string): string[] {
+function faultsOf(text: string, figures?: string[]): string[] {
   writeFileSync(join(root, "page.md"), text);
-  return findFaults(root, "page.md", TABLES);
+  return findFaults(root, "page.md", TABLES, figures);
 }
 
 test("a page in order has no faults", () => {
@@ -32,6 +34,17 @@ test("a stale table is found, and written", () => {
   const written = withTables(stale, TABLES);
   expect(written).toBe("Before\n<!-- generated: numbers -->\n\n| 1 | 2 |\n\n<!-- end -->\nAfter\n");
   expect(faultsOf(written)).toEqual([]);
+});
+
+test("a figure of the code that the page does not say is found", () => {
+  expect(faultsOf("A key lives for 24\nhours.", ["lives for 24 hours"])).toEqual([]);
+  expect(faultsOf("A key lives for 48 hours.", ["lives for 24 hours"])).toEqual([
+    'page.md does not say "lives for 24 hours", which follows from the code.',
+  ]);
+});
+
+test("every page with figures is checked", () => {
+  expect(PAGES).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
 });
 
 test("a marker without a table throws", () => {

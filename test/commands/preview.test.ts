@@ -47,6 +47,8 @@ test("a preview is created, updated and deleted, and shares nothing with staging
     ENVIRONMENT: { text: "staging" },
   });
   expect(worker?.crons).toEqual([]);
+  // Its versions have no addresses of their own: those would stay open to the public beside the newest one.
+  expect(worker?.subdomain).toEqual({ enabled: true, previews_enabled: false });
   const key = /API key {2}(petstore_staging_\w+)/.exec(created.stdout)?.[1] ?? "";
   expect(created.stdout).toContain(`\nPreview try-this\n  Address  ${edge.url}\n`);
   expect(created.stderr).toContain("GET /v1/pets is 200 with a key.");

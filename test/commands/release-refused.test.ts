@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
-import { lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
 
 // Every refusal is one line, after which nothing has changed.
 
@@ -46,6 +46,13 @@ test.each([
   [PRODUCTION, "Production gets tagged commits, and this one has no tag v1.0.0. Tag it, or say --untagged."],
   [[...PRODUCTION, "--untagged"], /^This releases v1\.0\.0 \([0-9a-f]{12}\) to production\. Say --yes\.$/],
 ])("%j", (args, message) => expectRefusal(args, message));
+
+test("a promotion in production that nobody confirmed", async () => {
+  const [, version] = makeSecondGradual(addReleases(cloudflare.api, "petstore-production", 2));
+  const change = `This gives version ${version} all requests of production.`;
+  const edge = ["--wait", "0", "--url", cloudflare.edge.url];
+  await expectRefusal(["--env", "production", "--promote", version, ...edge], `${change} Say --yes.`);
+});
 
 test("no login", () => {
   // Where wrangler would look for a login.

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
 
 const WORKER = "petstore-staging";
 const cloudflare = useCloudflare(WORKER);
@@ -55,20 +55,16 @@ test("a rollback works with wrangler's login", async () => {
 });
 
 test("a rollback ends a gradual release", async () => {
-  const worker = addReleases(cloudflare.api, WORKER, 2);
-  const [first, second] = worker.versions.map(({ id }) => id);
-  worker.deployments.pop();
-  worker.deployments.push({
-    id: crypto.randomUUID(),
-    created_on: "2099-01-01T00:00:00.000Z",
-    annotations: {},
-    versions: [
-      { version_id: second ?? "", percentage: 50 },
-      { version_id: first ?? "", percentage: 50 },
-    ],
-  });
+  const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
   const undone = await rollback();
   expect(undone, undone.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
+});
+
+test("a rollback passes over a version that never had all requests", async () => {
+  const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 3));
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
 });
 

@@ -57,10 +57,14 @@ test("OPTIONS tells a stranger nothing, and finds nothing at an unknown path", a
   await expectError(await call("/v1/nothing", { method: "OPTIONS", key }), "not_found");
 });
 
-test("a path without end is as unknown as any other", async () => {
+test("a path without end is as unknown as any other, and is not decoded to its end", async () => {
   const endless = "%80a".repeat(4_000);
+  const decode = vi.spyOn(globalThis, "decodeURI");
   await expectError(await call(`/${endless}`), "not_found");
   await expectError(await call(`/v1/${endless}`), "unauthorized");
+  const lengths = decode.mock.calls.map(([text]) => text.length);
+  decode.mockRestore();
+  expect(Math.max(...lengths)).toBe(1_000);
   await expectError(await call(`/v1/pets/1${"0".repeat(2_000)}`, { key }), "not_found");
 });
 

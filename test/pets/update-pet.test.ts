@@ -156,6 +156,11 @@ describe("If-Match", () => {
     await expectError(await patch(change, { "If-Match": '"1"' }), "precondition_failed");
     await expectAnimal({ name: "Max", status: "sold" }, 3);
   });
+
+  test("of the version before refuses a patch without fields, which no earlier attempt can have applied", async () => {
+    await patch({ name: "Max" });
+    await expectError(await patch({}, { "If-Match": '"1"' }), "precondition_failed");
+  });
 });
 
 describe("a failure of D1", () => {

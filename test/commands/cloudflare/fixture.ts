@@ -63,6 +63,18 @@ export function addReleases(api: CloudflareApi, worker: string, count: number): 
   ]);
 }
 
+/** Makes the second release of a Worker a gradual one: the first keeps most requests. Returns the ids of the two versions. */
+export function makeSecondGradual({ versions, deployments }: Worker): [first: string, second: string] {
+  const [first, second] = versions;
+  const deployment = deployments[1];
+  if (!first || !second || !deployment) throw new Error("There is no second release.");
+  deployment.versions = [
+    { version_id: second.id, percentage: 10 },
+    { version_id: first.id, percentage: 90 },
+  ];
+  return [first.id, second.id];
+}
+
 export function lastLine({ stderr }: Result): string {
   return stderr.trim().split("\n").at(-1) ?? "";
 }

@@ -26,6 +26,8 @@ export interface Worker {
   /** The latest last. */
   deployments: Deployment[];
   crons: string[];
+  /** What the last deployment opened on workers.dev. */
+  subdomain?: { enabled: boolean; previews_enabled: boolean };
 }
 
 /** Workers with their versions and deployments. */
@@ -48,8 +50,8 @@ export class Workers {
     return routes({
       "GET /workers/subdomain": () => ({ subdomain: SUBDOMAIN }),
       "GET /workers/workers/:name": ({ params }) => ({
-        ...this.#find(params["name"]),
         subdomain: { enabled: true, previews_enabled: false },
+        ...this.#find(params["name"]),
       }),
       "GET /workers/services/:name": ({ params }) => ({
         id: this.#find(params["name"]).name,
@@ -95,7 +97,8 @@ export class Workers {
         for (const { version_id } of versions) this.#version({ params: { ...params, version: version_id } });
         return deploy(worker, versions, annotations);
       },
-      [`POST ${script}/subdomain`]: ({ body }) => body.json(),
+      [`POST ${script}/subdomain`]: async ({ params, body }) =>
+        (this.#find(params["name"]).subdomain = (await body.json()) as NonNullable<Worker["subdomain"]>),
       [`PUT ${script}/schedules`]: async ({ params, body }) => {
         const schedules = (await body.json()) as { cron: string }[];
         this.#find(params["name"]).crons = schedules.map(({ cron }) => cron);

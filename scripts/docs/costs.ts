@@ -1,0 +1,126 @@
+// The tables of docs/capacity.md: the costs that test/cost.test.ts asserts, and what Cloudflare charges for them.
+import { COSTS, type Cost, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { table, type Tables } from "./generated.ts";
+
+interface Price {
+  dollars: number;
+  per: string;
+  /** What the plan includes each month, of the unit. */
+  included: number;
+  unit: string;
+}
+
+const MILLION = { per: "a million", unit: "million" };
+/** Of the Workers Paid plan, in November 2026. */
+export const PRICES = {
+  requests: { dollars: 0.3, included: 10, ...MILLION },
+  "CPU time": { dollars: 0.02, included: 30, per: "a million ms", unit: "million ms" },
+  "log lines": { dollars: 0.6, included: 20, ...MILLION },
+  "KV reads": { dollars: 0.5, included: 10, ...MILLION },
+  "D1 rows read": { dollars: 0.001, included: 25_000, ...MILLION },
+  "D1 rows written": { dollars: 1, included: 50, ...MILLION },
+  "D1 storage": { dollars: 0.75, included: 5, per: "a GB and month", unit: "GB" },
+} satisfies { [resource: string]: Price };
+export const PLAN_DOLLARS = 5;
+
+/** Milliseconds of CPU time that the prices assume for every request. */
+export const ASSUMED_CPU = 0.2;
+
+/** The requests in the table of rows. */
+const COUNTED: RequestKind[] = [
+  "a list of 20",
+  "a list of 100",
+  "a list by category",
+  "a list of 100 ids",
+  "an animal",
+  "a creation",
+  "a creation with an Idempotency-Key",
+  "a retry of a creation",
+  "a change of a name",
+  "a change of a status",
+  "a deletion",
+  "a creation of a category",
+  "a placement",
+  "a placement with an Idempotency-Key",
+  "a shipment",
+  "a cancellation",
+  "a body that breaks a rule",
+  "a key of the wrong form",
+  "a key that nobody has",
+];
+
+/** The requests in the table of dollars. */
+const PRICED: RequestKind[] = [
+  "a list of 20",
+  "a list of 100",
+  "an animal",
+  "a creation",
+  "a creation with an Idempotency-Key",
+  "a change of a status",
+  "a deletion",
+  "a placement",
+  "a placement with an Idempotency-Key",
+  "a body that breaks a rule",
+  "a key that nobody has",
+];
+
+/** The cost of a request. That of a creation with a key has the removal of the key in it. */
+export function wholeCost(kind: RequestKind): Cost {
+  const cost = COSTS[kind];
+  if (!kind.endsWith("with an Idempotency-Key")) return cost;
+  return {
+    ...cost,
+    rowsRead: cost.rowsRead + REMOVAL.rowsRead,
+    rowsWritten: cost.rowsWritten + REMOVAL.rowsWritten,
+  };
+}
+
+/** Dollars for a million requests, by resource. */
+function dollarsOf(kind: RequestKind) {
+  const { kvReads, rowsRead, rowsWritten } = wholeCost(kind);
+  return {
+    Requests: PRICES.requests.dollars,
+    CPU: ASSUMED_CPU * PRICES["CPU time"].dollars,
+    Log: PRICES["log lines"].dollars,
+    "Rows read": rowsRead * PRICES["D1 rows read"].dollars,
+    "Rows written": rowsWritten * PRICES["D1 rows written"].dollars,
+    KV: kvReads * PRICES["KV reads"].dollars,
+  };
+}
+
+/** The sum of `dollarsOf`. */
+export function totalOf(kind: RequestKind): number {
+  return Object.values(dollarsOf(kind)).reduce((sum, dollars) => sum + dollars, 0);
+}
+
+export const COST_TABLES: Tables = {
+  costs: () =>
+    table(
+      ["Request", "D1 round trips", "Rows read", "Rows written", "KV reads"],
+      COUNTED.map((kind) => {
+        const { d1RoundTrips, rowsRead, rowsWritten, kvReads } = COSTS[kind];
+        return [kind, ...[d1RoundTrips, rowsRead, rowsWritten, kvReads].map(String)];
+      }),
+    ),
+
+  prices: () =>
+    table(
+      ["Resource", "Price", `Included in the plan's $${PLAN_DOLLARS} a month`],
+      Object.entries(PRICES).map(([resource, { dollars, per, included, unit }]) => [
+        resource,
+        `$${dollars.toFixed(dollars < 0.01 ? 3 : 2)} ${per}`,
+        `${included.toLocaleString("en")} ${unit}`,
+      ]),
+    ),
+
+  dollars: () =>
+    table(
+      ["Request", ...Object.keys(dollarsOf("an animal")), "Total"],
+      PRICED.map((kind) => [
+        kind,
+        ...[...Object.values(dollarsOf(kind)), totalOf(kind)].map((dollars) =>
+          dollars === 0 ? "0" : dollars.toFixed(3),
+        ),
+      ]),
+    ),
+};

@@ -1,0 +1,146 @@
+// Figures in the prose of the documentation that the code knows too.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_POLICY } from "../../client/src/retry.ts";
+import { MAX_ENTRIES } from "../../src/auth/isolate-cache.ts";
+import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
+import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
+import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
+import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
+import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
+import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
+import { LINGER_BYTES } from "../../src/http/lingering-close.ts";
+import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
+import { BATCH_SIZE, LIFETIME_SECONDS, MAX_BATCHES } from "../../src/changes/purge.ts";
+import { MAX_LENGTH } from "../../src/changes/attempt.ts";
+import { MAX_IDS } from "../../src/pets/list-pets.ts";
+import { BYTES, COSTS, REMOVAL } from "../../test/costs.ts";
+import { BUDGET_BYTES } from "../client/build.ts";
+import { DEFAULT_OVERLAP } from "../keys/command-line.ts";
+import { MAX_ROTATIONS } from "../keys/operations.ts";
+import { MAX_RECORD_BYTES } from "../keys/store.ts";
+import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../keys/values.ts";
+import { WEEK } from "../preview/command-line.ts";
+import { KEY_LIFE } from "../preview/create.ts";
+import { DEFAULT_WAIT } from "../release/values.ts";
+import { ASSUMED_CPU, PLAN_DOLLARS, PRICES, totalOf, wholeCost } from "./costs.ts";
+import { MAX_LINE_LENGTH } from "./lines.ts";
+import { ROOT } from "./pages.ts";
+import { REVOCATION_SECONDS } from "./tables.ts";
+
+const HOUR = 3_600;
+const DAY = 86_400_000;
+/** A random character of a key is one of 62. */
+const KEY_BITS = Math.floor(RANDOM_LENGTH * Math.log2(62));
+const BACKOFF = BACKOFF_MILLISECONDS;
+const REMOVABLE = BATCH_SIZE * MAX_BATCHES;
+/** For which a key is stored at most: the job comes once an hour. */
+const STORED = LIFETIME_SECONDS + HOUR;
+const MEGABYTES = (STORED * BYTES.idempotencyKey) / 1e6;
+const LIMIT = requestsAMinute("production");
+
+/** Of a month with 100 million requests. */
+const LISTS = 95;
+const CREATIONS = 5;
+const list = wholeCost("a list of 20");
+const creation = wholeCost("a creation with an Idempotency-Key");
+const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
+const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollars;
+const logDollars = (100 - PRICES["log lines"].included) * PRICES["log lines"].dollars;
+const log = PRICES["log lines"].dollars;
+
+/** Words that a page has to contain, with the figures of the code. */
+export const FIGURES: { [page: string]: string[] } = {
+  "CONTRIBUTING.md": [`A line has at most ${MAX_LINE_LENGTH} characters`],
+  "client/README.md": [
+    `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
+    `retry: { ${Object.entries(DEFAULT_POLICY)
+      .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)
+      .join(", ")} }`,
+  ],
+  "docs/capacity.md": [
+    `when the isolate has not seen it for ${RECORD_SECONDS} seconds`,
+    `in an isolate every ${REFUSAL_SECONDS} seconds`,
+    `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,
+    `assumes ${ASSUMED_CPU} ms of CPU time`,
+    `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
+    `(100 − ${PRICES.requests.included}) × ${money(PRICES.requests.dollars)} = ${money(requestDollars)}`,
+    `(100 − ${PRICES["log lines"].included}) × ${money(log)} = ${money(logDollars)}`,
+    `100 × ${ASSUMED_CPU} = ${100 * ASSUMED_CPU} million ms of CPU time`,
+    `${LISTS} × ${list.rowsRead} + ${CREATIONS} × ${creation.rowsRead} = ${count(rowsRead)} million rows read`,
+    `${CREATIONS} × ${creation.rowsWritten} = ${CREATIONS * creation.rowsWritten} million rows written`,
+    `the plan's $${PLAN_DOLLARS}: **$${PLAN_DOLLARS + requestDollars + logDollars}**`,
+    `cost ${log.toFixed(2)} × 0.1 = ${money(log * 0.1)} for the log and $${(totalOf("a list of 20") - log * 0.9).toFixed(3)} in total`,
+    `One more index on \`pets\` costs ${money(PRICES["D1 rows written"].dollars)} a million`,
+    `÷ ${BYTES.animal} = ${Math.round(1e4 / BYTES.animal)} million animals`,
+    `A key lives for ${LIFETIME_SECONDS / HOUR} hours`,
+    `takes about ${BYTES.idempotencyKey} bytes with its stored response`,
+    `${count(STORED)} s × ${BYTES.idempotencyKey} bytes = ${MEGABYTES.toFixed(0)} MB`,
+    `A hundred a second occupy ${(MEGABYTES / 10).toFixed(1)} GB`,
+    `removes up to ${count(REMOVABLE)} keys`,
+    `${count(REMOVABLE)} ÷ ${count(HOUR)} = ${Math.round(REMOVABLE / HOUR)} creations`,
+    `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
+    `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
+  ],
+  "docs/errors.md": [
+    `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
+    `larger than ${MAX_BODY_BYTES / 1024} KiB`,
+  ],
+  "docs/guarantees.md": [
+    `A name has up to ${MAX_NAME_CHARACTERS} characters, and a description up to ${count(MAX_DESCRIPTION_CHARACTERS)}`,
+    `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
+    `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
+    `at most \`limit + ${COSTS["a list by category"].rowsRead - DEFAULT_LIMIT}\` rows`,
+    `at most ${COSTS["a list of 100 ids"].rowsRead / MAX_IDS} rows for each id`,
+    `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
+  ],
+  "docs/keys.md": [
+    `${SECRET_LENGTH} letters and digits follow. The last ${CHECKSUM_LENGTH} of them`,
+    `A key may send ${count(LIMIT)} requests a minute`,
+    `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
+    `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
+    `A key can be rotated ${MAX_ROTATIONS} times`,
+  ],
+  "docs/observability.md": [`\`count\` of the scheduled job is ${count(REMOVABLE)}`],
+  "docs/runbook.md": [`within [${REVOCATION_SECONDS} seconds]`],
+  "docs/releases.md": [
+    `for at most ${DEFAULT_WAIT} seconds (\`--wait\`)`,
+    `it expires in ${KEY_LIFE / DAY} days`,
+    `nobody deployed for ${WEEK / DAY} days`,
+  ],
+  "docs/storage.md": [
+    `at most ${count(MAX_RECORD_BYTES)} bytes`,
+    `A name has up to ${MAX_KEY_NAME_CHARACTERS} characters`,
+    `below ${count(MAX_RECORD_BYTES)} bytes, even after ${MAX_ROTATIONS} rotations`,
+    `1 to ${MAX_NAME_CHARACTERS} characters, as UTF-8, byte for byte`,
+    `1 to ${MAX_NAME_CHARACTERS} characters, as UTF-8, compared`,
+    `Up to ${count(MAX_DESCRIPTION_CHARACTERS)} characters`,
+    `Rows live for ${LIFETIME_SECONDS / HOUR} hours`,
+    `up to ${count(MAX_ENTRIES)} API keys for ${RECORD_SECONDS} seconds`,
+    `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_ENTRIES)} keys`,
+  ],
+  "docs/threat-model.md": [
+    `The revocation takes up to ${REVOCATION_SECONDS} seconds more`,
+    `A key has ${KEY_BITS} random bits`,
+    `10^3 / 2^${KEY_BITS}`,
+    `at most ${LINGER_BYTES / 1024} KiB of a body`,
+    `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
+  ],
+};
+
+/** Of one key in one location, by wrangler.toml. */
+function requestsAMinute(environment: string): number {
+  const settings = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  const [, limiter = ""] = settings.split(`[[env.${environment}.ratelimits]]`);
+  const limit = /limit = ([\d_]+), period = 60/.exec(limiter)?.[1];
+  if (limit === undefined) throw new Error(`wrangler.toml has no limit of requests a minute for ${environment}.`);
+  return Number(limit.replaceAll("_", ""));
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en");
+}
+
+function money(dollars: number): string {
+  return `$${dollars.toFixed(2)}`;
+}
