@@ -1,23 +1,31 @@
 import { PetStoreError } from "./error.ts";
 import { parseExact } from "./json.ts";
 
+/** As many as the message of an error has at most. */
+const MAX_SHOWN_CHARACTERS = 2_000;
+
 /** A successful response. `value` is its JSON, or undefined without content. */
 export interface Answer {
   value: unknown;
   headers: Headers;
 }
 
-/** @throws PetStoreError unless this is a successful response of the service. */
-export function readAnswer({ ok, status, headers }: Response, text: string): Answer {
+/**
+ * @param apiKey that no error may show, whatever the response says.
+ * @throws PetStoreError unless this is a successful response of the service.
+ */
+export function readAnswer({ ok, status, headers }: Response, text: string, apiKey: string): Answer {
   const value = parse(text);
   if (status === 204 || (ok && typeof value === "object" && value !== null)) return { value, headers };
 
+  const shown = (words: string): string =>
+    (apiKey ? words.replaceAll(apiKey, "[API key]") : words).slice(0, MAX_SHOWN_CHARACTERS);
   const details = {
     status,
-    requestId: headers.get("X-Request-Id") ?? undefined,
+    requestId: shown(headers.get("X-Request-Id") ?? "") || undefined,
     retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
   };
-  if (isErrorBody(value, status)) throw new PetStoreError(value.code, value.message, details);
+  if (isErrorBody(value, status)) throw new PetStoreError(shown(value.code), shown(value.message), details);
   // JSON that is none lacks its end.
   if (value === undefined && headers.get("Content-Type")?.startsWith("application/json")) {
     throw new PetStoreError("network", "The response of the service is not complete.", details);

@@ -29,13 +29,29 @@ export async function attempt(
     // A redirect would take the API key elsewhere, and the service has none.
     const response = await fetch(url, { ...init, redirect: "manual", signal: controller.signal });
     return { response, text: await response.text() };
-  } catch (cause) {
+  } catch (thrown) {
     signal?.throwIfAborted();
     throw controller.signal.aborted
       ? new PetStoreError("timeout", `The response was not complete within ${Math.round(timeout)} ms.`)
-      : new PetStoreError("network", "The connection to the service failed.", { cause });
+      : new PetStoreError("network", `The connection to the service failed${codeOf(thrown, init)}.`);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
+  }
+}
+
+/**
+ * The code of an error, for example `ECONNREFUSED`. The client keeps nothing else of it: its message, its stack or its cause may show
+ * the headers of the request, and with them the API key.
+ */
+function codeOf(thrown: unknown, { headers }: RequestInit): string {
+  try {
+    const error = thrown as { code?: unknown; cause?: { code?: unknown } };
+    const code = error.cause?.code ?? error.code;
+    return typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) && !JSON.stringify(headers).includes(code)
+      ? `: ${code}`
+      : "";
+  } catch {
+    return "";
   }
 }

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
 
 /** A request that the client sent. */
@@ -59,6 +63,17 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
     ...options,
   });
   return { store, sent };
+}
+
+/** Starts a server on 127.0.0.1, until the test ends. Returns the address of its API. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 /** The error that a promise rejects with. */
