@@ -46,6 +46,8 @@ export interface Call extends RequestOptions {
   repeatable: boolean;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
+  /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
+  expects?: (value: unknown, headers: Headers) => boolean;
 }
 
 /** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
@@ -87,7 +89,7 @@ export class Connection {
         const { response, text } = await attempt(fetch, url, init, left, call.signal);
         // Errors too tell how new the database is.
         this.#notice(call, response.headers, memory);
-        return readAnswer(response, text, this.#apiKey);
+        return readAnswer(call, response, text, this.#apiKey);
       } catch (error) {
         if (!(error instanceof PetStoreError)) throw error;
         if (lost && call.deletes && error.code === "not_found") return { value: undefined, headers: new Headers() };

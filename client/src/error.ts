@@ -8,7 +8,7 @@ export type ServiceErrorCode = components["schemas"]["Error"]["code"];
  *
  * - `network`: no response, or not all of it.
  * - `timeout`: no complete response in time.
- * - `unexpected_response`: a response that does not come from the service, for example the HTML of a proxy.
+ * - `unexpected_response`: a response that the service does not send, for example the HTML of a proxy.
  */
 export type ClientErrorCode = "network" | "timeout" | "unexpected_response";
 

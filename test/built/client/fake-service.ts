@@ -19,6 +19,9 @@ export type Reply = (sent: Sent) => Response | Promise<Response>;
 export const BASE_URL = "https://petstore.test/v1";
 export const BOOKMARKS = ["1", "2", "3"].map((digit) => `0000000${digit}-00000000-00000000-${"0".repeat(32)}`);
 export const ANIMAL = '{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808,"status":"available"}';
+export const CATEGORY = '{"id":1,"name":"Dogs"}';
+export const ORDER =
+  '{"id":1,"petId":2,"quantity":1,"status":"placed","createdAt":"2026-11-22T09:30:00.000Z","shipDate":null,"complete":false}';
 
 export const json =
   (status: number, body: string, headers: Record<string, string> = {}): Reply =>

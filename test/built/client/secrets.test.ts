@@ -82,6 +82,7 @@ describe("an error", () => {
     const replies = [
       repeating,
       failure(401, "unauthorized", { "X-Request-Id": KEY }),
+      json(200, JSON.stringify({ Authorization: `Bearer ${KEY}` })),
       json(502, KEY),
     ];
     for (const reply of replies) {
