@@ -1,5 +1,10 @@
+import { MAX_BYTES } from "./attempt.ts";
+import type { Call } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
 import { parseExact } from "./json.ts";
+
+/** As many as the message of an error has at most. */
+const MAX_SHOWN_CHARACTERS = 2_000;
 
 /** A successful response. `value` is its JSON, or undefined without content. */
 export interface Answer {
@@ -7,31 +12,41 @@ export interface Answer {
   headers: Headers;
 }
 
-/** @throws PetStoreError unless this is a successful response of the service. */
-export function readAnswer({ ok, status, headers }: Response, text: string): Answer {
-  const value = parse(text);
-  if (status === 204 || (ok && typeof value === "object" && value !== null)) return { value, headers };
+/**
+ * @param text of the response, or undefined when it is too large.
+ * @param apiKey that no error may show, whatever the response says.
+ * @throws PetStoreError unless this is the successful response that the call expects.
+ */
+export function readAnswer(
+  { expects }: Call,
+  { ok, status, headers }: Response,
+  text: string | undefined,
+  apiKey: string,
+): Answer {
+  const { value, cut } = parse(text);
+  if (expects === undefined ? status === 204 : ok && expects(value, headers)) return { value, headers };
 
+  const shown = (words: string): string =>
+    (apiKey ? words.replaceAll(apiKey, "[API key]") : words).slice(0, MAX_SHOWN_CHARACTERS);
   const details = {
     status,
-    requestId: headers.get("X-Request-Id") ?? undefined,
+    requestId: shown(headers.get("X-Request-Id") ?? "") || undefined,
     retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
   };
-  if (isErrorBody(value, status)) throw new PetStoreError(value.code, value.message, details);
-  // JSON that is none lacks its end.
-  if (value === undefined && headers.get("Content-Type")?.startsWith("application/json")) {
+  if (isErrorBody(value, status)) throw new PetStoreError(shown(value.code), shown(value.message), details);
+  if (cut && headers.get("Content-Type")?.startsWith("application/json")) {
     throw new PetStoreError("network", "The response of the service is not complete.", details);
   }
-  const message = `A response with status ${status} does not come from the service.`;
-  throw new PetStoreError("unexpected_response", message, details);
+  const fault = text === undefined ? `has more than ${MAX_BYTES} bytes` : "does not come from the service";
+  throw new PetStoreError("unexpected_response", `A response with status ${status} ${fault}.`, details);
 }
 
-/** The JSON, or undefined when there is none in an exact form. */
-function parse(text: string): unknown {
+/** The JSON, or undefined when there is none in an exact form. JSON that does not end was cut off. */
+function parse(text: string | undefined): { value?: unknown; cut?: boolean } {
   try {
-    return parseExact(text);
-  } catch {
-    return undefined;
+    return text === undefined ? {} : { value: parseExact(text) };
+  } catch (error) {
+    return { cut: error instanceof SyntaxError };
   }
 }
 

@@ -1,16 +1,17 @@
 import type { RequestOptions } from "./connection.ts";
+import { CATEGORY } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
 import { change, type ChangeOptions, create, type Created, type CreateOptions, remove } from "./requests.ts";
-import type { Scope, Versioned } from "./requests.ts";
+import type { ResourceScope, Scope, Versioned } from "./requests.ts";
 import type { Category, CategoryPatch, CategoryQuery, NewCategory } from "./shapes.ts";
 
 /** The categories of the animals. */
 export class Categories {
-  readonly #scope: Scope;
+  readonly #scope: ResourceScope;
 
   constructor(scope: Scope) {
-    this.#scope = scope;
+    this.#scope = { ...scope, fields: CATEGORY };
   }
 
   /**

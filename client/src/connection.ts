@@ -21,7 +21,7 @@ export interface PetStoreOptions {
   /** Milliseconds for one attempt. 30,000 unless given. */
   timeout?: number;
   retry?: Partial<RetryPolicy>;
-  /** Sends the requests. The `fetch` of the runtime unless given. */
+  /** Sends the requests, and ends them with their signal. The `fetch` of the runtime unless given. */
   fetch?: Fetch;
   /** Is told each deprecated operation once, at its first use. */
   onDeprecation?: (deprecation: Deprecation) => void;
@@ -46,7 +46,12 @@ export interface Call extends RequestOptions {
   repeatable: boolean;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
+  /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
+  expects?: (value: unknown, headers: Headers) => boolean;
 }
+
+/** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
+const HEADER_VALUE = /^[!-~][ -~]*$/;
 
 /** The last state of the database that a client saw. */
 export interface Memory {
@@ -56,18 +61,21 @@ export interface Memory {
 /** The service, as all sessions of a `PetStore` reach it. */
 export class Connection {
   readonly #options: PetStoreOptions;
+  readonly #apiKey: string;
   readonly #policy: RetryPolicy;
   readonly #reported = new Set<string>();
 
   constructor(options: PetStoreOptions) {
     this.#options = options;
+    this.#apiKey = options.apiKey.trim();
+    if (!HEADER_VALUE.test(`Bearer ${this.#apiKey}`)) throw new TypeError("The API key has to be visible ASCII.");
     this.#policy = { ...DEFAULT_POLICY, ...options.retry };
   }
 
   /**
    * Sends a request until it succeeds, or may not be repeated.
    *
-   * @throws PetStoreError, or the reason of the caller's signal.
+   * @throws PetStoreError, RangeError before anything is sent, or the reason of the caller's signal.
    */
   async send(call: Call, memory: Memory = { bookmark: undefined }): Promise<Answer> {
     const { timeout = 30_000, fetch = (url: string, init: RequestInit) => globalThis.fetch(url, init) } = this.#options;
@@ -81,7 +89,7 @@ export class Connection {
         const { response, text } = await attempt(fetch, url, init, left, call.signal);
         // Errors too tell how new the database is.
         this.#notice(call, response.headers, memory);
-        return readAnswer(response, text);
+        return readAnswer(call, response, text, this.#apiKey);
       } catch (error) {
         if (!(error instanceof PetStoreError)) throw error;
         if (lost && call.deletes && error.code === "not_found") return { value: undefined, headers: new Headers() };
@@ -104,12 +112,17 @@ export class Connection {
 
   #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit {
     const all = {
-      Authorization: `Bearer ${this.#options.apiKey}`,
+      Authorization: `Bearer ${this.#apiKey}`,
       "x-d1-bookmark": bookmark,
       "Content-Type": body && (method === "PATCH" ? "application/merge-patch+json" : "application/json"),
       ...headers,
     };
-    const present = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const present = Object.entries(all)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, `${value}`.trim()] as [string, string]);
+    for (const [name, value] of present) {
+      if (!HEADER_VALUE.test(value)) throw new RangeError(`${name} has to be visible ASCII.`);
+    }
     return { method, headers: present, ...(body && { body: stringifyExact(body) }) };
   }
 

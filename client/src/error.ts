@@ -8,7 +8,7 @@ export type ServiceErrorCode = components["schemas"]["Error"]["code"];
  *
  * - `network`: no response, or not all of it.
  * - `timeout`: no complete response in time.
- * - `unexpected_response`: a response that does not come from the service, for example the HTML of a proxy.
+ * - `unexpected_response`: a response that the service does not send, for example the HTML of a proxy.
  */
 export type ClientErrorCode = "network" | "timeout" | "unexpected_response";
 
@@ -19,7 +19,6 @@ interface Details {
   status?: number | undefined;
   requestId?: string | undefined;
   retryAfter?: number | undefined;
-  cause?: unknown;
 }
 
 /** A request that failed, after its last attempt. */
@@ -35,8 +34,8 @@ export class PetStoreError extends Error {
   /** The key of a creation. Another call with it and with the same fields cannot create a second resource. */
   idempotencyKey: string | undefined;
 
-  constructor(code: PetStoreErrorCode, message: string, { status, requestId, retryAfter, cause }: Details = {}) {
-    super(message, { cause });
+  constructor(code: PetStoreErrorCode, message: string, { status, requestId, retryAfter }: Details = {}) {
+    super(message);
     this.code = code;
     this.status = status;
     this.requestId = requestId;

@@ -1,6 +1,7 @@
 import type { Connection, Memory, RequestOptions } from "./connection.ts";
+import { fits } from "./fields.ts";
 import { isInt64Field, toDigits } from "./int64.ts";
-import type { Scope } from "./requests.ts";
+import type { ResourceScope } from "./requests.ts";
 import type { operations } from "./schema.ts";
 
 /** A page of a list. */
@@ -16,8 +17,12 @@ export interface Page<Item> {
 interface First {
   operation: keyof operations;
   path: string;
-  query: object;
+  query: Query;
   options: RequestOptions;
+}
+
+interface Query {
+  cursor?: string | undefined;
 }
 
 /** A list, in ascending order of id. Iterate over it for every item of every page, or fetch its pages. */
@@ -25,10 +30,12 @@ export class List<Item> implements AsyncIterable<Item> {
   readonly #first: First;
   readonly #connection: Connection;
   readonly #memory: Memory;
+  readonly #isItem: (value: unknown) => boolean;
 
-  constructor({ connection, memory }: Scope, first: First) {
+  constructor({ connection, memory, fields }: ResourceScope, first: First) {
     this.#first = first;
     this.#connection = connection;
+    this.#isItem = fits(fields);
     // Without a session, the pages remember for themselves: a page from an older replica than the one before ends early.
     this.#memory = memory ?? { bookmark: undefined };
   }
@@ -46,22 +53,40 @@ export class List<Item> implements AsyncIterable<Item> {
     }
   }
 
-  async #fetch(query: object, { signal }: RequestOptions): Promise<Page<Item>> {
+  /** @param after the last id of the page before. */
+  async #fetch(query: Query, { signal }: RequestOptions, after: bigint | number = -Infinity): Promise<Page<Item>> {
     const { operation, path, options } = this.#first;
-    const call = { operation, method: "GET", path, query: search(query), repeatable: true, signal } as const;
+    const expects = (value: unknown, headers: Headers): boolean => {
+      const cursor = nextCursor(headers);
+      // A page that does not go on, at a greater id, would make the iteration endless.
+      return (
+        Array.isArray(value) &&
+        value.every((item, index) => this.#isItem(item) && item.id > (index > 0 ? value[index - 1].id : after)) &&
+        (cursor === undefined || (cursor !== "" && cursor !== query.cursor && value.length > 0))
+      );
+    };
+    const call = { operation, method: "GET", path, query: search(query), repeatable: true, expects, signal } as const;
     const { value, headers } = await this.#connection.send(call, this.#memory);
-    const cursor = NEXT_CURSOR.exec(headers.get("Link") ?? "")?.[1];
+    const items = value as (Item & { id: bigint })[];
+    const cursor = nextCursor(headers);
     const next = async (nextOptions: RequestOptions = options): Promise<Page<Item> | undefined> =>
-      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions);
-    return { items: value as Item[], cursor, next };
+      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, items.at(-1)?.id);
+    return { items, cursor, next };
   }
 }
 
-/** The address in `Link` may be that of another origin, which must not get the API key. The cursor is all that it adds. */
-const NEXT_CURSOR = /[?&]cursor=([\w-]+)[^>]*>; rel="next"/;
+/**
+ * The cursor of the next page, or undefined on the last one. Empty when the link to the next page has none.
+ *
+ * The address in `Link` may be that of another origin, which must not get the API key. The cursor is all that it adds.
+ */
+function nextCursor(headers: Headers): string | undefined {
+  const address = /<([^<>]*)>; rel="next"/.exec(headers.get("Link") ?? "")?.[1];
+  return address && (/[?&]cursor=([\w-]+)/.exec(address)?.[1] ?? "");
+}
 
 /** @throws RangeError when a 64-bit filter holds no exact integer. */
-function search(query: object): URLSearchParams {
+function search(query: Query): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const item of [value].flat()) {

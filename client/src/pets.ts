@@ -1,16 +1,17 @@
 import type { RequestOptions } from "./connection.ts";
+import { ANIMAL } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
 import { change, type ChangeOptions, create, type Created, type CreateOptions, get, remove } from "./requests.ts";
-import type { Scope, Versioned } from "./requests.ts";
+import type { ResourceScope, Scope, Versioned } from "./requests.ts";
 import type { Animal, NewPet, PetPatch, PetQuery } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
-  readonly #scope: Scope;
+  readonly #scope: ResourceScope;
 
   constructor(scope: Scope) {
-    this.#scope = scope;
+    this.#scope = { ...scope, fields: ANIMAL };
   }
 
   /** Lists animals. The filters `categoryId` and `id` are beta. */

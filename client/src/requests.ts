@@ -1,11 +1,17 @@
 import type { Answer } from "./answer.ts";
 import type { Connection, Memory, RequestOptions } from "./connection.ts";
+import { type Fields, fits } from "./fields.ts";
 import type { operations } from "./schema.ts";
 
 /** Where requests go. Without a memory, each is on its own. */
 export interface Scope {
   connection: Connection;
   memory: Memory | undefined;
+}
+
+/** The same for the requests of one resource. */
+export interface ResourceScope extends Scope {
+  fields: Fields;
 }
 
 /** Options of a creation. */
@@ -38,24 +44,26 @@ type Operation = keyof operations;
 const ONE_VERSION = /^(?:W\/)?"[^",]*"$/;
 
 export async function get<Item>(
-  { connection, memory }: Scope,
+  { connection, memory, fields }: ResourceScope,
   operation: Operation,
   path: string,
   { signal }: RequestOptions,
 ): Promise<Versioned & { item: Item }> {
-  return versioned(await connection.send({ operation, method: "GET", path, repeatable: true, signal }, memory));
+  const call = { operation, method: "GET", path, repeatable: true, expects: fits(fields), signal } as const;
+  return versioned(await connection.send(call, memory));
 }
 
 /** The service creates once for each key, so that a creation can be repeated. */
 export async function create<Item>(
-  { connection, memory }: Scope,
+  { connection, memory, fields }: ResourceScope,
   operation: Operation,
   path: string,
   body: object,
   { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions,
 ): Promise<Created & { item: Item }> {
   const headers = { "Idempotency-Key": idempotencyKey };
-  const call = { operation, method: "POST", path, body, headers, repeatable: true, signal } as const;
+  const expects = fits(fields);
+  const call = { operation, method: "POST", path, body, headers, repeatable: true, expects, signal } as const;
   const answer = await connection.send(call, memory);
   return { ...versioned<Item>(answer), replayed: answer.headers.get("Idempotency-Replayed") === "true" };
 }
@@ -66,7 +74,7 @@ export async function create<Item>(
  * @param repeatable whether the change may run twice: for one version only, unless given.
  */
 export async function change<Item>(
-  { connection, memory }: Scope,
+  { connection, memory, fields }: ResourceScope,
   operation: Operation,
   path: string,
   body: object,
@@ -74,7 +82,7 @@ export async function change<Item>(
   repeatable = ONE_VERSION.test(ifMatch ?? ""),
 ): Promise<Versioned & { item: Item }> {
   const headers = { "If-Match": ifMatch };
-  const call = { operation, method: "PATCH", path, body, headers, repeatable, signal } as const;
+  const call = { operation, method: "PATCH", path, body, headers, repeatable, expects: fits(fields), signal } as const;
   return versioned(await connection.send(call, memory));
 }
 

@@ -1,6 +1,8 @@
 // Adds an animal exactly once, lists the available animals and fetches the new one. Node.js 22 or later, no packages.
 // Usage: BASE=http://localhost:8787/v1 KEY=<API key> node client.mjs
-const { BASE, KEY } = process.env;
+const { BASE, KEY = "" } = process.env;
+// An error about a malformed header would print the key.
+if (!/^[!-~]+$/.test(KEY)) throw new Error("KEY has to be visible ASCII characters.");
 const ATTEMPTS = 6;
 /** Seconds that the service may ask for. */
 const LONGEST_WAIT = 120;
@@ -24,7 +26,7 @@ async function send(path, { headers, ...init }) {
     response = await fetch(BASE + path, { ...init, headers: all, signal: AbortSignal.timeout(30_000) });
     text = await response.text();
   } catch (error) {
-    throw new Failure(`No response: ${error.cause?.message ?? error.message}`, true);
+    throw new Failure(`No response: ${error.cause?.code ?? error.name}`, true);
   }
   bookmark = response.headers.get("x-d1-bookmark") ?? bookmark;
   const json = parse(text);

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 BASE = urlsplit(os.environ["BASE"])
 KEY = os.environ["KEY"]
+if not re.fullmatch("[!-~]+", KEY):  # An error about a malformed header would print the key.
+    sys.exit("KEY has to be visible ASCII characters.")
 ATTEMPTS = 6
 LONGEST_WAIT = 120  # seconds that the service may ask for
 

@@ -4,6 +4,9 @@
 set -eu
 
 : "${BASE:?}" "${KEY:?}"
+case $KEY in
+*[!!-~]*) echo 'KEY has to be visible ASCII characters.' >&2 && exit 1 ;; # Another header could follow a line break.
+esac
 LONGEST_WAIT=120 # Seconds that the service may ask for.
 tmp=$(mktemp -d)
 trap 'rm -r "$tmp"' EXIT

@@ -6,6 +6,15 @@ import { html } from "hono/html";
 const { BASE = "", KEY = "", PORT = "3000" } = process.env;
 const store = new PetStore({ baseUrl: BASE, apiKey: KEY, retry: { totalTime: 10_000 } }); // Milliseconds.
 const NOT_FOUND = { status: 404, title: "There is nothing here", content: "" };
+const FOREIGN = { status: 403, title: "This is the form of another site", content: "" };
+const HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Cache-Control": "no-store", // Two visitors may not share the key of a form.
+  // The pages load nothing, and no other site may show them or send their form.
+  "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+  "Referrer-Policy": "same-origin", // "no-referrer" would hide who sent a form.
+  "X-Content-Type-Options": "nosniff",
+};
 
 /** @type {Record<string, (fields: Record<string, string>) => Promise<{ status?: number, title: string, content: unknown }>>} */
 const pages = {
@@ -26,7 +35,7 @@ const pages = {
     return { title: animal.name, content };
   },
   // A double click sends the form twice, with the same key. The service then places one order.
-  "POST /orders": async ({ animal = "", key }) => {
+  "POST /orders": async ({ animal = "", key = "" }) => {
     const { order } = await store.orders.place({ petId: animal }, { idempotencyKey: key });
     return { title: "Thank you", content: `Your order has the number ${order.id}.` };
   },
@@ -34,25 +43,29 @@ const pages = {
 
 /** @param {import("node:http").IncomingMessage} request */
 async function respond(request) {
+  const { host, origin = "", "sec-fetch-site": site } = request.headers;
+  const method = request.method === "HEAD" ? "GET" : request.method;
   const [path, query] = (request.url ?? "").split("?");
   let form = "";
-  for await (const chunk of request) {
-    form += chunk;
-    if (form.length > 1_000) return NOT_FOUND; // Whoever sent this did not use our form.
-  }
-  return pages[`${request.method} ${path}`]?.(Object.fromEntries(new URLSearchParams(form || query))) ?? NOT_FOUND;
+  for await (const chunk of request) if (form.length <= 1_000) form += chunk;
+  if (form.length > 1_000) return NOT_FOUND; // Whoever sent this did not use our form.
+  // Older browsers do not send Sec-Fetch-Site.
+  const isOwn = site ? site === "same-origin" : [`http://${host}`, `https://${host}`].includes(origin);
+  if (method === "POST" && !isOwn) return FOREIGN;
+  return pages[`${method} ${path}`]?.(Object.fromEntries(new URLSearchParams(form || query))) ?? NOT_FOUND;
 }
 
 createServer(async (request, response) => {
   const { status, title, content } = await respond(request).catch((error) => {
-    if (error instanceof RangeError) return NOT_FOUND; // The id is not a 64-bit integer.
-    if (error instanceof PetStoreError && error.code === "pet_not_available")
+    const code = error instanceof PetStoreError ? error.code : error.name;
+    if (code === "pet_not_available")
       return { status: 409, title: "Somebody else was faster", content: "Please choose another animal." };
+    // No page of the shop has such an id, cursor or key.
+    if (["RangeError", "invalid_request", "idempotency_key_reused"].includes(code)) return NOT_FOUND;
     console.error(error); // With the code and the request id.
     return { status: 503, title: "Please try again later", content: "The shop is closed for a moment." };
   });
-  // Two visitors may not share the key of a form.
-  response.writeHead(status ?? 200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+  response.writeHead(status ?? 200, HEADERS);
   const page =
     await html`<!doctype html><title>${title}</title><h1>${title}</h1>${content}<p><a href="/">All animals</a>`;
   response.end(String(page));

@@ -2,7 +2,11 @@
 import { PetStore, PetStoreError } from "@petstore/client";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { csrf } from "hono/csrf";
 import { html } from "hono/html";
+import { HTTPException } from "hono/http-exception";
+import { secureHeaders } from "hono/secure-headers";
+import { validator } from "hono/validator";
 
 // The address of the API, and an API key as a secret.
 type Bindings = { BASE: string; KEY: string };
@@ -15,6 +19,10 @@ const page = (title: string, content: unknown) =>
   html`<!doctype html><title>${title}</title><h1>${title}</h1>${content}<p><a href="/">All animals</a>`;
 
 const shop = new Hono<{ Bindings: Bindings }>();
+
+// The pages load nothing, and no other site may show them or send their form. The default "no-referrer" would hide who sent it.
+const contentSecurityPolicy = { defaultSrc: ["'none'"], formAction: ["'self'"], frameAncestors: ["'none'"] };
+shop.use(secureHeaders({ contentSecurityPolicy, referrerPolicy: "same-origin" }), csrf());
 
 shop.get("/", async (c) => {
   const list = storeOf(c.env).pets.list({ status: "available", cursor: c.req.query("cursor") });
@@ -37,9 +45,13 @@ shop.get("/animals/:id", async (c) => {
   return c.html(page(animal.name, form), 200, { "Cache-Control": "no-store" });
 });
 
+const orderForm = validator("form", ({ animal, key }, c) =>
+  typeof animal === "string" && typeof key === "string" ? { animal, key } : c.notFound(),
+);
+
 // A double click sends the form twice, with the same key. The service then places one order.
-shop.post("/orders", bodyLimit({ maxSize: 1_000 }), async (c) => {
-  const { animal = "", key } = await c.req.parseBody<{ animal?: string; key?: string }>();
+shop.post("/orders", bodyLimit({ maxSize: 1_000 }), orderForm, async (c) => {
+  const { animal, key } = c.req.valid("form");
   try {
     const { order } = await storeOf(c.env).orders.place({ petId: animal }, { idempotencyKey: key });
     return c.html(page("Thank you", `Your order has the number ${order.id}.`));
@@ -50,7 +62,10 @@ shop.post("/orders", bodyLimit({ maxSize: 1_000 }), async (c) => {
 });
 
 shop.onError((error, c) => {
-  if (error instanceof RangeError) return c.notFound(); // The id is not a 64-bit integer.
+  if (error instanceof HTTPException) return error.getResponse(); // A form of another site, or not like ours.
+  const code = error instanceof PetStoreError ? error.code : error.name;
+  // No page of the shop has such an id, cursor or key.
+  if (["RangeError", "invalid_request", "idempotency_key_reused"].includes(code)) return c.notFound();
   console.error(error); // With the code and the request id.
   return c.html(page("Please try again later", "The shop is closed for a moment."), 503);
 });

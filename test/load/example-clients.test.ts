@@ -110,6 +110,14 @@ const FINAL: Reply = { status: 401, code: "unauthorized" };
 for (const { language, tools, run, animal } of EXAMPLES) {
   // Most of the time they wait.
   describe(`in ${language}`, { concurrent: true, skip: !tools.every(isInstalled) }, () => {
+    test("does not print a key that no header can hold", async (context) => {
+      const { base, received } = await startStub(context, FINAL);
+      const { code, stdout, stderr } = await runExample(run, base, "petstore\nX-Secret: part-of-the-key");
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).not.toContain("part-of-the-key");
+      expect(received).toEqual([]);
+    });
+
     test("adds one animal through a network that fails, and loses no digit", async ({ onTestFinished }) => {
       const faults: Record<string, FaultName[]> = {
         POST: [

@@ -1,28 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import getPort from "get-port";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startChaosProxy } from "../../scripts/client/chaos-proxy.ts";
-import { startWrangler } from "../../scripts/wrangler.ts";
-import { link, newProject } from "../built/project.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
-
-// The shop fronts in examples/, as processes: one in workerd under `wrangler dev`, one in Node.js with the packed client.
-
-/** Starts a shop on a port, with the address of the API and the API key in its environment. */
-type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
-
-let project: string;
-
-const inNode =
-  (node: string): Start =>
-  (port, env) =>
-    spawn(node, [join(project, "shop.mjs")], { env: { ...env, PORT: String(port) } });
-
-const inWorkerd: Start = (port, env) =>
-  startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", "--port", String(port)], { env });
+import { inNode, inWorkerd, type ShopFront, type Start, startShop } from "../built/shop-fronts.ts";
 
 /** The Node.js of the machine may be the oldest that the client supports. */
 const MACHINE_NODE = "/usr/bin/node";
@@ -41,14 +22,8 @@ const ID = "9007199254740993";
 let service: BuiltService;
 beforeAll(async () => {
   service = await startBuiltService();
-  project = newProject();
-  link(project, "hono");
-  copyFileSync("examples/shop-node/shop.mjs", join(project, "shop.mjs"));
 });
-afterAll(async () => {
-  await service.harness.close();
-  rmSync(project, { recursive: true });
-});
+afterAll(() => service.harness.close());
 
 /** Empties the store, and puts 44 animals into it, with the one of that name in the middle. */
 async function stock(): Promise<void> {
@@ -80,29 +55,37 @@ interface Page {
   headers: Headers;
 }
 
-interface Shop {
-  visit(path: string, form?: URLSearchParams): Promise<Page>;
+interface Shop extends ShopFront {
+  /** @param init of the request. A form is sent by a page of the shop, unless its headers say something else. */
+  visit(path: string, form?: URLSearchParams, init?: RequestInit): Promise<Page>;
 }
 
-/** Opens a shop that reaches the API at an address, until the test ends. */
-async function open(start: Start, api: URL): Promise<Shop> {
-  const port = await getPort();
-  const child = start(port, { ...process.env, BASE: new URL("/v1", api).href, KEY: service.key });
-  for (const output of [child.stdout, child.stderr]) output?.on("data", (text: Buffer) => console.log(String(text)));
-  onTestFinished(async () => {
-    if (!child.kill()) return;
-    await once(child, "exit");
-  });
-  const visit: Shop["visit"] = async (path, form) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, form && { method: "POST", body: form });
+async function run(start: Start, api: URL, key: string): Promise<Shop> {
+  const { origin, log } = await startShop(start, api, key);
+  const visit: Shop["visit"] = async (path, form, init) => {
+    const request = form && { method: "POST", body: form, headers: { Origin: origin } };
+    const response = await fetch(`${origin}${path}`, { ...request, ...init });
     const page = { status: response.status, headers: response.headers, html: await response.text() };
-    // No page tells the API key, nor how the shop works.
-    expect(page.html).not.toContain(service.key);
+    // No page tells the API key, nor how the shop works. No other site may show a page.
+    expect(page.html).not.toContain(key);
     expect(page.html).not.toMatch(/PetStoreError|pet_not_available|Idempotency/);
+    expect(page.headers.get("Content-Security-Policy")).toBe(
+      "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+    );
+    // With "no-referrer", a browser sends the form of the shop with `Origin: null`.
+    expect(page.headers.get("Referrer-Policy")).toBe("same-origin");
+    expect(page.headers.get("X-Content-Type-Options")).toBe("nosniff");
     return page;
   };
-  await expect.poll(() => visit("/nothing").then(({ status }) => status, String), { timeout: 100_000 }).toBe(404);
-  return { visit };
+  return { origin, log, visit };
+}
+
+/** Opens a shop that reaches the API at an address, until the test ends. It may not log its key. */
+async function open(start: Start, api: URL): Promise<Shop> {
+  const shop = await run(start, api, service.key);
+  onTestFinished(() => expect(shop.log.join("")).not.toContain(service.key));
+  await expect.poll(() => shop.visit("/nothing").then(({ status }) => status, String), { timeout: 100_000 }).toBe(404);
+  return shop;
 }
 
 const linksOf = ({ html }: Page) =>
@@ -184,6 +167,121 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     for (const fields of [{}, { animal: "x", key: "k" }, { animal: "12345678901234567890", key: "k" }]) {
       expect((await shop.visit("/orders", new URLSearchParams(fields))).status).toBe(404);
     }
+    for (const method of ["PUT", "DELETE", "OPTIONS"]) {
+      expect((await shop.visit("/", undefined, { method, headers: { Origin: shop.origin } })).status, method).toBe(404);
+    }
+  });
+
+  test("does not close for a visitor who makes things up", async () => {
+    await stock();
+    const shop = await open(start, service.url);
+    for (const cursor of ["bad", "", "☃", "%", "AAAAAAAAAAAAAAAA", "A".repeat(2_000), "bad&cursor=worse"]) {
+      expect((await shop.visit(`/?cursor=${cursor}`)).status, cursor).toBe(404);
+    }
+    const fields = { animal: ID, key: crypto.randomUUID() };
+    for (const [animal, key] of [
+      [ID, "☃"],
+      [ID, "a\nb"],
+      [ID, ""],
+      [ID, " "],
+      [ID, "k".repeat(256)],
+      ["☃", "k"],
+      ["1e3", "k"],
+      ["-", "k"],
+      ["", "k"],
+      [`${ID}.0`, "k"],
+    ] as const) {
+      expect((await shop.visit("/orders", new URLSearchParams({ animal, key }))).status, animal + key).toBe(404);
+    }
+    for (const form of [`animal=${ID}`, "key=k", `animal=${ID}&key=${"k".repeat(2_000)}`, `x=${"x".repeat(2 ** 20)}`]) {
+      const { status } = await shop.visit("/orders", new URLSearchParams(form));
+      expect([404, 413], form.slice(0, 50)).toContain(status);
+    }
+    for (const headers of [
+      { "Content-Type": "multipart/form-data" },
+      { "Content-Type": "multipart/form-data; boundary=x" },
+      { "Content-Type": "application/json" },
+    ]) {
+      const init = { body: "--y\r\n", headers: { ...headers, Origin: shop.origin } };
+      expect([400, 404]).toContain((await shop.visit("/orders", new URLSearchParams(), init)).status);
+    }
+    expect(await ordersOf(ID)).toEqual([]);
+
+    expect((await shop.visit("/orders", new URLSearchParams(fields))).status).toBe(200);
+    // The key of this form is that of another order.
+    expect((await shop.visit("/orders", new URLSearchParams({ ...fields, animal: "1" }))).status).toBe(404);
+    expect(await ordersOf("1")).toEqual([]);
+    expect(shop.log.join("")).not.toContain("PetStoreError");
+  });
+
+  test("takes no order from the form of another site", async () => {
+    await stock();
+    const shop = await open(start, service.url);
+    const form = new URLSearchParams({ animal: ID, key: crypto.randomUUID() });
+    const { port } = new URL(shop.origin);
+    for (const headers of [
+      {},
+      { Origin: "null" },
+      { Origin: "" },
+      { Origin: "https://evil.test" },
+      { Origin: `https://evil.test:${port}` },
+      { Origin: `http://localhost:${port}` },
+      { Origin: `http://127.0.0.1:${Number(port) - 1}` },
+      { Origin: "http://127.0.0.1" },
+      { Origin: `${shop.origin}.evil.test` },
+      { Origin: `https://evil.test/${shop.origin}` },
+      { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-site" },
+      { "Sec-Fetch-Site": "none" },
+      { "Sec-Fetch-Site": "SAME-ORIGIN" },
+      { "Sec-Fetch-Site": "cross-site", Origin: "null" },
+      { "Sec-Fetch-Site": "same-site", Origin: `http://sub.127.0.0.1:${port}` },
+    ] as Record<string, string>[]) {
+      expect((await shop.visit("/orders", form, { headers })).status, JSON.stringify(headers)).toBe(403);
+    }
+    const body = String(form);
+    for (const type of [
+      "text/plain",
+      "TEXT/PLAIN; charset=utf-8",
+      "Application/X-WWW-Form-Urlencoded",
+      "application/x-www-form-urlencoded;charset=utf-8",
+      "multipart/form-data; boundary=x",
+      "application/json",
+      "application/octet-stream",
+      "x",
+      "",
+    ]) {
+      const headers = { "Content-Type": type, Origin: "https://evil.test" };
+      expect([403, 404], type).toContain((await shop.visit("/orders", form, { body, headers })).status);
+    }
+    // Without a media type.
+    const bytes = Buffer.from(body);
+    expect((await shop.visit("/orders", form, { body: bytes, headers: { Origin: "null" } })).status).toBe(403);
+    expect(await ordersOf(ID)).toEqual([]);
+
+    const headers = { "Sec-Fetch-Site": "same-origin" };
+    expect((await shop.visit("/orders", form, { headers })).status).toBe(200);
+    expect(await ordersOf(ID)).toHaveLength(1);
+  });
+
+  test("answers HEAD like GET, without a body", async () => {
+    await stock();
+    const shop = await open(start, service.url);
+    const [animal] = await listAnimals(shop);
+    for (const path of ["/", animal?.to ?? ""]) {
+      expect(await shop.visit(path, undefined, { method: "HEAD" })).toMatchObject({ status: 200, html: "" });
+    }
+  });
+
+  test("does not log a key that no header can hold", async () => {
+    const shop = await run(start, service.url, "petstore_live\nSECRET");
+    const log = async () => {
+      await shop.visit("/").catch(() => {});
+      return shop.log.join("");
+    };
+    await expect.poll(log, { timeout: 100_000 }).toMatch(/(Type|PetStore)Error/);
+    expect(shop.log.join("")).not.toContain("SECRET");
+    expect(shop.log.join("")).toContain("The API key has to be visible ASCII.");
   });
 
   test("asks visitors to come back when the service does not respond", async () => {
@@ -200,6 +298,6 @@ test("the README of the service shows a part of the shop in workerd", () => {
   expect(readFileSync("examples/shop-worker/shop.ts", "utf8")).toContain(code);
 });
 
-test.each(["examples/shop-worker/shop.ts", "examples/shop-node/shop.mjs"])("%s has fewer than 60 lines", (file) => {
-  expect(readFileSync(file, "utf8").trimEnd().split("\n").length).toBeLessThan(60);
+test.each(["examples/shop-worker/shop.ts", "examples/shop-node/shop.mjs"])("%s has fewer than 80 lines", (file) => {
+  expect(readFileSync(file, "utf8").trimEnd().split("\n").length).toBeLessThan(80);
 });

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
 
 /** A request that the client sent. */
@@ -15,6 +19,9 @@ export type Reply = (sent: Sent) => Response | Promise<Response>;
 export const BASE_URL = "https://petstore.test/v1";
 export const BOOKMARKS = ["1", "2", "3"].map((digit) => `0000000${digit}-00000000-00000000-${"0".repeat(32)}`);
 export const ANIMAL = '{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808,"status":"available"}';
+export const CATEGORY = '{"id":1,"name":"Dogs"}';
+export const ORDER =
+  '{"id":1,"petId":2,"quantity":1,"status":"placed","createdAt":"2026-11-22T09:30:00.000Z","shipDate":null,"complete":false}';
 
 export const json =
   (status: number, body: string, headers: Record<string, string> = {}): Reply =>
@@ -59,6 +66,17 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
     ...options,
   });
   return { store, sent };
+}
+
+/** Starts a server on 127.0.0.1, until the test ends. Returns the address of its API. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 /** The error that a promise rejects with. */

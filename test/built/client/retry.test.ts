@@ -1,6 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PetStoreError } from "../../../client/src/index.ts";
-import { ANIMAL, broken, errorOf, failure, fakeService, html, json, type Reply, silent } from "./fake-service.ts";
+import {
+  ANIMAL,
+  broken,
+  CATEGORY,
+  errorOf,
+  failure,
+  fakeService,
+  html,
+  json,
+  ORDER,
+  type Reply,
+  silent,
+} from "./fake-service.ts";
 
 const CREATED = json(201, ANIMAL, { ETag: '"1"' });
 const NEW_PET = { name: "Rex", categoryId: 1n };
@@ -16,6 +28,7 @@ const LOST: [string, Reply][] = [
   ["HTML with 200", html(200)],
   ["half a response", json(201, ANIMAL.slice(0, 30))],
   ["an empty response", json(201, "")],
+  ["another JSON with 200", json(200, '{"available":12}')],
   ["half an error", json(404, '{"code":"not_fo')],
 ];
 /** The service did not run it. */
@@ -55,7 +68,8 @@ test.each(FINAL)("after %s nothing is repeated", async (_fault, reply) => {
 });
 
 test("two creations have two keys, and a given key is used", async () => {
-  const { store, sent } = fakeService([CREATED, CREATED, json(201, ANIMAL, { "Idempotency-Replayed": "true" })]);
+  const replayed = json(201, CATEGORY, { "Idempotency-Replayed": "true" });
+  const { store, sent } = fakeService([CREATED, json(201, ORDER), replayed]);
   await store.pets.create(NEW_PET);
   await store.orders.place({ petId: 1 });
   expect(await store.categories.create({ name: "Dogs" }, { idempotencyKey: "mine" })).toMatchObject({ replayed: true });
@@ -76,21 +90,20 @@ describe.each([
   });
 
   test.each(REFUSED)("is repeated after %s", async (_fault, reply) => {
-    const { store, sent } = fakeService([reply, json(200, ANIMAL)]);
+    const { store, sent } = fakeService([reply, json(200, CATEGORY)]);
     await store.categories.update(1, { name: "Dogs" }, { ifMatch });
     expect(sent).toHaveLength(2);
   });
 });
 
 test.each(LOST)("after %s, what is safe to repeat is repeated", async (_fault, reply) => {
-  const order = '{"id":1,"petId":2,"status":"shipped"}';
   for (const [request, success] of [
     [({ pets }) => pets.update(1, { status: "sold" }, { ifMatch: '"1"' }), json(200, ANIMAL)],
-    [({ categories }) => categories.update(1, { name: "Dogs" }, { ifMatch: 'W/"1"' }), json(200, '{"id":1}')],
+    [({ categories }) => categories.update(1, { name: "Dogs" }, { ifMatch: 'W/"1"' }), json(200, CATEGORY)],
     [({ pets }) => pets.delete(1), json(204, "")],
-    [({ orders }) => orders.ship(1), json(200, order)],
+    [({ orders }) => orders.ship(1), json(200, ORDER)],
     [({ orders }) => orders.cancel(1), json(204, "")],
-    [({ orders }) => orders.get(1), json(200, order)],
+    [({ orders }) => orders.get(1), json(200, ORDER)],
     [({ pets }) => pets.list().page(), json(200, "[]")],
   ] as [(store: ReturnType<typeof fakeService>["store"]) => Promise<unknown>, Reply][]) {
     const { store, sent } = fakeService([reply, success]);
@@ -148,7 +161,7 @@ describe("time", () => {
   test("pauses double up to a limit, and the attempts end", async () => {
     const policy = { attempts: 6, firstPause: 100, longestPause: 500 };
     const { error, sent, time } = await timeToFail([broken], policy);
-    expect(error).toMatchObject({ code: "network", status: undefined, cause: new TypeError("fetch failed") });
+    expect(error).toMatchObject({ code: "network", status: undefined });
     expect({ sent, time }).toEqual({ sent: 6, time: 100 + 200 + 400 + 500 + 500 });
     expect(await timeToFail([broken], policy, 0)).toMatchObject({ sent: 6, time: 0 });
   });

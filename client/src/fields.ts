@@ -1,0 +1,42 @@
+import type { Animal, Category, Order } from "./shapes.ts";
+
+/** The kinds of value that each field may have: results of `typeof`, and `null`. */
+export type Fields = Record<string, string>;
+
+type Kind<Value> = Value extends bigint
+  ? "bigint"
+  : Value extends string
+    ? "string"
+    : Value extends number
+      ? "number"
+      : Value extends boolean
+        ? "boolean"
+        : never;
+
+/** Every field of a resource, so that none of the document is forgotten. */
+type FieldsOf<Item> = {
+  [
+    Name in keyof Item
+  ]-?: `${Kind<Item[Name]>}${null extends Item[Name] ? " null" : ""}${{} extends Pick<Item, Name> ? " undefined" : ""}`;
+};
+
+export const ANIMAL: FieldsOf<Animal> = { id: "bigint", name: "string", categoryId: "bigint", status: "string" };
+export const CATEGORY: FieldsOf<Category> = { id: "bigint", name: "string", description: "string undefined" };
+export const ORDER: FieldsOf<Order> = {
+  id: "bigint",
+  petId: "bigint",
+  quantity: "number",
+  status: "string",
+  createdAt: "string",
+  shipDate: "string null",
+  complete: "boolean",
+};
+
+/** Whether a value has these fields. Later versions add other fields, and values to enumerations. */
+export const fits =
+  (fields: Fields) =>
+  (value: unknown): boolean =>
+    Object.entries(fields).every(([name, kinds]) => {
+      const field = (value as Record<string, unknown> | null | undefined)?.[name];
+      return kinds.includes(field === null ? "null" : typeof field);
+    });

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { PetStore } from "../../client/src/index.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { inNode, inWorkerd, startShop } from "../built/shop-fronts.ts";
+import { openPage, origins } from "./chromium.ts";
+
+// The headers that Chromium sends with a form, and the policy of the pages, as Chromium understands it.
+
+/** A page with the form of a shop, and with the shop in a frame. Returns its origin. */
+async function startOtherSite(shop: string, fields: Record<string, string>): Promise<string> {
+  const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
+  const page = `<!doctype html><link rel="icon" href="data:,"><title>Other</title><iframe src="${shop}"></iframe>
+    <form method="post" action="${shop}/orders">${inputs.join("")}<button>Win a prize</button></form>`;
+  const server = createServer((_request, response) => response.setHeader("Content-Type", "text/html").end(page));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe.each([
+  ["in workerd", inWorkerd],
+  ["in Node.js", inNode(process.execPath)],
+])("the shop %s", (_runtime, start) => {
+  // To a host that is neither secure nor on this machine, Chromium sends no Sec-Fetch-Site.
+  test.each(["127.0.0.1", "petstore.example"])("at %s sells to its own form only", async (host) => {
+    const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
+    const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;
+    const { animal } = await store.pets.create({ name: "Ada", categoryId: 1 });
+    const { origin: address } = await startShop(start, new URL(origins.loopback), LOCAL_API_KEY);
+    await expect
+      .poll(() => fetch(`${address}/nothing`).then(({ status }) => status, String), { timeout: 100_000 })
+      .toBe(404);
+    const origin = address.replace("127.0.0.1", host);
+
+    const fields = { animal: String(animal.id), key: crypto.randomUUID() };
+    const other = await startOtherSite(origin, fields);
+    for (const site of [other, other.replace("127.0.0.1", "petstore.example")]) {
+      const { page, faults } = await openPage("/", { origin: site });
+      await expect.poll(() => faults.join("\n")).toContain("frame-ancestors 'none'");
+      const refused = page.waitForResponse((response) => response.request().method() === "POST");
+      await page.getByRole("button", { name: "Win a prize" }).click();
+      expect((await refused).status()).toBe(403);
+    }
+    expect(await ordersOf(animal.id)).toEqual([]);
+
+    const { page } = await openPage("/", { origin });
+    while ((await page.getByRole("link", { name: "Ada" }).count()) === 0) await page.getByText("More animals").click();
+    await page.getByRole("link", { name: "Ada" }).last().click();
+    await page.getByRole("button", { name: "Order Ada" }).click();
+    await page.getByRole("heading", { name: "Thank you" }).waitFor();
+    expect(await ordersOf(animal.id)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,340 @@
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MAX_BYTES } from "../../../client/src/attempt.ts";
+import { PetStore, PetStoreError } from "../../../client/src/index.ts";
+import {
+  ANIMAL,
+  BASE_URL,
+  CATEGORY,
+  errorOf,
+  failure,
+  fakeService,
+  json,
+  ORDER,
+  type Reply,
+  serve,
+} from "./fake-service.ts";
+
+// Servers that break the rules of the service, on purpose or not.
+
+const MIB = 2 ** 20;
+
+/** More than the client may read, and no more than a test may send. */
+const ENDLESS = 600 * MIB;
+
+/** A list that begins, and goes on with white space. `sent` is told the size of each chunk. */
+function* endless(sent: (bytes: number) => void = () => {}): Generator<Buffer> {
+  yield Buffer.from("[");
+  const chunk = Buffer.alloc(MIB, " ");
+  for (let bytes = 0; bytes < ENDLESS; bytes += chunk.length) {
+    sent(chunk.length);
+    yield chunk;
+  }
+}
+
+/** Fetches a page of animals, once. Returns the names of the animals, or the error. */
+type FetchPage = (baseUrl: string, timeout?: number) => Promise<unknown>;
+
+const inNode: FetchPage = async (baseUrl, timeout = 60_000) => {
+  const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 } });
+  try {
+    return (await store.pets.list().page()).items.map(({ name }) => name);
+  } catch (error) {
+    if (!(error instanceof PetStoreError)) throw error;
+    return { code: error.code, status: error.status };
+  }
+};
+
+const WORKER = `
+  import { PetStore } from "./client/src/index.ts";
+  export default {
+    async fetch(request) {
+      const { baseUrl, timeout } = await request.json();
+      const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 } });
+      const show = ({ code, status }) => ({ code, status });
+      return Response.json(await store.pets.list().page().then(({ items }) => items.map(({ name }) => name), show));
+    },
+  };`;
+
+let miniflare: Miniflare;
+beforeAll(async () => {
+  const stdin = { contents: WORKER, resolveDir: process.cwd() };
+  const { outputFiles } = await build({ stdin, bundle: true, format: "esm", write: false });
+  const script = outputFiles[0]?.text ?? "";
+  miniflare = new Miniflare(convertV4MiniflareOptions({ modules: true, script, compatibilityDate: "2026-01-01" }));
+});
+afterAll(() => miniflare.dispose());
+
+const inWorkerd: FetchPage = async (baseUrl, timeout = 60_000) => {
+  const body = JSON.stringify({ baseUrl, timeout });
+  const response = await miniflare.dispatchFetch("http://shop.test/", { method: "POST", body });
+  return response.json();
+};
+
+describe.each([
+  ["in Node.js", inNode],
+  ["in workerd", inWorkerd],
+])("the client %s", (_runtime, fetchPage) => {
+  test("reads a response of the largest size, and no byte more", async () => {
+    for (const [size, outcome] of [
+      [MAX_BYTES, ["Rex"]],
+      [MAX_BYTES + 1, { code: "unexpected_response", status: 200 }],
+    ] as const) {
+      const baseUrl = await serve((_request, response) => response.end(`[${ANIMAL.padEnd(size - 2)}]`));
+      expect(await fetchPage(baseUrl)).toEqual(outcome);
+    }
+  });
+
+  test("ends a response that has no end", async () => {
+    let sent = 0;
+    const baseUrl = await serve((_request, response) => {
+      pipeline(
+        endless((bytes) => (sent += bytes)),
+        response,
+      ).catch(() => {});
+    });
+    expect(await fetchPage(baseUrl)).toEqual({ code: "unexpected_response", status: 200 });
+    // The rest is in the buffers of the runtime and of the system.
+    expect(sent).toBeLessThan(MAX_BYTES + 64 * MIB);
+  });
+
+  test("ends a response that is small until it is decompressed", async () => {
+    const baseUrl = await serve((_request, response) => {
+      response.setHeader("Content-Encoding", "gzip");
+      pipeline(endless(), createGzip({ level: 1 }), response).catch(() => {});
+    });
+    expect(await fetchPage(baseUrl)).toEqual({ code: "unexpected_response", status: 200 });
+  });
+
+  test("ends a response that comes byte by byte, in time", async () => {
+    const baseUrl = await serve((_request, response) => {
+      response.write("[");
+      const timer = setInterval(() => response.write(" "), 10);
+      response.on("close", () => clearInterval(timer));
+    });
+    const begin = performance.now();
+    expect(await fetchPage(baseUrl, 500)).toEqual({ code: "timeout" });
+    expect(performance.now() - begin).toBeLessThan(10_000);
+  });
+
+  test("parses in a time that grows with the size, whatever the JSON", async () => {
+    // In workerd, these keys make JSON.parse with a reviver take a minute for a megabyte.
+    const keys = Array.from({ length: MIB / 16 }, (_, index) => `"${(index * 2 ** 16) % 2 ** 32}":1`);
+    const baseUrl = await serve((_request, response) => response.end(`[{${keys.join()}}]`));
+    const begin = performance.now();
+    expect(await fetchPage(baseUrl)).toEqual({ code: "unexpected_response", status: 200 });
+    expect(performance.now() - begin).toBeLessThan(10_000);
+  });
+});
+
+test("the largest page of the service is far below the largest response", async () => {
+  const characters = (count: number) => "\\ud83d\\udc15".repeat(count);
+  const category = (id: number) => `{"id":${id},"name":"${characters(255)}","description":"${characters(2_000)}"}`;
+  const page = `[${Array.from({ length: 100 }, (_, index) => category(2 ** 52 + index)).join()}]`;
+  expect(page.length).toBeLessThan(MAX_BYTES / 1.5);
+  const { items } = await fakeService([json(200, page)])
+    .store.categories.list({ limit: 100 })
+    .page();
+  expect(items).toHaveLength(100);
+  expect(items[99]?.description).toBe("🐕".repeat(2_000));
+});
+
+type Request = (store: ReturnType<typeof fakeService>["store"]) => Promise<unknown>;
+
+/** Each resource, with the requests that expect one and the request that expects a list. */
+const RESOURCES: [name: string, resource: string, single: Request[], list: Request][] = [
+  [
+    "an animal",
+    ANIMAL,
+    [
+      ({ pets }) => pets.create({ name: "Rex", categoryId: 1 }),
+      ({ pets }) => pets.get(1),
+      ({ pets }) => pets.update(1, {}),
+    ],
+    ({ pets }) => pets.list().page(),
+  ],
+  [
+    "a category",
+    CATEGORY,
+    [({ categories }) => categories.create({ name: "Dogs" }), ({ categories }) => categories.update(1, {})],
+    ({ categories }) => categories.list().page(),
+  ],
+  [
+    "an order",
+    ORDER,
+    [({ orders }) => orders.place({ petId: 1 }), ({ orders }) => orders.get(1), ({ orders }) => orders.ship(1)],
+    ({ orders }) => orders.list().page(),
+  ],
+];
+
+describe.each(RESOURCES)("a response that should be %s", (_name, resource, single, list) => {
+  const fields = resource.slice(1, -1).split(/,(?=")/);
+  /** The resource with something else for each of its fields in turn. */
+  const withEach = (other: (name: string) => string[]) =>
+    fields.map((field, index) => `{${fields.toSpliced(index, 1, ...other(field.split(":")[0] ?? "")).join()}}`);
+  const withId = (id: string) => `{${fields.with(0, `"id":${id}`).join()}}`;
+  const others = [
+    ...withEach(() => []),
+    ...withEach((name) => [`${name}:{}`]),
+    ...["null", '"5"', "1.5", "1e2", "[5]", "9223372036854775808"].map(withId),
+    "{}",
+    "null",
+    "5",
+    '"text"',
+    "true",
+  ];
+
+  test("is unexpected when it is something else", async () => {
+    for (const body of [...others, "[]", `[${resource}]`, "<h1>Hello</h1>"]) {
+      for (const request of single) {
+        const { store } = fakeService([json(200, body, { "Content-Type": "text/html", "X-Request-Id": "request-1" })]);
+        const error = { code: "unexpected_response", status: 200, requestId: "request-1" };
+        expect(await errorOf(request(store)), body).toMatchObject(error);
+      }
+    }
+  });
+
+  test("is unexpected when it is a list of something else", async () => {
+    const twice = `[${resource},${resource}]`;
+    for (const body of [...others.map((item) => `[${item}]`), twice, resource, "{}", "null", `{"0":${resource}}`]) {
+      const { store } = fakeService([json(200, body)]);
+      expect(await errorOf(list(store)), body).toMatchObject({ code: "unexpected_response", status: 200 });
+    }
+  });
+
+  test("may have what later versions add", async () => {
+    const later = fields.map((field) => (field.startsWith('"status"') ? '"status":"lost"' : field));
+    const body = `{"owner":{"id":"o_1","petId":9007199254740993},${later.join()},"tags":[1.5,null],"__proto__":{}}`;
+    const added = { owner: { id: "o_1", petId: 9007199254740993n }, tags: [1.5, null] };
+    for (const request of single) {
+      const result = (await request(fakeService([json(200, body)]).store)) as Record<string, unknown>;
+      expect(Object.values(result)[0]).toMatchObject(added);
+    }
+    expect(await list(fakeService([json(200, `[${body}]`)]).store)).toMatchObject({ items: [added] });
+  });
+});
+
+test("a category may have no description, and none that is not a text", async () => {
+  const update = (description: string) =>
+    fakeService([json(200, CATEGORY.replace("}", `,"description":${description}}`))]).store.categories.update(1, {});
+  expect(await update('""')).toMatchObject({ category: { description: "" } });
+  for (const other of ["null", "5", "[]"]) {
+    expect(await errorOf(update(other)), other).toMatchObject({ code: "unexpected_response" });
+  }
+});
+
+test("a deletion that is not a 204 is unexpected", async () => {
+  for (const reply of [json(200, ANIMAL), json(200, ""), json(202, "{}")]) {
+    for (const request of [
+      ({ pets }) => pets.delete(1),
+      ({ categories }) => categories.delete(1),
+      ({ orders }) => orders.cancel(1),
+    ] as Request[]) {
+      expect(await errorOf(request(fakeService([reply]).store))).toBeInstanceOf(PetStoreError);
+    }
+  }
+});
+
+test("a 204 is unexpected where the service returns something", async () => {
+  for (const request of RESOURCES.flatMap(([, , single, list]) => [...single, list])) {
+    const error = await errorOf(request(fakeService([() => new Response(null, { status: 204 })]).store));
+    expect(error).toMatchObject({ code: "unexpected_response", status: 204 });
+  }
+});
+
+describe("an iteration ends with an error", () => {
+  const page = (ids: number[], link?: string): Reply =>
+    json(
+      200,
+      `[${ids.map((id) => ANIMAL.replace(/\d+/, String(id))).join()}]`,
+      link === undefined ? {} : { Link: `<${BASE_URL}/pets?${link}>; rel="next"` },
+    );
+
+  /** The ids of the iteration, and its error. */
+  async function iterate(replies: Record<string, Reply>) {
+    const seen: bigint[] = [];
+    const enough = failure(400, "invalid_request");
+    const { store, sent } = fakeService([
+      (request) => (sent.length > 50 ? enough : (replies[request.path] ?? enough))(request),
+    ]);
+    const error = await errorOf(
+      (async () => {
+        for await (const { id } of store.pets.list()) seen.push(id);
+      })(),
+    );
+    expect(error).toMatchObject({ code: "unexpected_response", status: 200 });
+    return { seen, sent: new Set(sent.map(({ path }) => path)).size };
+  }
+
+  test.each<[string, bigint[], Record<string, Reply>]>([
+    [
+      "that is the page before",
+      [1n, 2n],
+      { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([1, 2], "cursor=A") },
+    ],
+    [
+      "that is an earlier page",
+      [1n, 2n],
+      {
+        "/pets": page([1], "cursor=A"),
+        "/pets?cursor=A": page([2], "cursor=B"),
+        "/pets?cursor=B": page([1], "cursor=A"),
+      },
+    ],
+    [
+      "that begins with the end of the page before",
+      [1n, 2n],
+      { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([2, 3]) },
+    ],
+    [
+      "that leads to itself",
+      [1n, 2n],
+      { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([3, 4], "cursor=A") },
+    ],
+    [
+      "that is empty and leads to another",
+      [1n],
+      { "/pets": page([1], "cursor=A"), "/pets?cursor=A": page([], "cursor=B") },
+    ],
+    ["without order", [], { "/pets": page([2, 1]) }],
+    ["with an animal twice", [], { "/pets": page([1, 1]) }],
+    ["whose link has no cursor", [], { "/pets": page([1], "limit=1") }],
+    ["whose link has an empty cursor", [], { "/pets": page([1], "cursor=") }],
+  ])("at a page %s", async (_page, ids, replies) => {
+    const { seen, sent } = await iterate(replies);
+    expect(seen).toEqual(ids);
+    expect(sent).toBe(Object.keys(replies).length);
+  });
+});
+
+test("the key goes to no other server, whatever the link says", async () => {
+  let strayed = 0;
+  const other = await serve((_request, response) => {
+    strayed++;
+    response.end("[]");
+  });
+  const paths: (string | undefined)[] = [];
+  const baseUrl = await serve(({ url }, response) => {
+    paths.push(url);
+    if (paths.length === 1) response.setHeader("Link", `<${other}/pets?cursor=A>; rel="next"`);
+    response.end(paths.length === 1 ? `[${ANIMAL}]` : "[]");
+  });
+  const seen: bigint[] = [];
+  for await (const { id } of new PetStore({ baseUrl, apiKey: "key" }).pets.list()) seen.push(id);
+  expect(seen).toEqual([2n ** 63n - 1n]);
+  expect(paths).toEqual(["/v1/pets", "/v1/pets?cursor=A"]);
+  expect(strayed).toBe(0);
+});
+
+test.each(["<?cursor=A", "?cursor=A", "A", "<", '>; rel="nex"'])(
+  "a Link header of many %s is read in a time that grows with its length",
+  async (part) => {
+    const { store } = fakeService([json(200, "[]", { Link: `<?cursor=${part.repeat(50_000)}` })]);
+    const begin = performance.now();
+    expect(await store.pets.list().page()).toMatchObject({ items: [], cursor: undefined });
+    expect(performance.now() - begin).toBeLessThan(2_000);
+  },
+);

@@ -1,0 +1,162 @@
+import { inspect } from "node:util";
+import getPort from "get-port";
+import { describe, expect, test, vi } from "vitest";
+import { PetStore, PetStoreError } from "../../../client/src/index.ts";
+import { errorOf, failure, fakeService, json, serve } from "./fake-service.ts";
+
+// No error and no object of the client shows the API key, however it is printed.
+
+const KEY = "petstore_live_SECRET";
+
+/** All that console.error, a log of JSON and another thread get to see of a value. */
+function printed(value: unknown): string {
+  const error = vi.spyOn(console, "error").mockImplementation(() => {});
+  console.error(value);
+  const [shown] = error.mock.calls;
+  error.mockRestore();
+  const options = { depth: null, showHidden: true, getters: true, maxStringLength: null } as const;
+  const clone = value instanceof Error ? structuredClone(value) : JSON.parse(JSON.stringify(value));
+  return [
+    inspect(shown, options),
+    inspect(value, options),
+    JSON.stringify(value),
+    inspect(clone, options),
+    String(value),
+    value instanceof Error ? value.stack : "",
+  ].join("\n");
+}
+
+const withCode = (error: Error, code: unknown) => Object.assign(error, { code });
+
+/** What a runtime, or a `fetch` of the caller, may throw. */
+const THROWN: [name: string, thrown: unknown][] = [
+  ["the header in its message", new TypeError(`Headers.append: "Bearer ${KEY}" is an invalid header value.`)],
+  ["the header in its cause", new TypeError("fetch failed", { cause: new Error(`Bearer ${KEY}`) })],
+  ["a chain of causes", new Error("a", { cause: new Error("b", { cause: new Error("c", { cause: KEY }) }) })],
+  ["several errors", new AggregateError([new Error("a"), withCode(new Error(KEY), "ECONNREFUSED")], KEY)],
+  ["the request", Object.assign(new Error("failed"), { request: { headers: { Authorization: `Bearer ${KEY}` } } })],
+  ["the key as its code", withCode(new Error("a", { cause: withCode(new Error("b"), KEY) }), KEY)],
+  ["the key as its name", Object.assign(new Error("a"), { name: KEY })],
+  ["an error of the client", new PetStoreError(KEY, KEY, { requestId: KEY })],
+  [
+    "a code that throws",
+    {
+      get code() {
+        throw new Error(KEY);
+      },
+    },
+  ],
+  ["a code that changes", withCode(new Error("a"), { toString: () => KEY })],
+  ["a text", KEY],
+  ["nothing", undefined],
+];
+
+describe("an error", () => {
+  test.each(THROWN)("after fetch threw %s", async (_name, thrown) => {
+    const { store } = fakeService([() => Promise.reject(thrown)], { apiKey: KEY });
+    const error = await errorOf(store.pets.create({ name: "Rex", categoryId: 1 }));
+    expect(error).toMatchObject({ code: "network", message: "The connection to the service failed." });
+    expect(printed(error)).not.toContain("SECRET");
+  });
+
+  test("after a body that breaks", async () => {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error(KEY)),
+    });
+    const error = await errorOf(
+      fakeService([() => new Response(body)], { apiKey: KEY })
+        .store.pets.list()
+        .page(),
+    );
+    expect(error).toMatchObject({ code: "network" });
+    expect(printed(error)).not.toContain("SECRET");
+  });
+
+  test("has no code of the runtime that is a part of the key", async () => {
+    const { store } = fakeService([() => Promise.reject(withCode(new Error("a"), "SECRET"))], { apiKey: KEY });
+    expect(printed(await errorOf(store.pets.list().page()))).not.toContain("SECRET");
+  });
+
+  test("whose words the server took from the request", async () => {
+    const repeating = json(400, JSON.stringify({ code: KEY, message: `Bearer ${KEY} is not ${KEY}.`, status: 400 }));
+    const replies = [
+      repeating,
+      failure(401, "unauthorized", { "X-Request-Id": KEY }),
+      json(200, JSON.stringify({ Authorization: `Bearer ${KEY}` })),
+      json(502, KEY),
+    ];
+    for (const reply of replies) {
+      // As in a file that ends with a new line.
+      const { store } = fakeService([reply], { apiKey: `${KEY}\n` });
+      const error = await errorOf(store.pets.create({ name: "Rex", categoryId: 1 }));
+      expect(error).toBeInstanceOf(PetStoreError);
+      expect(printed(error)).not.toContain("SECRET");
+    }
+    const { store } = fakeService([repeating], { apiKey: KEY });
+    expect(await errorOf(store.pets.list().page())).toMatchObject({
+      code: "[API key]",
+      message: "Bearer [API key] is not [API key].",
+    });
+  });
+
+  test("has no more words than the service sends at most", async () => {
+    const { store } = fakeService([json(400, JSON.stringify({ code: "c".repeat(5_000), message: "m", status: 400 }))]);
+    expect(await errorOf(store.pets.list().page())).toMatchObject({ code: "c".repeat(2_000) });
+  });
+});
+
+test("the client itself", async () => {
+  const { store } = fakeService([json(200, "[]")], { apiKey: KEY });
+  const session = store.session();
+  const list = session.pets.list({ status: "sold" });
+  for (const value of [store, session, list, await list.page()]) expect(printed(value)).not.toContain("SECRET");
+});
+
+describe("the code of the runtime tells", () => {
+  const client = (baseUrl: string) => new PetStore({ baseUrl, apiKey: KEY, retry: { attempts: 1 } }).pets.list().page();
+
+  test("that nobody listens", async () => {
+    expect(await errorOf(client(`http://127.0.0.1:${await getPort()}/v1`))).toMatchObject({
+      code: "network",
+      message: "The connection to the service failed: ECONNREFUSED.",
+    });
+  });
+
+  test("that the server closed the connection", async () => {
+    const baseUrl = await serve(({ socket }) => socket.destroy());
+    expect(await errorOf(client(baseUrl))).toMatchObject({
+      code: "network",
+      message: expect.stringMatching(/^The connection to the service failed: (UND_ERR_SOCKET|ECONNRESET)\.$/),
+    });
+  });
+});
+
+test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
+  "the API key %j is refused at once, and not shown",
+  async (apiKey) => {
+    const error = await errorOf((async () => new PetStore({ baseUrl: "http://127.0.0.1/v1", apiKey }))());
+    expect(error).toBeInstanceOf(TypeError);
+    expect(printed(error)).not.toContain("SECRET");
+  },
+);
+
+test("an API key with white space around it is sent without", async () => {
+  const { store, sent } = fakeService([json(200, "[]")], { apiKey: `\uFEFF ${KEY}\r\n` });
+  await store.pets.list().page();
+  expect(sent[0]?.headers["authorization"]).toBe(`Bearer ${KEY}`);
+});
+
+test.each(["", " ", "☃", "é", "a\nb", "a\0"])("nothing is sent with a header of %j", async (value) => {
+  const { store, sent } = fakeService([json(200, "[]")]);
+  for (const request of [
+    store.pets.create({ name: "Rex", categoryId: 1 }, { idempotencyKey: value }),
+    store.pets.update(1, {}, { ifMatch: value }),
+    store.pets.delete(1, { ifMatch: value }),
+    store.session(value).pets.list().page(),
+  ]) {
+    const error = await errorOf(request);
+    expect(error).toBeInstanceOf(RangeError);
+    expect(String(error)).toMatch(/^RangeError: (Idempotency-Key|If-Match|x-d1-bookmark) has to be visible ASCII\.$/);
+  }
+  expect(sent).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import getPort from "get-port";
+import { onTestFinished } from "vitest";
+import { startWrangler } from "../../scripts/wrangler.ts";
+import { link, newProject } from "./project.ts";
+
+// The shop fronts in examples/, as processes: one in workerd under `wrangler dev`, one in Node.js with the packed client.
+
+/** Starts a shop on a port, with the address of the API and the API key in its environment. */
+export type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
+
+export const inWorkerd: Start = (port, env) =>
+  startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", "--port", String(port)], { env });
+
+/** @param node a Node.js, by its path. */
+export const inNode =
+  (node: string): Start =>
+  (port, env) => {
+    const project = newProject();
+    onTestFinished(() => rmSync(project, { recursive: true }));
+    link(project, "hono");
+    copyFileSync("examples/shop-node/shop.mjs", join(project, "shop.mjs"));
+    return spawn(node, [join(project, "shop.mjs")], { env: { ...env, PORT: String(port) } });
+  };
+
+export interface ShopFront {
+  origin: string;
+  /** What the shop has printed. */
+  log: string[];
+}
+
+/** Starts a shop that reaches the API at an address, until the test ends. It may not be ready yet. */
+export async function startShop(start: Start, api: URL, key: string): Promise<ShopFront> {
+  const port = await getPort();
+  const child = start(port, { ...process.env, BASE: new URL("/v1", api).href, KEY: key });
+  const log: string[] = [];
+  for (const output of [child.stdout, child.stderr]) output?.on("data", (text: Buffer) => log.push(String(text)));
+  onTestFinished(async () => {
+    console.log(log.join(""));
+    if (child.exitCode === null && child.kill()) await once(child, "exit");
+  });
+  return { origin: `http://127.0.0.1:${port}`, log };
+}
