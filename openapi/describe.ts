@@ -81,6 +81,15 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
 
+/** A value of an open list that this version does not know. */
+export const UNKNOWN_VALUE: SchemaObject = { type: "string", pattern: "^[a-z0-9_.]+$", maxLength: 100 };
+
+/**
+ * A value of a list that may grow (docs/versioning.md). The listed values are a schema of their own: generators then export a type for
+ * them, and accept others here.
+ */
+export const openList = (schema: string): SchemaObject => ({ anyOf: [ref(schema), UNKNOWN_VALUE] });
+
 /**
  * The properties of a zod object as JSON Schema. Zod gives the names, the required fields and the values of
  * enumerations; `rules` gives the rules that zod leaves to a function. Without defaults: generators take a property that has one for

@@ -8,18 +8,28 @@ import { BOOKMARK } from "../src/http/bookmark.ts";
 import { categories } from "../src/categories/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
-import type { Resource } from "./describe.ts";
+import { openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
 const RESOURCES: Resource[] = [pets, categories, orders];
 
+const ERROR_CODE_SCHEMA: SchemaObject = {
+  type: "string",
+  description: "The error codes of this version.",
+  enum: Object.keys(ERRORS),
+  examples: ["not_found"],
+};
+
 const ERROR_SCHEMA: SchemaObject = {
   type: "object",
   description: "Every failure, of every kind.",
   properties: {
-    code: { type: "string", description: "Machine-readable.", enum: Object.keys(ERRORS) },
+    code: {
+      description: "Machine-readable. More codes may come: accept ones that you do not know.",
+      ...openList("ErrorCode"),
+    },
     message: { type: "string", description: "For people. Its words may change.", maxLength: 2_000, pattern: "\\S" },
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
@@ -84,7 +94,11 @@ export const document: OpenAPIObject = {
         description: `An API key. Its scopes: ${SCOPES.join(", ")}. [How to get one](/docs/keys).`,
       },
     },
-    schemas: { ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)), Error: ERROR_SCHEMA },
+    schemas: {
+      ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)),
+      ErrorCode: ERROR_CODE_SCHEMA,
+      Error: ERROR_SCHEMA,
+    },
     headers: { ...headers, ...ownHeaders },
     parameters: { bookmark: BOOKMARK_PARAMETER, ifMatch: IF_MATCH_PARAMETER },
   },
