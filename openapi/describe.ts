@@ -3,6 +3,7 @@ import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } fr
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
 import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/exact/text.ts";
+import { CURSOR } from "../src/http/cursor.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 import type { HeaderName } from "./headers.ts";
 
@@ -75,7 +76,7 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   },
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
-    schema: { type: "string", maxLength: 200, pattern: "^[0-9A-Za-z_-]+$" },
+    schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
   },
 });
 

@@ -5,6 +5,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/bookmark.ts";
+import { ENTITY_TAGS, MAX_IF_MATCH_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "../src/categories/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
@@ -51,7 +52,7 @@ const IF_MATCH_PARAMETER: ParameterObject = {
   required: false,
   description:
     "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` and no header stand for any version.",
-  schema: { type: "string", maxLength: 1_000, pattern: "^[^\\r\\n]*$" },
+  schema: { type: "string", maxLength: MAX_IF_MATCH_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
 };
 
 const paths: PathsObject = {};

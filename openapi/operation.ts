@@ -4,6 +4,7 @@ import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import type { Deprecation } from "../src/http/deprecation.ts";
+import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/idempotency/header.ts";
 import { v1 } from "../src/v1.ts";
 import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
 import { failures } from "./failures.ts";
@@ -92,7 +93,7 @@ function parametersOf(
       : [
           parameterObject("Idempotency-Key", "header", false, {
             description: `1 to 255 visible ASCII characters, new for each ${idempotencyKey}; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without.`,
-            schema: { type: "string", maxLength: 255, pattern: "^[!#-~][!-~]{0,254}$" },
+            schema: { type: "string", maxLength: MAX_HEADER_LENGTH, pattern: IDEMPOTENCY_KEY.source },
           }),
         ];
   return [...inPath, ...inQuery, ...inHeader, ...(ifMatch ? [IF_MATCH] : [])];
