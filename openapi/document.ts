@@ -11,6 +11,7 @@ import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
 import { openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
+import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
@@ -56,10 +57,12 @@ const IF_MATCH_PARAMETER: ParameterObject = {
 };
 
 const paths: PathsObject = {};
-for (const { tag, operations } of RESOURCES) {
-  for (const [operationId, operation] of Object.entries(operations)) {
+for (const resource of RESOURCES) {
+  for (const [operationId, operation] of Object.entries(resource.operations)) {
     const { method, path } = routeOf(operationId, operation);
-    paths[path] = { ...paths[path], [method]: { ...operationObject(operationId, path, operation), tags: [tag.name] } };
+    const next = linksOf(operationId, path, operation.success.body?.schema, resource);
+    const described = operationObject(operationId, path, operation, next);
+    paths[path] = { ...paths[path], [method]: { ...described, tags: [resource.tag.name] } };
   }
 }
 
@@ -102,5 +105,6 @@ export const document: OpenAPIObject = {
     },
     headers: { ...headers, ...ownHeaders },
     parameters: { bookmark: BOOKMARK_PARAMETER, ifMatch: IF_MATCH_PARAMETER },
+    links,
   },
 };

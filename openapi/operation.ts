@@ -1,5 +1,5 @@
 // An operation of the document: its description, with the facts that its handlers carry.
-import type { OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
+import type { LinksObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
@@ -28,8 +28,17 @@ export function routeOf(operationId: string, { handlers }: Operation): { method:
   return { method: route.method.toLowerCase(), path: route.path.replace(/:(\w+)/g, "{$1}") };
 }
 
-/** An operation as the document has it, but for its tag. */
-export function operationObject(operationId: string, path: string, operation: Operation): OperationObject {
+/**
+ * An operation as the document has it, but for its tag.
+ *
+ * @param links of its success.
+ */
+export function operationObject(
+  operationId: string,
+  path: string,
+  operation: Operation,
+  links: LinksObject,
+): OperationObject {
   const { stability, summary, description, body, success } = operation;
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
@@ -68,6 +77,7 @@ export function operationObject(operationId: string, path: string, operation: Op
           ...announced,
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
+        ...(Object.keys(links).length === 0 ? {} : { links }),
       },
       ...failures(operation, announced),
     },
