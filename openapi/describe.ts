@@ -2,6 +2,7 @@
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
+import { CURSOR } from "../src/http/cursor.ts";
 import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/name.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 import type { HeaderName } from "./headers.ts";
@@ -75,11 +76,20 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   },
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
-    schema: { type: "string", maxLength: 200, pattern: "^[0-9A-Za-z_-]+$" },
+    schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
   },
 });
 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
+
+/** A value of an open list that this version does not know. */
+export const UNKNOWN_VALUE: SchemaObject = { type: "string", pattern: "^[a-z0-9_.]+$", maxLength: 100 };
+
+/**
+ * A value of a list that may grow (docs/versioning.md). The listed values are a schema of their own: generators then export a type for
+ * them, and accept others here.
+ */
+export const openList = (schema: string): SchemaObject => ({ anyOf: [ref(schema), UNKNOWN_VALUE] });
 
 /**
  * The properties of a zod object as JSON Schema. Zod gives the names, the required fields and the values of

@@ -5,21 +5,33 @@ import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/session.ts";
+import { ENTITY_TAGS, MAX_IF_MATCH_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "../src/categories/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
-import type { Resource } from "./describe.ts";
+import { openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
+import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line a resource. */
 const RESOURCES: Resource[] = [pets, categories, orders];
 
+const ERROR_CODE_SCHEMA: SchemaObject = {
+  type: "string",
+  description: "The error codes of this version.",
+  enum: Object.keys(ERRORS),
+  examples: ["not_found"],
+};
+
 const ERROR_SCHEMA: SchemaObject = {
   type: "object",
   description: "Every failure, of every kind.",
   properties: {
-    code: { type: "string", description: "Machine-readable.", enum: Object.keys(ERRORS) },
+    code: {
+      description: "Machine-readable. More codes may come: accept ones that you do not know.",
+      ...openList("ErrorCode"),
+    },
     message: { type: "string", description: "For people. Its words may change.", maxLength: 2_000, pattern: "\\S" },
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
@@ -41,15 +53,17 @@ const IF_MATCH_PARAMETER: ParameterObject = {
   required: false,
   description:
     "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` and no header stand for any version.",
-  schema: { type: "string", maxLength: 1_000, pattern: "^[^\\r\\n]*$" },
+  schema: { type: "string", maxLength: MAX_IF_MATCH_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
 };
 
 const paths: PathsObject = {};
-for (const { tag, operations } of RESOURCES) {
-  for (const [operationId, operation] of Object.entries(operations)) {
+for (const resource of RESOURCES) {
+  for (const [operationId, operation] of Object.entries(resource.operations)) {
     const route = routeOf(operationId, operation);
     const { method, path } = route;
-    paths[path] = { ...paths[path], [method]: { ...operationObject(operationId, route, operation), tags: [tag.name] } };
+    const next = linksOf(operationId, path, operation.success.body?.schema, resource);
+    const described = operationObject(operationId, route, operation, next);
+    paths[path] = { ...paths[path], [method]: { ...described, tags: [resource.tag.name] } };
   }
 }
 
@@ -85,8 +99,13 @@ export const document: OpenAPIObject = {
         description: `An API key. Its scopes: ${SCOPES.join(", ")}. [How to get one](/docs/keys).`,
       },
     },
-    schemas: { ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)), Error: ERROR_SCHEMA },
+    schemas: {
+      ...Object.assign({}, ...RESOURCES.map(({ schemas }) => schemas)),
+      ErrorCode: ERROR_CODE_SCHEMA,
+      Error: ERROR_SCHEMA,
+    },
     headers: { ...headers, ...ownHeaders },
     parameters: { bookmark: BOOKMARK_PARAMETER, ifMatch: IF_MATCH_PARAMETER },
+    links,
   },
 };

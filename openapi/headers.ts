@@ -4,8 +4,12 @@ import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
 import { MERGE_PATCH } from "../src/http/body.ts";
 import { BOOKMARK } from "../src/http/session.ts";
+import { MAX_URL_LENGTH } from "../src/http/validation.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
+
+/** The address of the next page is that of the request, with a cursor. No parameter is longer in it. */
+const MAX_LINK_LENGTH = MAX_URL_LENGTH + '<&cursor=AAAAAAAAAAKLLL5F>; rel="next"'.length;
 
 export const headers = {
   "X-Request-Id": header("Names this request, also in the service's log.", {
@@ -53,14 +57,13 @@ export const headers = {
     { type: "string", const: "true" },
     false,
   ),
-  ETag: header("The version of the resource, in quotes. It rises with each change. Send it as `If-Match`.", {
-    type: "string",
-    pattern: '^"[1-9][0-9]*"$',
-    maxLength: 18,
-  }),
+  ETag: header(
+    "The version of the resource, in quotes. It rises with each change. Send it as `If-Match`, also with the `W/` that Cloudflare's edge puts in front when it compresses.",
+    { type: "string", pattern: '^(W[/])?"[1-9][0-9]{0,14}"$', maxLength: 19 },
+  ),
   Link: header(
     'The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page.',
-    { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: 2_000 },
+    { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: MAX_LINK_LENGTH },
     false,
   ),
 } satisfies { [name: string]: HeaderObject };

@@ -1,9 +1,10 @@
 // An operation of the document: its description, with the facts that its handlers carry.
-import type { OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
+import type { LinksObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import type { Deprecation } from "../src/http/deprecation.ts";
+import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/changes/attempt.ts";
 import { v1 } from "../src/v1.ts";
 import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
 import { failures } from "./failures.ts";
@@ -27,11 +28,16 @@ export function routeOf(operationId: string, { handlers }: Operation): { method:
   return { method: route.method.toLowerCase(), path: route.path.replace(/:(\w+)/g, "{$1}") };
 }
 
-/** An operation as the document has it, but for its tag. */
+/**
+ * An operation as the document has it, but for its tag.
+ *
+ * @param links of its success.
+ */
 export function operationObject(
   operationId: string,
   { method, path }: ReturnType<typeof routeOf>,
   operation: Operation,
+  links: LinksObject,
 ): OperationObject {
   const { stability, summary, description, body, success } = operation;
   const facts = operation.handlers as readonly Facts[];
@@ -71,6 +77,7 @@ export function operationObject(
           ...announced,
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
+        ...(Object.keys(links).length === 0 ? {} : { links }),
       },
       ...failures(operation, method, announced),
     },
@@ -96,7 +103,7 @@ function parametersOf(
       : [
           parameterObject("Idempotency-Key", "header", false, {
             description: `1 to 255 visible ASCII characters, new for each ${idempotencyKey}; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without.`,
-            schema: { type: "string", maxLength: 255, pattern: "^[!#-~][!-~]{0,254}$" },
+            schema: { type: "string", maxLength: MAX_HEADER_LENGTH, pattern: IDEMPOTENCY_KEY.source },
           }),
         ];
   return [...inPath, ...inQuery, ...inHeader, ...(ifMatch ? [IF_MATCH] : [])];

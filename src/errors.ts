@@ -6,7 +6,7 @@ interface ErrorRule {
   retryAfter?: number;
 }
 
-/** Every failure the API can respond with. The list is closed and published; a code always travels with the same status. */
+/** Every failure the API can respond with. The list is published and may grow; a code always travels with the same status. */
 export const ERRORS = {
   invalid_request: {
     status: 400,

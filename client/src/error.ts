@@ -1,7 +1,7 @@
 import type { components } from "./schema.ts";
 
 /** The codes of the service. */
-export type ServiceErrorCode = components["schemas"]["Error"]["code"];
+export type ServiceErrorCode = components["schemas"]["ErrorCode"];
 
 /**
  * The codes of the client itself:

@@ -26,10 +26,11 @@ export type Category = Exact<Schemas["Category"]>;
 export type NewCategory = Input<Schemas["NewCategory"]>;
 export type CategoryPatch = Input<Schemas["CategoryPatch"]>;
 
-export type Order = Exact<Schemas["Order"]>;
+export type Order = Omit<Exact<Schemas["Order"]>, "status"> & { status: OrderStatus };
 export type NewOrder = Input<Schemas["NewOrder"]>;
 export type OrderPatch = Input<Schemas["OrderPatch"]>;
-export type OrderStatus = Schemas["OrderStatus"];
+/** Other states may come with later versions of the service. */
+export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 
 type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Input<
   NonNullable<operations[Operation]["parameters"]["query"]>

@@ -3,7 +3,8 @@
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import { expand, follow, sharedName, show, write } from "../read.ts";
 import { fieldsOf, flatten, type Keywords, type Schema } from "./flatten.ts";
-import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, typesOf } from "./values.ts";
+import { compareKnownValues, listedIn, refused, withoutKnownValues } from "./open-lists.ts";
+import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, tellValues, typesOf } from "./values.ts";
 
 export interface Documents {
   released: OpenAPIObject;
@@ -80,16 +81,24 @@ function haveCommonType(one: Keywords, other: Keywords): boolean {
 /** Every alternative of `from` needs one of `to` that accepts all of it. The nearest one tells how far it is off. */
 function compareAlternatives(comparison: Comparison, where: string, from: Keywords, to: Keywords): string[] {
   const [fromDocument, toDocument] = sides(comparison, comparison.released, comparison.current);
-  const accepted = alternativesOf(to).map((schema) => ({ schema, flat: flatten(toDocument, schema) }));
-  return alternativesOf(from).flatMap((alternative) => {
-    const given = flatten(fromDocument, alternative);
+  const [given, taken] = [alternativesOf(from), alternativesOf(to)];
+  const accepted = withoutKnownValues(toDocument, taken).map((schema) => ({
+    schema,
+    flat: flatten(toDocument, schema),
+  }));
+  const changes = withoutKnownValues(fromDocument, given).flatMap((alternative) => {
+    const values = listedIn(fromDocument, alternative);
+    if (values !== undefined) return tellValues(comparison.direction, where, refused(toDocument, taken, values));
+    const flat = flatten(fromDocument, alternative);
     const [nearest] = accepted
-      .filter(({ flat }) => haveCommonType(given, flat))
+      .filter((one) => haveCommonType(flat, one.flat))
       .map(({ schema }) => compareSides(comparison, where, alternative, schema))
       .toSorted((one, other) => one.length - other.length);
-    const types = accepted.flatMap(({ flat }) => typesOf(flat));
-    return nearest ?? compareTypes(comparison.direction, where, typesOf(given), types);
+    const types = accepted.flatMap((one) => typesOf(one.flat));
+    return nearest ?? compareTypes(comparison.direction, where, typesOf(flat), types);
   });
+  if (comparison.direction === "request") return changes;
+  return [...compareKnownValues(comparison, where, taken, given), ...changes];
 }
 
 /** `anyOf` counts as `oneOf`: alternatives that exclude each other are both. */

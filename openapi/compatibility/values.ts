@@ -16,9 +16,6 @@ const MAY = { request: "may no longer", response: "may now" };
 
 const TYPES = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
-/** Lists that may grow: clients are told to expect new values (docs/versioning.md). */
-const GROWING_LISTS = new Set(["schemas/Error.code"]);
-
 /** The limits, and what each is where a schema does not set it. */
 const UNLIMITED = new Map([
   ...["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"].map((name) => [name, Infinity] as const),
@@ -43,23 +40,23 @@ export function compareTypes(direction: Direction, where: string, from: string[]
   return [`${where}: ${MAY[direction]} be of type ${refused.join(" or ")}, ${CONSEQUENCE[direction]}`];
 }
 
-function valuesOf({ enum: list, const: only }: Keywords): unknown[] | undefined {
+export function valuesOf({ enum: list, const: only }: Keywords): unknown[] | undefined {
   return only === undefined ? list : [only];
 }
 
 export function compareLists(direction: Direction, where: string, from: Keywords, to: Keywords): string[] {
   const [given, accepted] = [valuesOf(from) ?? [], valuesOf(to) ?? valuesOf(from) ?? []];
-  if (direction === "response" && GROWING_LISTS.has(where)) {
-    return missing(accepted, given).map(
-      (value) => `${where}: may no longer be ${value}, so clients that wait for it never receive it`,
-    );
-  }
-  return missing(given, accepted).map((value) => `${where}: ${MAY[direction]} be ${value}, ${CONSEQUENCE[direction]}`);
+  return tellValues(direction, where, missing(given, accepted));
 }
 
-function missing(values: unknown[], known: unknown[]): string[] {
-  const texts = new Set(known.map(write));
-  return values.map(write).filter((value) => !texts.has(value));
+/** Sentences on values that are valid on one side only. */
+export function tellValues(direction: Direction, where: string, values: unknown[]): string[] {
+  return values.map((value) => `${where}: ${MAY[direction]} be ${write(value)}, ${CONSEQUENCE[direction]}`);
+}
+
+export function missing(values: unknown[], known: unknown[]): unknown[] {
+  const texts = new Set(known.map((value) => write(value)));
+  return values.filter((value) => !texts.has(write(value)));
 }
 
 /** Whether `to`, by this keyword of it, accepts what `from` accepts. A keyword that is unknown here has to be the same. */

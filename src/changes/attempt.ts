@@ -5,11 +5,13 @@ import { ApiError } from "../errors.ts";
 import { type Attempt, fingerprintOf } from "./creation.ts";
 
 export const MAX_LENGTH = 255;
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/**
+ * The key as it is, or as a String of structured fields (RFC 9651, section 3.3.3), which is how the header is specified. The document
+ * publishes it.
+ */
+export const IDEMPOTENCY_KEY = /^(?:[!#-~][!-~]{0,254}|"(?:[!#-\x5b\x5d-~]|\\["\\]){1,255}")$/;
 /** The quoted form of the longest key, each of its characters escaped. */
-const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
-/** A String of structured fields (RFC 9651, section 3.3.3), which is how the header is specified. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+export const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
 
 /**
  * The attempt that a request makes under its `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or
@@ -36,7 +38,6 @@ export async function idempotentAttempt<Fields extends object>(
 
 /** The key in a header, raw or quoted, or undefined when there is none in it. */
 export function parseIdempotencyKey(header: string): string | undefined {
-  if (header.length > MAX_HEADER_LENGTH) return undefined;
-  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1") : header;
-  return key !== undefined && key.length <= MAX_LENGTH && VISIBLE_ASCII.test(key) ? key : undefined;
+  if (!IDEMPOTENCY_KEY.test(header)) return undefined;
+  return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
 }

@@ -5,6 +5,9 @@ import type { Int64 } from "../exact/int64.ts";
 const ID_BYTES = 8;
 const CURSOR_BYTES = ID_BYTES + 4;
 
+/** The form of a cursor. The document publishes it, so that it names each character. */
+export const CURSOR = /^[0-9A-Za-z_-]{16}$/;
+
 /**
  * Where the next page starts: after this id. Opaque to clients: 16 characters of base64url (RFC 4648, section 5), the id
  * and its CRC-32 in network byte order, so that a cursor that was cut or mistyped is told from one of ours.
@@ -19,7 +22,7 @@ export function encodeCursor(after: Int64): string {
 
 /** The id in a cursor that `encodeCursor` made, or undefined for any other text. */
 export function decodeCursor(cursor: string): Int64 | undefined {
-  if (!/^[\w-]{16}$/.test(cursor)) return undefined;
+  if (!CURSOR.test(cursor)) return undefined;
   const bytes = Uint8Array.fromBase64(cursor, { alphabet: "base64url" });
   const view = new DataView(bytes.buffer);
   if (view.getUint32(ID_BYTES) !== crc32(bytes.subarray(0, ID_BYTES))) return undefined;

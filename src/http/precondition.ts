@@ -3,9 +3,11 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 
 /** Characters of an `If-Match` header. It names one version, or a few. */
-const MAX_IF_MATCH_LENGTH = 1_000;
-/** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. */
-const ENTITY_TAGS = /^[\t ,]*(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[^\0-\x20"\x7f]*"[\t ]*)?)*$/;
+export const MAX_IF_MATCH_LENGTH = 1_000;
+/** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. The document publishes it. */
+export const ENTITY_TAGS =
+  // oxlint-disable-next-line no-control-regex -- `\0` would not compile in Java
+  /^[\t ,]*(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*(?:,[\t ]*(?:(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*)?)*$/;
 const OPAQUE_TAG = /"([^"]*)"/g;
 /** Up to 15 digits are exact as a JavaScript number. */
 const VERSION = /^[1-9]\d{0,14}$/;

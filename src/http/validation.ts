@@ -17,7 +17,7 @@ export type Validator<Target extends string, Schema extends z.ZodMiniType> = Mid
 > & { readonly target: Target; readonly schema: () => Schema };
 
 /** Characters of an address. To decode a longer query would cost more than the rest of the request. */
-const MAX_URL_LENGTH = 4_096;
+export const MAX_URL_LENGTH = 4_096;
 
 /**
  * Validates the query of a request. A parameter that is sent twice reaches its rule as an array.

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
+import document from "../../public/openapi.json" with { type: "json" };
+import { expectDocumented } from "../support/contract.ts";
 import { exchange, parseResponse } from "./socket.ts";
 
 let service: BuiltService;
@@ -54,6 +56,27 @@ test("the next page is at the address that the client called", async () => {
   const next = /^<(.+)>; rel="next"$/.exec(first.headers.get("Link") ?? "")?.[1] ?? "";
   expect(next).toMatch(new RegExp(`^${service.url.origin}/v1/pets\\?limit=1&cursor=`));
   expect(await (await request(next)).json()).toMatchObject([{ name: "Rex" }]);
+});
+
+test("the longest link to a next page is as long as the document says", async () => {
+  const ids = ["1", "2", ...Array<string>(98).fill(String(-(2n ** 63n)))].map((id) => `id=${id}`);
+  const path = `/v1/pets?limit=1&${ids.join("&")}`;
+  const ask = (length: number) => {
+    const host = "a".repeat(length - "http://".length - path.length);
+    const lines = [
+      `GET ${path} HTTP/1.1`,
+      `Authorization: Bearer ${service.key}`,
+      `Host: ${host}`,
+      "Connection: close",
+    ];
+    return exchange(service.url, Buffer.from(`${lines.join("\r\n")}\r\n\r\n`)).then(parseResponse);
+  };
+  // The longest address that the service takes.
+  const { status, headers, body } = await ask(4_096);
+  await expectDocumented("GET", service.url.origin + path, new Response(body, { status, headers }));
+  expect(status).toBe(200);
+  expect(headers.get("Link")).toHaveLength(document.components.headers.Link.schema.maxLength);
+  expect((await ask(4_097)).status).toBe(400);
 });
 
 test("the key of local development opens nothing in production", async () => {

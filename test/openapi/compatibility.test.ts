@@ -34,7 +34,8 @@ describe("of the document of the service", () => {
       (copy) => Object.assign(copy.components.schemas.NewPet.properties, { age: { type: "integer", maximum: 99 } }),
     ],
     ["a new operation", (copy) => Object.assign(copy.paths, { "/toys": { get: copy.paths["/pets"].get } })],
-    ["a new error code", (copy) => copy.components.schemas.Error.properties.code.enum.push("teapot")],
+    ["a new error code", (copy) => copy.components.schemas.ErrorCode.enum.push("teapot")],
+    ["a new state of orders", (copy) => copy.components.schemas.OrderStatus.enum.push("returned")],
     [
       "an operation that is deprecated",
       (copy) => Object.assign(copy.paths["/pets"].post, { deprecated: true, "x-sunset": "2040-01-01" }),
@@ -114,7 +115,7 @@ describe("of the document of the service", () => {
     [
       "a renamed code",
       (copy) => {
-        copy.components.schemas.Error.properties.code.enum[0] = "bad_request";
+        copy.components.schemas.ErrorCode.enum[0] = "bad_request";
       },
       /^schemas\/Error\.code: may no longer be "invalid_request", /,
     ],

@@ -1,5 +1,6 @@
 import type { OperationObject, PathItemObject, SchemaObject } from "openapi3-ts/oas31";
 import { describe, expect, test } from "vitest";
+import { openList } from "../../openapi/describe.ts";
 import { contractOf } from "../support/contract.ts";
 import { api, json, OK } from "../support/documents.ts";
 
@@ -106,6 +107,13 @@ describe("a response has no field that the document does not list", () => {
     );
     await expectVerdict(toy, Response.json(good), "documented");
     await expectVerdict(toy, Response.json(bad), /getToy 200: the body/);
+  });
+
+  test("nor a value that an open list does not name", async () => {
+    const list = { Colour: { type: "string", enum: ["red"] } } satisfies typeof schemas;
+    const toy = contract({ responses: { 200: { ...OK, ...json(openList("Colour")) } } }, list);
+    await expectVerdict(toy, Response.json("red"), "documented");
+    await expectVerdict(toy, Response.json("blue"), /200: the body/);
   });
 
   test("unless the object is free", async () => {

@@ -5,7 +5,12 @@ import document from "../../public/openapi.json" with { type: "json" };
 import { createApp } from "../../src/app.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { ERRORS } from "../../src/errors.ts";
+import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
+import { BOOKMARK } from "../../src/http/session.ts";
+import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
+import { parseIfMatch } from "../../src/http/precondition.ts";
+import { parseIdempotencyKey } from "../../src/changes/attempt.ts";
 import { newPet } from "../../src/pets/create-pet.ts";
 import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
@@ -101,7 +106,7 @@ test("every integer, text and array has its bounds", () => {
 });
 
 test("the error codes are those of the service, each with its status", () => {
-  expect(schemas.Error.properties.code.enum).toEqual(Object.keys(ERRORS));
+  expect(schemas.ErrorCode.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {
     const responses: [string, { content: { "application/json": { examples: object } } }][] = Object.entries(
       operation.responses,
@@ -113,6 +118,20 @@ test("the error codes are those of the service, each with its status", () => {
       }
     }
   }
+});
+
+test.each(['"1"', 'W/"3"', '"999999999999999"', 'W/"999999999999999"'])("ETag: %s is valid", (tag) => {
+  expect(isValid(tag, document.components.headers.ETag.schema)).toBe(true);
+});
+
+test("lists that may grow are open in responses, and no other list is", () => {
+  const [error] = schemas.Error.examples;
+  expect(isValid({ ...error, code: "too_early" }, schemas.Error)).toBe(true);
+  expect(isValid({ ...error, code: "Too early!" }, schemas.Error)).toBe(false);
+  const [order] = schemas.Order.examples;
+  expect(isValid({ ...order, status: "returned" }, schemas.Order)).toBe(true);
+  const [animal] = schemas.Animal.examples;
+  expect(isValid({ ...animal, status: "returned" }, schemas.Animal)).toBe(false);
 });
 
 describe("the schemas of requests say what the service checks", () => {
@@ -159,5 +178,77 @@ describe("the schemas of requests say what the service checks", () => {
         ),
       );
     }
+  });
+
+  /** The schema of a parameter. Wherever it appears, it is the same. */
+  function schemaOf(name: string): object {
+    const parameters: { name?: string; schema?: object }[] = operations.flatMap(
+      ({ operation }) => operation.parameters,
+    );
+    const shared = Object.values(document.components.parameters);
+    const found = [...parameters, ...shared].filter((parameter) => parameter.name === name);
+    expect(new Set(found.map(({ schema }) => JSON.stringify(schema))).size, name).toBe(1);
+    return found[0]?.schema ?? {};
+  }
+
+  /** Texts of these pieces: many are valid, and many are so but for one character. */
+  const textOf = (...pieces: string[]) =>
+    fc
+      .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...pieces) }, fc.string({ maxLength: 1 })), {
+        maxLength: 9,
+      })
+      .map((parts) => parts.join(""));
+  const around = (length: number, character: string) =>
+    fc.integer({ min: length - 4, max: length + 2 }).map((count) => character.repeat(count));
+  const hex = (length: number) =>
+    fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: length, maxLength: length });
+
+  test.each<[string, (value: string) => boolean, fc.Arbitrary<string>]>([
+    [
+      "If-Match",
+      (value) => value === "*" || parseIfMatch(value) !== undefined,
+      fc.oneof(
+        textOf("*", '"1"', 'W/"22"', '"a,b"', '"\u00fc"', '""', ",", " ", "\t", "W/", '"', "-"),
+        around(999, "1").map((tag) => `"${tag}"`),
+        around(1_000, " ").map((space) => `${space}"1"`),
+      ),
+    ],
+    [
+      "Idempotency-Key",
+      (value) => parseIdempotencyKey(value) !== undefined,
+      fc.oneof(
+        textOf("order", "-", "66", '"', "\\", '\\"', "\\\\", "~", "!", " "),
+        textOf("order", '\\"', "\\\\", "~", "!").map((key) => `"${key}"`),
+        around(255, "k"),
+        around(255, "k").map((key) => `"${key}"`),
+        around(255, "\\\\").map((key) => `"${key}"`),
+      ),
+    ],
+    [
+      "x-d1-bookmark",
+      (value) => BOOKMARK.test(value),
+      fc.tuple(hex(8), hex(8), hex(8), fc.constantFrom(31, 32, 32, 32, 33).chain(hex)).map((parts) => parts.join("-")),
+    ],
+    [
+      "cursor",
+      // Its checksum is beyond a pattern.
+      (value) => CURSOR.test(value),
+      fc.oneof(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((after) => encodeCursor(String(after) as Int64)),
+        fc.base64String({ maxLength: 24 }),
+        textOf("0", "_", "-AAA", "zZ9_", "+", "=", "\u00e9"),
+      ),
+    ],
+  ])("of %s", (name, accepts, text) => {
+    const schema = schemaOf(name);
+    const verdicts = new Set<boolean>();
+    fc.assert(
+      fc.property(text, (value) => {
+        verdicts.add(accepts(value));
+        expect(isValid(value, schema), value).toBe(accepts(value));
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(verdicts.size).toBe(2);
   });
 });

@@ -1,8 +1,9 @@
 import type { Schema } from "@cfworker/json-schema";
+import { UNKNOWN_VALUE } from "../../openapi/describe.ts";
 
 /**
- * The schema of a value that the service sends, closed: a field that is not in the document is a fault, though clients have to put up
- * with new ones. Requests stay open, whatever schema they share with responses.
+ * The schema of a value that the service sends, closed: a field that is not in the document is a fault, and so is a value that an open
+ * list does not name, though clients have to put up with new ones. Requests stay open, whatever schema they share with responses.
  */
 export function close(schema: Schema): Schema {
   const { $ref, allOf, anyOf, oneOf, properties, type } = schema;
@@ -16,7 +17,7 @@ export function closeInside(schema: Schema): Schema {
   const closed = { ...schema };
   for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
     const parts = schema[keyword];
-    if (parts !== undefined) closed[keyword] = parts.map(closeInside);
+    if (parts !== undefined) closed[keyword] = parts.filter((part) => !isUnknownValue(part)).map(closeInside);
   }
   for (const keyword of ["items", "additionalProperties"] as const) {
     const inside = schema[keyword];
@@ -29,4 +30,8 @@ export function closeInside(schema: Schema): Schema {
     );
   }
   return closed;
+}
+
+function isUnknownValue(schema: Schema): boolean {
+  return JSON.stringify(schema) === JSON.stringify(UNKNOWN_VALUE);
 }

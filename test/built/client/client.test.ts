@@ -5,6 +5,7 @@ import {
   PetStore,
   PetStoreError,
   type PetStoreErrorCode,
+  type ServiceErrorCode,
 } from "../../../client/src/index.ts";
 import { ANIMAL, BOOKMARKS, CATEGORY, errorOf, failure, fakeService, json, ORDER, type Reply } from "./fake-service.ts";
 
@@ -114,6 +115,17 @@ test("an error has the code, the status and the id of the request", async () => 
   });
   expectTypeOf<"pet_not_available" | "timeout" | "later">().toExtend<PetStoreErrorCode>();
   expectTypeOf(error.code).toEqualTypeOf<PetStoreErrorCode>();
+  // An editor offers the known codes: it would offer none of a string.
+  expectTypeOf<PetStoreErrorCode>().not.toEqualTypeOf<string>();
+  expectTypeOf<"later">().not.toExtend<ServiceErrorCode>();
+});
+
+test("an order may have a state that the client does not know", async () => {
+  const { store } = fakeService([json(200, '{"id":1,"petId":1,"status":"returned"}')]);
+  const { order } = await store.orders.get(1);
+  expect(order).toEqual({ id: 1n, petId: 1n, status: "returned" });
+  expectTypeOf<"placed" | "later">().toExtend<typeof order.status>();
+  expectTypeOf(order.status).not.toEqualTypeOf<string>();
 });
 
 test("a deprecated operation is reported once, with its end", async () => {

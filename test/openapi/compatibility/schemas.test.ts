@@ -8,6 +8,12 @@ import { answering, api, expectVerdict, getToy, json, OK, type Verdict } from ".
 
 const sending = (schema: SchemaObject) => getToy({ requestBody: json(schema) });
 const toy: SchemaObject = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+const open = (...known: string[]): SchemaObject => ({
+  anyOf: [
+    { type: "string", enum: known },
+    { type: "string", maxLength: 5 },
+  ],
+});
 const map = (values: SchemaObject | boolean): SchemaObject => ({ type: "object", additionalProperties: values });
 
 // What breaks the clients that send a value, and what breaks those that receive it.
@@ -75,6 +81,43 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
     { type: "string", enum: ["a"] },
     { type: "string" },
     { sent: null, received: /body: enum was \["a"\] and is now not set/ },
+  ],
+  ["a new value of an open list", open("a"), open("a", "b"), { sent: null, received: null }],
+  [
+    "a value of an open list that goes",
+    open("a", "b"),
+    open("a"),
+    { sent: null, received: /body: may no longer be "b", so clients that wait for it never receive it/ },
+  ],
+  [
+    "a new value that an open list does not take",
+    open("a"),
+    open("a", "longer"),
+    { sent: null, received: /body: may now be "longer", / },
+  ],
+  [
+    "an open list that takes longer values",
+    open("a"),
+    { anyOf: [{ enum: ["a"] }, { type: "string", maxLength: 9 }] },
+    { sent: null, received: /body: maxLength was 5 and is now 9, / },
+  ],
+  [
+    "a list that opens, with a new value",
+    { type: "string", enum: ["a"] },
+    open("a", "b"),
+    { sent: null, received: /body: enum was \["a"\] and is now not set, / },
+  ],
+  [
+    "a list that opens, without one of its values",
+    { type: "string", enum: ["a", "b"] },
+    open("a"),
+    { sent: null, received: [/body: may no longer be "b", /, /body: enum was/] },
+  ],
+  [
+    "a list that closes",
+    open("a"),
+    { type: "string", enum: ["a"] },
+    { sent: /body: enum was not set and is now \["a"\], /, received: null },
   ],
   ["a field that is now required", { ...toy, required: [] }, toy, { sent: /body\.a: .* now required/, received: null }],
   [
@@ -272,15 +315,24 @@ test("an alternative that may be null does not hide a change of the other", () =
   expectVerdict(before, withSchemas({ Toy: { ...toy, required: [] } }, nullable), /^schemas\/Toy\.a: .* be missing/);
 });
 
-test("a new code of Error is compatible, in any other enumeration it is not", () => {
-  const failure = (codes: string[]): SchemaObject => ({ properties: { code: { type: "string", enum: codes } } });
-  const [before, after] = [{ Error: failure(["a"]) }, { Error: failure(["a", "b"]) }];
-  expectVerdict(withSchemas(before, reference("Error")), withSchemas(after, reference("Error")), null);
-  expectVerdict(
-    withSchemas({ Toy: failure(["a"]) }),
-    withSchemas({ Toy: failure(["a", "b"]) }),
-    /^schemas\/Toy\.code: may now be "b"/,
-  );
+test("a value of a list that is open in responses and closed in requests is compatible when it is new, and breaks when it goes", () => {
+  const shop = (...known: string[]) =>
+    api(
+      {
+        "/toys": {
+          post: {
+            requestBody: json(reference("Colour")),
+            responses: { 200: { ...OK, ...json({ anyOf: [reference("Colour"), { type: "string" }] }) } },
+          },
+        },
+      },
+      { Colour: { type: "string", enum: known } },
+    );
+  expectVerdict(shop("red"), shop("red", "blue"), null);
+  expectVerdict(shop("red", "blue"), shop("red"), [
+    /^schemas\/Colour: may no longer be "blue", so requests/,
+    /200, body: may no longer be "blue", so clients/,
+  ]);
 });
 
 test("the limits of an int64 are compared to the last digit", () => {

@@ -1,0 +1,47 @@
+// Lists that may grow (docs/versioning.md): one alternative lists the known values, and another one accepts them and more.
+import { Validator } from "@cfworker/json-schema";
+import type { OpenAPIObject } from "openapi3-ts/oas31";
+import { write } from "../read.ts";
+import { flatten, type Schema } from "./flatten.ts";
+import type { Documents } from "./schemas.ts";
+import { missing, valuesOf } from "./values.ts";
+
+/** The alternatives that decide which values are valid: without known values that another alternative accepts anyway. */
+export function withoutKnownValues(document: OpenAPIObject, alternatives: Schema[]): Schema[] {
+  const others = alternatives.filter((one) => listedIn(document, one) === undefined);
+  return alternatives.filter((one) => {
+    const values = listedIn(document, one);
+    return values === undefined || refused(document, others, values).length > 0;
+  });
+}
+
+/** In responses, clients wait for the values of an open list that they know. */
+export function compareKnownValues(
+  { released, current }: Documents,
+  where: string,
+  before: Schema[],
+  after: Schema[],
+): string[] {
+  if (!isOpen(released, before) && !isOpen(current, after)) return [];
+  const known = before.flatMap((one) => listedIn(released, one) ?? []);
+  const stillKnown = after.flatMap((one) => listedIn(current, one) ?? []);
+  return missing(known, stillKnown).map(
+    (value) => `${where}: may no longer be ${write(value)}, so clients that wait for it never receive it`,
+  );
+}
+
+function isOpen(document: OpenAPIObject, alternatives: Schema[]): boolean {
+  return withoutKnownValues(document, alternatives).length < alternatives.length;
+}
+
+/** The values of a schema that lists them. */
+export function listedIn(document: OpenAPIObject, schema: Schema): unknown[] | undefined {
+  return valuesOf(flatten(document, schema));
+}
+
+/** The values that none of the alternatives accepts. */
+export function refused({ components }: OpenAPIObject, alternatives: Schema[], values: unknown[]): unknown[] {
+  const schema: object = { anyOf: alternatives, components };
+  const validator = new Validator(schema, "2020-12");
+  return values.filter((value) => !validator.validate(value).valid);
+}

@@ -1,0 +1,34 @@
+// How one response feeds the next operation (OpenAPI 3.1, Link Object).
+import type { LinkObject, LinksObject } from "openapi3-ts/oas31";
+import type { Resource } from "./describe.ts";
+import { routeOf } from "./operation.ts";
+
+/** The links of the document, by the operation that they lead to. */
+export const links: { [operationId: string]: LinkObject } = {};
+
+/** A path with an id at its end. */
+const ITEM = /^(?<collection>.*)[/]\{(?<parameter>\w+)\}$/;
+
+/** The links of a response with this schema. When that is one resource, its `id` leads to the other operations on it. */
+export function linksOf(
+  operationId: string,
+  path: string,
+  schema: string | undefined,
+  { schemas, operations }: Resource,
+): LinksObject {
+  if (schema === undefined || schemas[schema]?.properties?.["id"] === undefined) return {};
+  const collection = ITEM.exec(path)?.groups?.["collection"] ?? path;
+  const found: LinksObject = {};
+  for (const [other, operation] of Object.entries(operations)) {
+    const { groups } = ITEM.exec(routeOf(other, operation).path) ?? {};
+    if (other === operationId || groups?.["collection"] !== collection) continue;
+    const parameter = groups["parameter"] ?? "";
+    links[other] = {
+      operationId: other,
+      parameters: { [parameter]: "$response.body#/id" },
+      description: `The \`id\` of the response is the \`${parameter}\` of \`${other}\`.`,
+    };
+    found[other] = { $ref: `#/components/links/${other}` };
+  }
+  return found;
+}
