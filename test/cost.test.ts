@@ -9,6 +9,7 @@ import { grantKey } from "./support/keys.ts";
 
 const REX = { name: "Rex", categoryId: 1 };
 const patch = (body: object, headers = {}): Call => ({ method: "PATCH", body, headers });
+const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
 const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
 
 let warmKey: string;
@@ -56,6 +57,13 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "an animal": [200, "/v1/pets/1"],
   "a change of a name": [200, "/v1/pets/7", patch({ name: "Max" })],
   "a change of a status": [200, "/v1/pets/8", patch({ status: "sold" })],
+  "a change of a status with an Idempotency-Key": [200, "/v1/pets/11", CHANGE],
+  "a retry of a change": [200, "/v1/pets/11", CHANGE],
+  "a change to what is there with an Idempotency-Key": [
+    200,
+    "/v1/pets/12",
+    patch({ status: "available" }, { "Idempotency-Key": "nothing" }),
+  ],
   "a change of everything": [200, "/v1/pets/9", patch({ ...REX, status: "sold" }, { "If-Match": '"1"' })],
   "a change of nothing": [200, "/v1/pets/10", patch({})],
   "a change to what is there": [200, "/v1/pets/10", patch({ status: "available" })],

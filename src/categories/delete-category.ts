@@ -1,7 +1,7 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { hasVersion, versionsParameter } from "../changes/patch.ts";
+import { hasVersion, type Target, versionsParameter } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
@@ -19,7 +19,7 @@ const animals = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) =>
     .from(pets)
     .where(eq(pets.categoryId, parameter("id")));
 
-const removeCategory = compile((db, parameter: Parameter<{ id: Int64; versions: string | null }>) =>
+const removeCategory = compile((db, parameter: Parameter<Target>) =>
   db
     .delete(categories)
     .where(

@@ -113,13 +113,14 @@ export const categories: Resource = {
       description:
         "A JSON Merge Patch (RFC 7396): the fields that it names change, and `null` removes the description. A patch that changes nothing leaves the version as it is.",
       parameters: CATEGORY_ID,
+      idempotencyKey: "change",
       ifMatch: true,
       body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
       success: {
         status: 200,
         description: "The whole category.",
         body: { schema: "Category", example: CAMELIDS },
-        headers: ["ETag"],
+        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["not_found", "category_exists"],
     },

@@ -2,19 +2,21 @@ import { eq, exists, ne, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { applyChange, compilePatch, isInEffect } from "../changes/patch.ts";
+import { idempotentAttempt } from "../changes/attempt.ts";
+import { applyPatch, compilePatch, versionsParameter } from "../changes/patch.ts";
+import { respondWithPatch } from "../changes/respond.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
-import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
-import { json } from "../http/respond.ts";
+import { ifMatch } from "../http/precondition.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import {
   categoryColumns,
   categoryExists,
   categoryId,
+  categoryJson,
   descriptionField,
   noSuchCategory,
   toCategory,
@@ -31,7 +33,7 @@ export const categoryPatch = lazy(() =>
 const others = (db: QueryBuilder, parameter: Parameter<{ id: Int64; name: unknown }>) =>
   withName(db, parameter, ne(categories.id, parameter("id")));
 
-const patchCategory = compilePatch(categories, categoryPatch, (db, parameter, fields) =>
+const patchCategory = compilePatch(categories, categoryPatch, categoryJson, (db, parameter, fields) =>
   fields.includes("name") ? notExists(others(db, parameter)) : undefined,
 );
 
@@ -50,14 +52,19 @@ const selectCategory = compile((db, parameter: Parameter<{ id: Int64; name: stri
 export const updateCategory = createHandlers(guard("pets:write"), jsonBody(categoryPatch, MERGE_PATCH), async (c) => {
   const patch = c.req.valid("json");
   const versions = ifMatch(c);
+  const attempt = await idempotentAttempt(
+    c,
+    "updateCategory",
+    categoryPatch(),
+    patch,
+    c.req.param("categoryId"),
+    versions,
+  );
   const session = openSession(c);
-  const id = categoryId(c);
-  const select = selectCategory({ id, name: patch.name ?? null });
-  // Without a version, a second run could undo what somebody else changed after the first.
-  const category = await applyChange(session, patchCategory(id, patch, versions), select, versions !== undefined);
-  if (category === undefined) throw noSuchCategory();
-  if (category.taken) throw categoryExists();
-  if (!isInEffect(category, patch, versions)) throw preconditionFailed();
-  setEntityTag(c, category.version);
-  return json(c, toCategory(category), 200);
+  const target = { id: categoryId(c), versions: versionsParameter(versions) };
+  const select = selectCategory({ ...target, name: patch.name ?? null });
+  const outcome = await applyPatch(session, patchCategory(target, patch, attempt), select, attempt);
+  return respondWithPatch(c, outcome, versions, toCategory, noSuchCategory, ({ taken }) =>
+    taken ? categoryExists() : undefined,
+  );
 });

@@ -1,44 +1,11 @@
-import { and, eq, getTableColumns, notExists, type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
-import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { sha256 } from "../hash/sha256.ts";
-import { idempotencyKeys } from "./table.ts";
-
-/** One attempt at a creation under an `Idempotency-Key`. */
-export interface Attempt {
-  apiKeyId: string;
-  idempotencyKey: string;
-  /** Of `fingerprintOf`. */
-  fingerprint: string;
-}
-
-/** Stands for an optional field that is left out before one that is not. No field has this value. */
-const ABSENT = {};
-
-/**
- * The SHA-256 of an operation and the whole of its validated request, so that the same request in other bytes is the same
- * request. A retry has to stay the same across a release that adds a field: a new field goes to the end of the schema and is
- * optional there, without a default. Left out, it then leaves no trace here.
- */
-export async function fingerprintOf<Fields extends object>(
-  operationId: string,
-  { shape }: { shape: Fields },
-  request: { [Field in keyof Fields]?: unknown },
-): Promise<string> {
-  const values = (Object.keys(shape) as (keyof Fields)[]).map((field) => request[field]);
-  while (values.length > 0 && values.at(-1) === undefined) values.pop();
-  return sha256(JSON.stringify([operationId, ...values.map((value) => (value === undefined ? ABSENT : value))]));
-}
-
-const isThisKey = (parameter: Parameter<Attempt>) =>
-  and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
-
-/** A table whose rows count their changes. */
-type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+import type { Attempt } from "./attempt.ts";
+import { checkRequest, isUnknown, recall, remember, type Versioned } from "./memory.ts";
 
 /** The row that a creation inserts. */
 interface Insertion<Table extends Versioned> {
@@ -83,51 +50,12 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
       insert(db, parameter, isUnknown(db, parameter)),
     ),
-    remember: compileRemember(table, response),
+    // The row that the statement before inserted. If it inserted no row, the key already has one.
+    remember: compile((db, parameter: Parameter<Attempt>) =>
+      remember(db, parameter, table, response(), and(eq(table.id, sql`last_insert_rowid()`), sql`changes() = 1`)),
+    ),
   };
 }
-
-/** The condition that nothing was created under this key yet. */
-function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
-  return notExists(
-    db
-      .select({ one: sql`1` })
-      .from(idempotencyKeys)
-      .where(isThisKey(parameter)),
-  );
-}
-
-/** Ties the key to the row that the statement before inserted, and keeps the response. If it inserted no row, the key already has one. */
-function compileRemember(table: Versioned, response: () => SQL<string>) {
-  return compile((db, parameter: Parameter<Attempt>) =>
-    db.insert(idempotencyKeys).select(
-      db
-        .select({
-          id: sql`NULL`.as("id"),
-          apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
-          key: sql`${parameter("idempotencyKey")}`.as("key"),
-          fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
-          response: response().as("response"),
-          resourceId: sql`${table.id}`.as("resourceId"),
-          createdAt: sql`unixepoch()`.as("createdAt"),
-        })
-        .from(table)
-        .where(and(eq(table.id, sql`last_insert_rowid()`), sql`changes() = 1`)),
-    ),
-  );
-}
-
-/** What was created under the key, the request, and the response. */
-const recall = compile((db, parameter: Parameter<Attempt>) =>
-  db
-    .select({
-      fingerprint: idempotencyKeys.fingerprint,
-      resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
-      response: idempotencyKeys.response,
-    })
-    .from(idempotencyKeys)
-    .where(isThisKey(parameter)),
-);
 
 type CompiledCreation<Fields extends object> = ReturnType<typeof compileCreation<Versioned, Fields>>;
 
@@ -165,8 +93,6 @@ export async function create<Fields extends object>(
   const statements = [insertion, remember(attempt), recall(attempt), ...consequences] as const;
   const [[inserted], , [known]] = await session.writeRepeatably(statements);
   if (known === undefined) return undefined;
-  if (known.fingerprint !== attempt.fingerprint) {
-    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
-  }
+  checkRequest(known, attempt);
   return { id: known.resourceId, response: known.response, replayed: inserted === undefined };
 }

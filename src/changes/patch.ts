@@ -1,17 +1,22 @@
 import { and, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Int64 } from "../exact/int64.ts";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
-
-/** A table whose rows count their changes. */
-type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+import type { Int64 } from "../exact/int64.ts";
+import type { Attempt } from "./attempt.ts";
+import { checkRequest, isUnknown, type Memory, recall, remember, type Versioned } from "./memory.ts";
 
 /** The versions of a row that a change applies to; undefined for any. */
 export type Versions = readonly number[] | undefined;
 
-/** The condition of a change: the row has one of the versions, which are the parameter `versions`, of `versionsParameter`. */
-export function hasVersion(version: SQLiteColumn, parameter: Parameter<{ versions: string | null }>): SQL {
+/** The row that a change is meant for. `versions` is of `versionsParameter`. */
+export interface Target {
+  id: Int64;
+  versions: string | null;
+}
+
+/** The condition of a change: the row has one of the versions. */
+export function hasVersion(version: SQLiteColumn, parameter: Parameter<Pick<Target, "versions">>): SQL {
   const versions = parameter("versions");
   return sql`(${versions} IS NULL OR ${version} IN (SELECT value FROM json_each(${versions})))`;
 }
@@ -21,39 +26,74 @@ export function versionsParameter(versions: Versions): string | null {
   return versions === undefined ? null : JSON.stringify(versions);
 }
 
-/** The parameters of a patch: those of its row, and the fields that it names. */
-type PatchParameters<Fields extends string> = { id: Int64; versions: string | null } & { [Field in Fields]: unknown };
+/** The statements of one patch. */
+export interface Patch {
+  /** Change the row, and what hangs on it. The first returns a row when it changes one; each other one asks whether the one before did. */
+  changes: Statement<unknown>[];
+  /** Keeps the response under the `Idempotency-Key`. */
+  remember?: Statement<unknown> | undefined;
+}
 
 /**
- * Compiles the UPDATEs that apply a patch, one for each set of fields that patches name: a field that is left out is not written,
+ * The statement that remembers a patch, after its changes: one that changed the row, or one that had nothing to change. A patch that is
+ * refused leaves the key as it was.
+ *
+ * @param response SQL for the body of the response.
+ * @param isAllowed the condition under which a patch is not refused.
+ * @param changes whether there is a statement before. Without one, `changes()` tells of an earlier transaction.
+ */
+export function rememberPatch(
+  db: QueryBuilder,
+  parameter: Parameter<Target & Attempt>,
+  table: Versioned,
+  response: SQL<string>,
+  isAllowed: SQL | undefined,
+  changes = true,
+) {
+  const hadNothingToChange = and(hasVersion(table.version, parameter), isAllowed);
+  const where = and(
+    eq(table.id, parameter("id")),
+    isUnknown(db, parameter),
+    changes ? or(sql`changes() = 1`, hadNothingToChange) : hadNothingToChange,
+  );
+  return remember(db, parameter, table, response, where).returning({ remembered: sql<1>`1`.as("remembered") });
+}
+
+type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown };
+
+/**
+ * Compiles patches of the fields of a row, one for each set of fields that patches name: a field that is left out is not written,
  * nor its index. A patch that changes nothing leaves the row as it is, with its version.
  *
  * @param schema of the patch. Its fields are columns of the table.
+ * @param response SQL for the body of the response.
  * @param condition holds as well, for a patch that names these fields; undefined when nothing more is asked.
- * @returns makes the statement; none for a patch without fields.
  */
 export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
   table: Table,
   schema: () => { shape: { [Field in Fields]: unknown } },
+  response: () => SQL<string>,
   condition: (
     db: QueryBuilder,
-    parameter: Parameter<PatchParameters<Fields>>,
+    parameter: Parameter<Parameters<Fields>>,
     fields: readonly Fields[],
   ) => SQL | undefined = () => undefined,
 ) {
   const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
-  const compiled = new Map<string, (parameters: PatchParameters<Fields>) => Statement<never>>();
-  return (id: Int64, patch: { [Field in Fields]?: unknown }, versions: Versions): Statement<never>[] => {
+  const compiled = new Map<string, ReturnType<typeof compileFields>>();
+  return (target: Target, patch: { [Field in Fields]?: unknown }, attempt: Attempt | undefined): Patch => {
     const fields = (Object.keys(schema().shape) as Fields[]).filter((field) => patch[field] !== undefined);
-    if (fields.length === 0) return [];
     const name = fields.join();
-    const make = compiled.get(name) ?? compileFields(fields);
-    compiled.set(name, make);
-    return [make({ ...patch, id, versions: versionsParameter(versions) })];
+    const { update, updateOnce, remember } = compiled.get(name) ?? compileFields(fields);
+    compiled.set(name, { update, updateOnce, remember });
+    const parameters = { ...patch, ...target };
+    if (attempt === undefined) return { changes: fields.length === 0 ? [] : [update(parameters)] };
+    const once = { ...parameters, ...attempt };
+    return { changes: fields.length === 0 ? [] : [updateOnce(once)], remember: remember(once) };
   };
 
   function compileFields(fields: Fields[]) {
-    return compile((db, parameter: Parameter<PatchParameters<Fields>>) => {
+    const update = (db: QueryBuilder, parameter: Parameter<Parameters<Fields>>, more?: SQL) => {
       const differs = fields.map((field) => sql`${columns[field]} IS NOT ${parameter(field)}`);
       const values = Object.fromEntries(fields.map((field) => [field, sql`${parameter(field)}`]));
       return db
@@ -65,41 +105,61 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
             hasVersion(table.version, parameter),
             or(...differs),
             condition(db, parameter, fields),
+            more,
           ),
-        );
-    });
+        )
+        .returning({ changed: sql<1>`1`.as("changed") });
+    };
+    return {
+      update: compile((db, parameter: Parameter<Parameters<Fields>>) => update(db, parameter)),
+      updateOnce: compile((db, parameter: Parameter<Parameters<Fields> & Attempt>) =>
+        update(db, parameter, isUnknown(db, parameter)),
+      ),
+      remember: compile((db, parameter: Parameter<Parameters<Fields> & Attempt>) =>
+        rememberPatch(db, parameter, table, response(), condition(db, parameter, fields), fields.length > 0),
+      ),
+    };
   }
 }
 
-/**
- * Runs the statements of a change in one transaction, and returns the row after them; undefined when there is none.
- *
- * @param select of the row.
- * @param isRepeatable whether a second run changes nothing, even when somebody else changed the row between the two.
- */
-export async function applyChange<Row>(
-  session: Session,
-  changes: readonly Statement<never>[],
-  select: Statement<Row>,
-  isRepeatable: boolean,
-): Promise<Row | undefined> {
-  const statements = [...changes, select];
-  const results = isRepeatable
-    ? await session.writeRepeatably<Row[]>(statements)
-    : await session.writeOnce<Row[]>(statements);
-  return results.at(-1)?.[0];
+/** The outcome of a patch. */
+export interface Outcome<Row> {
+  /** Under an `Idempotency-Key`: what happened under it, in this attempt or in an earlier one. */
+  memory: Memory | undefined;
+  /** Whether that was an earlier attempt. */
+  replayed: boolean;
+  /** The row as it is now. */
+  row: Row | undefined;
+  /** Whether this attempt changed it. */
+  changed: boolean;
 }
 
 /**
- * Whether a patch is in effect on a row, after `applyChange`. It is, too, when it took effect in an earlier
- * attempt: the row is then one version further, and what was asked for (RFC 9110, section 13.1.1).
+ * Applies a patch in one round trip. Under an `Idempotency-Key` it happens once, and can be repeated.
+ *
+ * @param select of the row.
+ * @param isRepeatable whether, without a key, a second run changes nothing and returns the same, even when somebody else changed the
+ *   row between the two.
+ * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export function isInEffect(row: { version: number }, patch: object, versions: Versions): boolean {
-  if (versions === undefined || versions.includes(row.version)) return true;
-  const fields = Object.entries(patch).filter(([, value]) => value !== undefined);
-  return (
-    versions.includes(row.version - 1) &&
-    fields.length > 0 &&
-    fields.every(([field, value]) => (row as { [field: string]: unknown })[field] === value)
-  );
+export async function applyPatch<Row>(
+  session: Session,
+  { changes, remember }: Patch,
+  select: Statement<Row>,
+  attempt: Attempt | undefined,
+  isRepeatable = false,
+): Promise<Outcome<Row>> {
+  const memorised = attempt === undefined || remember === undefined ? [] : [remember, recall(attempt)];
+  const statements: Statement<unknown>[] = [...changes, ...memorised, select];
+  const results =
+    attempt === undefined && !isRepeatable
+      ? await session.writeOnce(statements)
+      : await session.writeRepeatably(statements);
+  const first = (index: number) => results.at(index)?.[0];
+  const row = first(-1) as Row | undefined;
+  const changed = changes.length > 0 && first(0) !== undefined;
+  if (attempt === undefined) return { memory: undefined, replayed: false, row, changed };
+  const memory = first(-2) as Memory | undefined;
+  if (memory !== undefined) checkRequest(memory, attempt);
+  return { memory, replayed: first(-3) === undefined, row, changed };
 }

@@ -1,9 +1,11 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type { AppEnv } from "../env.ts";
-import { setEntityTag } from "../http/precondition.ts";
+import { preconditionFailed, setEntityTag } from "../http/precondition.ts";
 import { json, jsonText } from "../http/respond.ts";
+import type { ApiError } from "../errors.ts";
 import type { Creation } from "./creation.ts";
+import type { Outcome, Versions } from "./patch.ts";
 
 /** Of a resource that nobody has changed yet, and so of the first response to a creation. */
 const FIRST_VERSION = 1;
@@ -21,4 +23,34 @@ export function respondWithCreation<Body>(c: Context<AppEnv>, { id, response, re
   if (response !== null) return jsonText<Body, 201>(c, response, 201);
   if (body === undefined) throw new Error("The response to a creation was not remembered");
   return json(c, body(), 201);
+}
+
+/**
+ * Responds to a patch with 200 and the whole resource. Under an `Idempotency-Key`, the response is the first one.
+ *
+ * @param versions that the request names.
+ * @param missing the failure when there is no such resource.
+ * @param conflict the failure of a patch that the resource does not allow, if it is one.
+ * @throws ApiError of `missing`, of `conflict` or `precondition_failed`, in this order.
+ */
+export function respondWithPatch<Row extends { version: number }, Body>(
+  c: Context<AppEnv>,
+  { memory, replayed, row, changed }: Outcome<Row>,
+  versions: Versions,
+  toBody: (row: Row) => Body,
+  missing: () => ApiError,
+  conflict: (row: Row) => ApiError | undefined,
+) {
+  if (memory !== undefined) {
+    if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
+    setEntityTag(c, memory.version ?? FIRST_VERSION);
+    if (memory.response === null) throw new Error("The response to a patch was not remembered");
+    return jsonText<Body, 200>(c, memory.response, 200);
+  }
+  if (row === undefined) throw missing();
+  const refusal = conflict(row);
+  if (refusal !== undefined) throw refusal;
+  if (!changed && versions !== undefined && !versions.includes(row.version)) throw preconditionFailed();
+  setEntityTag(c, row.version);
+  return json<Body, 200>(c, toBody(row), 200);
 }

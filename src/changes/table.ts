@@ -2,7 +2,7 @@ import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core
 import { int64 } from "../exact/column.ts";
 
 /**
- * Which creation an `Idempotency-Key` stands for. Written in the transaction of the creation itself, so that one never exists
+ * Which creation or patch an `Idempotency-Key` stands for. Written in the transaction of the change itself, so that one never exists
  * without the other; the scheduled job removes entries after their life.
  */
 export const idempotencyKeys = sqliteTable(
@@ -16,10 +16,12 @@ export const idempotencyKeys = sqliteTable(
     fingerprint: text().notNull(),
     // The body of the first response. Null in entries from before migration 0002.
     response: text(),
-    // The id of what was created. No foreign key: the first response is repeated even when its subject is gone.
+    // The id of what was created or changed. No foreign key: the first response is repeated even when its subject is gone.
     resourceId: int64("resource_id").notNull(),
     // Seconds since the epoch, by the clock of the database.
     createdAt: integer("created_at").notNull(),
+    // In the `ETag` of the first response. Null in entries from before migration 0005, which are of creations.
+    version: integer(),
   },
   (entry) => [uniqueIndex("idempotency_keys_key_idx").on(entry.apiKeyId, entry.key)],
 );

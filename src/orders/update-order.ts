@@ -1,19 +1,20 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, ne, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
-import { compile, type Parameter } from "../db/statement.ts";
-import { applyChange, hasVersion, isInEffect, versionsParameter } from "../changes/patch.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
+import { type Attempt, idempotentAttempt } from "../changes/attempt.ts";
+import { isUnknown } from "../changes/memory.ts";
+import { applyPatch, hasVersion, type Patch, rememberPatch, type Target, versionsParameter } from "../changes/patch.ts";
+import { respondWithPatch } from "../changes/respond.ts";
 import { ApiError } from "../errors.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
-import { ifMatch, preconditionFailed, setEntityTag } from "../http/precondition.ts";
-import { json } from "../http/respond.ts";
+import { ifMatch } from "../http/precondition.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { moveAnimal, noSuchOrder, now, orderId, selectOrder, toOrder } from "./order.ts";
+import { moveAnimal, noSuchOrder, now, orderId, orderJson, selectOrder, toOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
 export const orderPatch = lazy(() =>
@@ -30,7 +31,11 @@ export const orderPatch = lazy(() =>
   ),
 );
 
-const shipOrder = compile((db, parameter: Parameter<{ id: Int64; versions: string | null; shipDate: string | null }>) =>
+interface Shipment extends Target {
+  shipDate: string | null;
+}
+
+const ship = (db: QueryBuilder, parameter: Parameter<Shipment>, more?: SQL) =>
   db
     .update(orders)
     .set({
@@ -38,24 +43,45 @@ const shipOrder = compile((db, parameter: Parameter<{ id: Int64; versions: strin
       shipDate: sql`coalesce(${parameter("shipDate")}, ${now})`,
       version: sql`${orders.version} + 1`,
     })
-    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter))),
+    .where(
+      and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter), more),
+    )
+    .returning({ changed: sql<1>`1`.as("changed") });
+
+const shipOrder = compile((db, parameter: Parameter<Shipment>) => ship(db, parameter));
+const shipOrderOnce = compile((db, parameter: Parameter<Shipment & Attempt>) =>
+  ship(db, parameter, isUnknown(db, parameter)),
 );
 const sellAnimal = moveAnimal("sold");
+/** Comes last: to ship a shipped order writes a row here, and sells nothing. */
+const rememberShipment = compile((db, parameter: Parameter<Target & Attempt>) =>
+  rememberPatch(db, parameter, orders, orderJson(), ne(orders.status, "cancelled")),
+);
+const rememberNothing = compile((db, parameter: Parameter<Target & Attempt>) =>
+  rememberPatch(db, parameter, orders, orderJson(), undefined, false),
+);
+
+/** The statements of a shipment, or of a patch that names no status. */
+function patchOrder(shipment: Shipment, ships: boolean, attempt: Attempt | undefined): Patch {
+  if (attempt === undefined) return { changes: ships ? [shipOrder(shipment), sellAnimal(shipment)] : [] };
+  const once = { ...shipment, ...attempt };
+  return ships
+    ? { changes: [shipOrderOnce(once), sellAnimal(shipment)], remember: rememberShipment(once) }
+    : { changes: [], remember: rememberNothing(once) };
+}
 
 export const updateOrder = createHandlers(guard("store:write"), jsonBody(orderPatch, MERGE_PATCH), async (c) => {
   const patch = c.req.valid("json");
   const versions = ifMatch(c);
+  const attempt = await idempotentAttempt(c, "updateOrder", orderPatch(), patch, c.req.param("orderId"), versions);
   const session = openSession(c);
-  const id = orderId(c);
-  const parameters = { id, versions: versionsParameter(versions), shipDate: patch.shipDate ?? null };
-  const changes = patch.status === undefined ? [] : [shipOrder(parameters), sellAnimal({ id })];
-  // Repeatable: an order is placed once, so a second run finds nothing to change.
-  const order = await applyChange(session, changes, selectOrder({ id }), true);
-  if (order === undefined) throw noSuchOrder();
-  if (patch.status !== undefined && order.status === "cancelled") {
-    throw new ApiError("order_cancelled", "This order is cancelled.");
-  }
-  if (!isInEffect(order, patch, versions)) throw preconditionFailed();
-  setEntityTag(c, order.version);
-  return json(c, toOrder(order), 200);
+  const shipment = { id: orderId(c), versions: versionsParameter(versions), shipDate: patch.shipDate ?? null };
+  const statements = patchOrder(shipment, patch.status !== undefined, attempt);
+  // Without a version it is repeatable: an order is placed once, so a second run finds nothing to change.
+  const outcome = await applyPatch(session, statements, selectOrder(shipment), attempt, versions === undefined);
+  return respondWithPatch(c, outcome, versions, toOrder, noSuchOrder, ({ status }) =>
+    patch.status !== undefined && status === "cancelled"
+      ? new ApiError("order_cancelled", "This order is cancelled.")
+      : undefined,
+  );
 });

@@ -1,7 +1,7 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { hasVersion, versionsParameter } from "../changes/patch.ts";
+import { hasVersion, type Target, versionsParameter } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
@@ -11,7 +11,7 @@ import { activeOrder } from "../orders/table.ts";
 import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
 
-const removePet = compile((db, parameter: Parameter<{ id: Int64; versions: string | null }>) =>
+const removePet = compile((db, parameter: Parameter<Target>) =>
   db
     .delete(pets)
     .where(and(eq(pets.id, parameter("id")), hasVersion(pets.version, parameter), notExists(activeOrder(db, pets.id))))

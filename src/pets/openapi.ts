@@ -125,13 +125,14 @@ export const pets: Resource = {
       description:
         "A JSON Merge Patch (RFC 7396): the fields that it names change. A patch that changes nothing leaves the version as it is.",
       parameters: PET_ID,
+      idempotencyKey: "change",
       ifMatch: true,
       body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
       success: {
         status: 200,
         description: "The whole animal.",
         body: { schema: "Animal", example: { ...ADA, status: "pending" } },
-        headers: ["ETag"],
+        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["not_found", "pet_on_order"],
     },

@@ -13,10 +13,13 @@ import {
   tally,
 } from "./changes.ts";
 import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
+import { shuffle } from "../../bench/shuffle.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // Changes that race leave the state, and get the responses, of the order in which the database ran them. The bookmarks of the
 // responses tell that order.
+
+const CLAIMANTS = 16;
 
 let service: BuiltService;
 beforeAll(async () => {
@@ -45,6 +48,45 @@ test("of 20 changes of one version, the first takes effect", async () => {
   expect(first).toMatchObject({ status: 200, version: 2 });
   expect(await send(get(pet))).toMatchObject({ status: 200, version: 2, body: first?.body });
 });
+
+test("a thousand claims of a hundred animals have a hundred winners", async () => {
+  const clients = await Promise.all(many(CLAIMANTS, () => newClient(service)));
+  const send = await newClient(service);
+  const pets: string[] = [];
+  for (let i = 0; i < 100; i++) pets.push(await createPet(send));
+  const claims = shuffle(pets.flatMap((pet) => many(10, () => pet)));
+  const winners: string[] = [];
+  const statuses = new Set<number>();
+  await Promise.all(
+    clients.map(async (client) => {
+      for (let pet = claims.pop(); pet !== undefined; pet = claims.pop()) {
+        const { status } = await client(patch(pet, { status: "pending" }, 1));
+        statuses.add(status);
+        if (status === 200) winners.push(pet);
+      }
+    }),
+  );
+  expect(winners.toSorted()).toEqual(pets.toSorted());
+  expect(statuses).toEqual(new Set([200, 412]));
+});
+
+test("a counter that eight clients increment twelve times ends at 96", async () => {
+  const clients = await Promise.all(many(8, () => newClient(service)));
+  const send = await newClient(service);
+  const pet = await create(send, "/v1/pets", { name: "0", categoryId: 1 });
+  await Promise.all(clients.map((client) => increment(client, pet, 12)));
+  expect(await send(get(pet))).toMatchObject({ version: 97, body: { name: "96" } });
+});
+
+/** Adds one to the name of the animal so many times: reads it, and writes it if nobody else has written meanwhile. */
+async function increment(send: Client, pet: string, times: number): Promise<void> {
+  for (let left = times; left > 0;) {
+    const { version, body } = await send(get(pet));
+    const { status } = await send(patch(pet, { name: String(Number((body as Resource).name) + 1) }, version));
+    if (status === 200) left--;
+    else expect(status).toBe(412);
+  }
+}
 
 test("20 changes of any version take effect one after the other, each with a version of its own", async () => {
   const send = await newClient(service);

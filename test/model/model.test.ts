@@ -49,9 +49,14 @@ const faults: fc.Arbitrary<Fault[]> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Fault[]>([]) },
   { weight: 1, arbitrary: fc.array(fault, { maxLength: 4 }) },
 );
-const idempotencyKey = optional(
-  fc.record({ client: fc.nat({ max: 1 }), key: fc.constantFrom("a", "b", "c", "d", "e") }),
-);
+interface Key {
+  client: number;
+  key: string;
+}
+const idempotencyKey = optional(fc.record<Key>({ client: fc.nat({ max: 1 }), key: fc.constantFrom(..."abcdefgh") }));
+const keyHeader = (key: Key | undefined): Record<string, string> =>
+  key === undefined ? {} : { "Idempotency-Key": key.key };
+const nameOf = (key: Key | undefined) => key && `${key.client} ${key.key}`;
 /** Distances from the version that the resource has when the request is sent. */
 const distances = optional(fc.uniqueArray(fc.constantFrom(-1, 0, 1), { minLength: 1, maxLength: 2 }));
 
@@ -66,11 +71,10 @@ function write(fields: object): string {
 type Creation = "createPet" | "createCategory" | "placeOrder";
 const creation = <Given extends object>(method: Creation, path: string, given: fc.Arbitrary<Given>) =>
   fc.tuple(given, idempotencyKey, faults).map(([fields, key, list]) => {
-    const headers: Record<string, string> = key === undefined ? {} : { "Idempotency-Key": key.key };
     return new Change(
       `${method} ${JSON.stringify({ ...fields, ...key })}`,
-      () => ({ method: "POST", path, client: key?.client ?? 0, body: write(fields), headers }),
-      (model) => model[method](fields as never, key && `${key.client} ${key.key}`),
+      () => ({ method: "POST", path, client: key?.client ?? 0, body: write(fields), headers: keyHeader(key) }),
+      (model) => model[method](fields as never, nameOf(key)),
       key !== undefined,
       list,
     );
@@ -86,21 +90,22 @@ const patch = <Fields extends object>(
   resource: Resource,
   given: fc.Arbitrary<Fields>,
 ) =>
-  fc.tuple(smallId, given, distances, faults).map(([id, fields, apart, list]) => {
+  fc.tuple(smallId, given, distances, idempotencyKey, faults).map(([id, fields, apart, key, list]) => {
     let versions: number[] | undefined;
     return new Change(
-      `${method} ${id} ${JSON.stringify(fields)} ${apart?.join() ?? ""}`,
+      `${method} ${id} ${JSON.stringify({ ...fields, ...key })} ${apart?.join() ?? ""}`,
       (model) => {
         versions = versionsOf(model, resource, id, apart);
         return {
           method: "PATCH",
           path: `${PATHS[resource]}/${id}`,
+          client: key?.client ?? 0,
           body: write(fields),
-          headers: ifMatchHeader(versions),
+          headers: { ...ifMatchHeader(versions), ...keyHeader(key) },
         };
       },
-      (model) => model[method](id, fields, versions),
-      apart !== undefined,
+      (model) => model[method](id, fields, versions, nameOf(key)),
+      key !== undefined,
       list,
     );
   });
@@ -122,18 +127,19 @@ const deletion = (method: "deletePet" | "deleteCategory" | "cancelOrder", resour
 
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 const shipment = fc
-  .tuple(smallId, fc.constantFrom(...SHIP_DATES), distances, faults)
-  .map(([id, shipDate, apart, list]) => {
+  .tuple(smallId, fc.constantFrom(...SHIP_DATES), distances, idempotencyKey, faults)
+  .map(([id, shipDate, apart, key, list]) => {
     let versions: number[] | undefined;
     return new Change(
       `shipOrder ${id} ${shipDate} ${apart?.join() ?? ""}`,
       (model) => {
         versions = versionsOf(model, "orders", id, apart);
         const body = write({ status: "shipped", shipDate });
-        return { method: "PATCH", path: `${PATHS.orders}/${id}`, body, headers: ifMatchHeader(versions) };
+        const headers = { ...ifMatchHeader(versions), ...keyHeader(key) };
+        return { method: "PATCH", path: `${PATHS.orders}/${id}`, client: key?.client ?? 0, body, headers };
       },
-      (model) => model.shipOrder(id, shipDate, versions),
-      true,
+      (model) => model.shipOrder(id, shipDate, versions, nameOf(key)),
+      key !== undefined || apart === undefined,
       list,
     );
   });

@@ -64,7 +64,7 @@ export class Model {
   #lastCategory = 0;
   #lastOrder = 0;
   /** By API key and idempotency key. */
-  #created = new Map<string, { request: string; answer: Answer }>();
+  #done = new Map<string, { request: string; answer: Answer }>();
 
   createPet(given: NewPet, key?: string): Answer {
     const { name, categoryId, status = "available" } = given;
@@ -84,18 +84,22 @@ export class Model {
     });
   }
 
-  patchPet(id: number, patch: PetPatch, versions: IfMatch): Answer {
-    const pet = this.pets.get(id);
-    if (pet === undefined) return failure(404, "not_found");
-    if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
-    return change(pet, patch, versions, writePet);
+  patchPet(id: number, patch: PetPatch, versions: IfMatch, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["patch pet", id, versions, patch]), () => {
+      const pet = this.pets.get(id);
+      if (pet === undefined) return failure(404, "not_found");
+      if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
+      return change(pet, patch, versions, writePet);
+    });
   }
 
-  patchCategory(id: number, patch: CategoryPatch, versions: IfMatch): Answer {
-    const category = this.categories.get(id);
-    if (category === undefined) return failure(404, "not_found");
-    if (patch.name !== undefined && this.#isTaken(patch.name, id)) return failure(409, "category_exists");
-    return change(category, patch, versions, writeCategory);
+  patchCategory(id: number, patch: CategoryPatch, versions: IfMatch, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["patch category", id, versions, patch]), () => {
+      const category = this.categories.get(id);
+      if (category === undefined) return failure(404, "not_found");
+      if (patch.name !== undefined && this.#isTaken(patch.name, id)) return failure(409, "category_exists");
+      return change(category, patch, versions, writeCategory);
+    });
   }
 
   deletePet(id: number, versions: IfMatch): Answer {
@@ -120,16 +124,17 @@ export class Model {
     });
   }
 
-  shipOrder(id: number, shipDate: string, versions: IfMatch): Answer {
-    const order = this.orders.get(id);
-    if (order === undefined) return failure(404, "not_found");
-    if (order.status === "cancelled") return failure(409, "order_cancelled");
-    const wasPlaced = order.status === "placed";
-    // A shipped order stays as it is, whatever the date: it is only asked whether the versions let the change through.
-    const patch = wasPlaced || isStale(order, versions) ? { status: "shipped", shipDate } : {};
-    const answer = change(order, patch, versions, writeOrder);
-    if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
-    return answer;
+  shipOrder(id: number, shipDate: string, versions: IfMatch, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["ship", id, versions, shipDate]), () => {
+      const order = this.orders.get(id);
+      if (order === undefined) return failure(404, "not_found");
+      if (order.status === "cancelled") return failure(409, "order_cancelled");
+      const wasPlaced = order.status === "placed";
+      // A shipped order stays as it is, whatever the date.
+      const answer = change(order, wasPlaced ? { status: "shipped", shipDate } : {}, versions, writeOrder);
+      if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
+      return answer;
+    });
   }
 
   cancelOrder(id: number, versions: IfMatch): Answer {
@@ -137,8 +142,11 @@ export class Model {
     if (order === undefined) return failure(404, "not_found");
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
-    const answer = change(order, { status: "cancelled" }, versions, writeOrder);
-    if (answer.status !== 200) return answer;
+    // The version before the cancellation counts too: its response may have been lost.
+    if (wasPlaced ? isStale(order, versions) : isStale(order, versions) && !versions?.includes(order.version - 1)) {
+      return failure(412, "precondition_failed");
+    }
+    change(order, { status: "cancelled" }, undefined, writeOrder);
     if (wasPlaced) move(this.pets.get(order.petId), "available");
     return { status: 204, body: "" };
   }
@@ -191,12 +199,12 @@ export class Model {
   }
 
   #once(key: string | undefined, request: string, create: () => Answer): Answer {
-    const known = key === undefined ? undefined : this.#created.get(key);
+    const known = key === undefined ? undefined : this.#done.get(key);
     if (known !== undefined) {
       return known.request === request ? { ...known.answer, replayed: true } : failure(422, "idempotency_key_reused");
     }
     const answer = create();
-    if (key !== undefined && answer.status === 201) this.#created.set(key, { request, answer });
+    if (key !== undefined && answer.status < 300) this.#done.set(key, { request, answer });
     return answer;
   }
 }
@@ -209,9 +217,7 @@ function change<Row extends Versioned>(
 ): Answer {
   const fields = Object.entries(patch).filter(([, value]) => value !== undefined);
   const isAsAsked = fields.every(([name, value]) => (row as Record<string, unknown>)[name] === value);
-  const isRepeated = fields.length > 0 && isAsAsked && versions?.includes(row.version - 1);
-  if (versions !== undefined && !versions.includes(row.version) && !isRepeated)
-    return failure(412, "precondition_failed");
+  if (isStale(row, versions)) return failure(412, "precondition_failed");
   if (!isAsAsked) Object.assign(row, Object.fromEntries(fields), { version: row.version + 1 });
   return { status: 200, body: write(row), etag: `"${row.version}"` };
 }

@@ -1,7 +1,7 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { fingerprintOf } from "../../src/changes/creation.ts";
+import { fingerprintOf } from "../../src/changes/attempt.ts";
 import worker from "../../src/index.ts";
 import { newPet } from "../../src/pets/create-pet.ts";
 import { call, expectError, expectJson } from "../support/client.ts";

@@ -1,0 +1,80 @@
+import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import type { Attempt } from "./attempt.ts";
+import { idempotencyKeys } from "./table.ts";
+
+/** A table whose rows count their changes. */
+export type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+
+const isThisKey = (parameter: Parameter<Attempt>) =>
+  and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
+
+/** The condition that nothing was created or changed under this key yet. */
+export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+  return notExists(
+    db
+      .select({ one: sql`1` })
+      .from(idempotencyKeys)
+      .where(isThisKey(parameter)),
+  );
+}
+
+/**
+ * The INSERT that ties the key to a row of a table, and keeps the response: its body, and the version in its `ETag`.
+ *
+ * @param response SQL for the body.
+ * @param where the row, and the condition to remember it.
+ */
+export function remember(
+  db: QueryBuilder,
+  parameter: Parameter<Attempt>,
+  table: Versioned,
+  response: SQL<string>,
+  where: SQL | undefined,
+) {
+  const row = {
+    id: sql`NULL`.as("id"),
+    apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
+    key: sql`${parameter("idempotencyKey")}`.as("key"),
+    fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
+    response: response.as("response"),
+    resourceId: sql`${table.id}`.as("resourceId"),
+    createdAt: sql`unixepoch()`.as("createdAt"),
+    version: sql`${table.version}`.as("version"),
+  };
+  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where));
+}
+
+/** What happened under a key: the request, and the first response. */
+export interface Memory {
+  fingerprint: string;
+  resourceId: Int64;
+  /** The body. Null when a version before migration 0002 stored the key. */
+  response: string | null;
+  /** Null when a version before migration 0005 stored the key, which was that of a creation. */
+  version: number | null;
+}
+
+/** The SELECT of what happened under the key, in whichever attempt. */
+export const recall = compile((db, parameter: Parameter<Attempt>) =>
+  db
+    .select({
+      fingerprint: idempotencyKeys.fingerprint,
+      resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
+      response: idempotencyKeys.response,
+      version: idempotencyKeys.version,
+    })
+    .from(idempotencyKeys)
+    .where(isThisKey(parameter)),
+);
+
+/** @throws ApiError `idempotency_key_reused` when the key came with another request. */
+export function checkRequest({ fingerprint }: Memory, attempt: Attempt): void {
+  if (fingerprint !== attempt.fingerprint) {
+    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
+  }
+}
