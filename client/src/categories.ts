@@ -2,8 +2,17 @@ import type { RequestOptions } from "./connection.ts";
 import { CATEGORY } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
-import { change, type ChangeOptions, create, type Created, type CreateOptions, remove } from "./requests.ts";
-import type { ResourceScope, Scope, Versioned } from "./requests.ts";
+import {
+  change,
+  type ChangeOptions,
+  create,
+  type Created,
+  type CreateOptions,
+  remove,
+  type ResourceScope,
+  type Scope,
+  type UpdateOptions,
+} from "./requests.ts";
 import type { Category, CategoryPatch, CategoryQuery, NewCategory } from "./shapes.ts";
 
 /** The categories of the animals. */
@@ -34,15 +43,15 @@ export class Categories {
   }
 
   /**
-   * Changes the given fields of a category. Without `ifMatch`, the client repeats the request only when it was refused.
+   * Changes the given fields of a category, exactly once. Without `ifMatch`, the last change wins.
    *
    * @beta
    */
   async update(
     id: Int64Input,
     patch: CategoryPatch,
-    options: ChangeOptions = {},
-  ): Promise<Versioned & { category: Category }> {
+    options: UpdateOptions = {},
+  ): Promise<Created & { category: Category }> {
     const { item, ...rest } = await change<Category>(this.#scope, "updateCategory", pathOf(id), patch, options);
     return { category: item, ...rest };
   }

@@ -12,7 +12,7 @@ export type { Int64Input } from "./int64.ts";
 export type { List, Page } from "./list.ts";
 export type { Orders } from "./orders.ts";
 export type { Pets } from "./pets.ts";
-export type { ChangeOptions, Created, CreateOptions, Versioned } from "./requests.ts";
+export type { ChangeOptions, Created, CreateOptions, UpdateOptions, Versioned } from "./requests.ts";
 export type { RetryPolicy } from "./retry.ts";
 export type * from "./shapes.ts";
 

@@ -2,8 +2,19 @@ import type { RequestOptions } from "./connection.ts";
 import { ORDER } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
-import { change, type ChangeOptions, create, type Created, type CreateOptions, get, remove } from "./requests.ts";
-import type { ResourceScope, Scope, Versioned } from "./requests.ts";
+import {
+  change,
+  type ChangeOptions,
+  create,
+  type Created,
+  type CreateOptions,
+  get,
+  remove,
+  type ResourceScope,
+  type Scope,
+  type UpdateOptions,
+  type Versioned,
+} from "./requests.ts";
 import type { NewOrder, Order, OrderPatch, OrderQuery } from "./shapes.ts";
 
 /** The orders for animals. */
@@ -50,11 +61,10 @@ export class Orders {
    */
   async ship(
     id: Int64Input,
-    { shipDate, ...options }: ChangeOptions & Pick<OrderPatch, "shipDate"> = {},
-  ): Promise<Versioned & { order: Order }> {
+    { shipDate, ...options }: UpdateOptions & Pick<OrderPatch, "shipDate"> = {},
+  ): Promise<Created & { order: Order }> {
     const patch: OrderPatch = { status: "shipped", shipDate };
-    // An order is shipped once, and then stays as it is.
-    const { item, ...rest } = await change<Order>(this.#scope, "updateOrder", pathOf(id), patch, options, true);
+    const { item, ...rest } = await change<Order>(this.#scope, "updateOrder", pathOf(id), patch, options);
     return { order: item, ...rest };
   }
 

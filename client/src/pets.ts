@@ -2,8 +2,19 @@ import type { RequestOptions } from "./connection.ts";
 import { ANIMAL } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import { List } from "./list.ts";
-import { change, type ChangeOptions, create, type Created, type CreateOptions, get, remove } from "./requests.ts";
-import type { ResourceScope, Scope, Versioned } from "./requests.ts";
+import {
+  change,
+  type ChangeOptions,
+  create,
+  type Created,
+  type CreateOptions,
+  get,
+  remove,
+  type ResourceScope,
+  type Scope,
+  type UpdateOptions,
+  type Versioned,
+} from "./requests.ts";
 import type { Animal, NewPet, PetPatch, PetQuery } from "./shapes.ts";
 
 /** The animals of the store. */
@@ -36,11 +47,11 @@ export class Pets {
   }
 
   /**
-   * Changes the given fields of an animal. Without `ifMatch`, the client repeats the request only when it was refused.
+   * Changes the given fields of an animal, exactly once. Without `ifMatch`, the last change wins.
    *
    * @beta
    */
-  async update(id: Int64Input, patch: PetPatch, options: ChangeOptions = {}): Promise<Versioned & { animal: Animal }> {
+  async update(id: Int64Input, patch: PetPatch, options: UpdateOptions = {}): Promise<Created & { animal: Animal }> {
     const { item, ...rest } = await change<Animal>(this.#scope, "updatePet", pathOf(id), patch, options);
     return { animal: item, ...rest };
   }

@@ -1,5 +1,5 @@
 import type { Answer } from "./answer.ts";
-import type { Connection, Memory, RequestOptions } from "./connection.ts";
+import type { Call, Connection, Memory, RequestOptions } from "./connection.ts";
 import { type Fields, fits } from "./fields.ts";
 import type { operations } from "./schema.ts";
 
@@ -16,15 +16,18 @@ export interface ResourceScope extends Scope {
 
 /** Options of a creation. */
 export interface CreateOptions extends RequestOptions {
-  /** Names the creation, so that it happens once. A new UUID unless given. Keep it to go on after a restart. */
+  /** Names the creation or the change, so that it happens once. A new UUID unless given. Keep it to go on after a restart. */
   idempotencyKey?: string | undefined;
 }
 
-/** Options of a change. */
+/** Options of a deletion or a cancellation. */
 export interface ChangeOptions extends RequestOptions {
   /** The `etag` of the version that the change applies to. Without it, the last change wins. */
   ifMatch?: string | undefined;
 }
+
+/** Options of an update. */
+export type UpdateOptions = ChangeOptions & CreateOptions;
 
 /** A resource with its version. */
 export interface Versioned {
@@ -32,16 +35,13 @@ export interface Versioned {
   etag: string;
 }
 
-/** The outcome of a creation, beside the resource. */
+/** The outcome of a creation or of an update, beside the resource. */
 export interface Created extends Versioned {
-  /** Whether an earlier attempt with this key created the resource. */
+  /** Whether an earlier attempt with this key made the change. The resource is then as that attempt left it. */
   replayed: boolean;
 }
 
 type Operation = keyof operations;
-
-/** One version. A list of versions could also match the version that the lost attempt made. */
-const ONE_VERSION = /^(?:W\/)?"[^",]*"$/;
 
 export async function get<Item>(
   { connection, memory, fields }: ResourceScope,
@@ -55,35 +55,36 @@ export async function get<Item>(
 
 /** The service creates once for each key, so that a creation can be repeated. */
 export async function create<Item>(
-  { connection, memory, fields }: ResourceScope,
+  scope: ResourceScope,
   operation: Operation,
   path: string,
   body: object,
-  { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions,
+  options: CreateOptions,
 ): Promise<Created & { item: Item }> {
-  const headers = { "Idempotency-Key": idempotencyKey };
-  const expects = fits(fields);
-  const call = { operation, method: "POST", path, body, headers, repeatable: true, expects, signal } as const;
-  const answer = await connection.send(call, memory);
-  return { ...versioned<Item>(answer), replayed: answer.headers.get("Idempotency-Replayed") === "true" };
+  return once(scope, { operation, method: "POST", path, body }, {}, options);
 }
 
-/**
- * A merge patch that runs twice may undo the change that somebody else made between the two.
- *
- * @param repeatable whether the change may run twice: for one version only, unless given.
- */
+/** The service applies a patch once for each key, so that an update can be repeated, with `ifMatch` too. */
 export async function change<Item>(
-  { connection, memory, fields }: ResourceScope,
+  scope: ResourceScope,
   operation: Operation,
   path: string,
   body: object,
-  { ifMatch, signal }: ChangeOptions,
-  repeatable = ONE_VERSION.test(ifMatch ?? ""),
-): Promise<Versioned & { item: Item }> {
-  const headers = { "If-Match": ifMatch };
-  const call = { operation, method: "PATCH", path, body, headers, repeatable, expects: fits(fields), signal } as const;
-  return versioned(await connection.send(call, memory));
+  { ifMatch, ...options }: UpdateOptions,
+): Promise<Created & { item: Item }> {
+  return once(scope, { operation, method: "PATCH", path, body }, { "If-Match": ifMatch }, options);
+}
+
+async function once<Item>(
+  { connection, memory, fields }: ResourceScope,
+  request: Pick<Call, "operation" | "method" | "path" | "body">,
+  conditions: { [header: string]: string | undefined },
+  { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions,
+): Promise<Created & { item: Item }> {
+  const headers = { "Idempotency-Key": idempotencyKey, ...conditions };
+  const call = { ...request, headers, repeatable: true, expects: fits(fields), signal };
+  const answer = await connection.send(call, memory);
+  return { ...versioned<Item>(answer), replayed: answer.headers.get("Idempotency-Replayed") === "true" };
 }
 
 /**
