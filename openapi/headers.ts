@@ -53,7 +53,7 @@ export const headers = {
     maximum: Math.max(...retryAfter),
   }),
   "Idempotency-Replayed": header(
-    "An earlier attempt with this Idempotency-Key created the resource.",
+    "An earlier attempt with this Idempotency-Key made the change. This is the response to it.",
     { type: "string", const: "true" },
     false,
   ),
