@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createThroughChaos } from "../../scripts/client/creations.ts";
+import { createThroughChaos } from "./chaos/creations.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // npm run test:client does the same with 10,000 animals, and looks at the memory.

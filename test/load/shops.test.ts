@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import getPort from "get-port";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startChaosProxy } from "../../scripts/client/chaos-proxy.ts";
+import { startChaosProxy } from "./chaos/proxy.ts";
 import { startWrangler } from "../../scripts/wrangler.ts";
 import { link, newProject } from "../built/project.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
