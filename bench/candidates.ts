@@ -37,10 +37,6 @@ export const BASELINES: { [name: string]: string } = {
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** Of the service, and so of every candidate. */
-export const COMPATIBILITY_DATE =
-  /^compatibility_date = "(.+)"/m.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1] ?? "";
-
 /** The production bundle of the service, as `wrangler deploy` makes it. */
 export async function buildService(): Promise<Candidate> {
   return candidate(SERVICE, readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8"));

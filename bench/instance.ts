@@ -1,60 +1,36 @@
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { type Module, startBundles } from "../scripts/bundles.ts";
 import { applyMigrations } from "../scripts/migrations.ts";
-import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
-import { type BenchRequest, KEY_NAME, KEY_RECORD, send } from "./requests.ts";
-
-/** A module that stands before the Worker. The first one is the entry. */
-interface Module {
-  type: "ESModule" | "Text";
-  path: string;
-  contents: string;
-}
+import type { Candidate } from "./candidates.ts";
+import { type BenchRequest, KEY, send } from "./requests.ts";
 
 export type Instance = Awaited<ReturnType<typeof startInstance>>;
 
 /**
  * Starts a candidate with so many animals in a D1 (SQLite) and a KV of its own, in workerd. Their simulation costs many times what the
  * Workers do, so it is rows, bytes and differences that count here, not the milliseconds.
+ *
+ * @param before modules that stand before the Worker, the first as the entry.
  */
 export async function startInstance({ script, migrations }: Candidate, animals: number, before: Module[] = []) {
-  const logs: Record<string, unknown>[] = [];
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      handleStructuredLogs({ message }) {
-        if (message.startsWith("{")) logs.push(JSON.parse(message));
-      },
-      modules: [...before, { type: "ESModule", path: "worker.js", contents: script }],
-      compatibilityDate: COMPATIBILITY_DATE,
-      bindings: { ENVIRONMENT: "production", LOG_SUCCESS_SHARE: "1", VERSION: { id: "bench" } },
-      d1Databases: { DB: "pets" },
-      kvNamespaces: { API_KEYS: "keys" },
-      ratelimits: { RATE_LIMITER: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } } },
-    }),
-  );
-  const port = Number((await miniflare.ready).port);
-  await (await miniflare.getKVNamespace("API_KEYS")).put(KEY_NAME, KEY_RECORD);
-  const database = await miniflare.getD1Database("DB");
-  await applyMigrations(database, migrations);
-  await fill(database, ANIMALS, animals);
-  return {
-    port,
-    database,
+  const lines: Record<string, unknown>[] = [];
+  const modules: Module[] = [...before, { type: "ESModule", path: "worker.js", contents: script }];
+  const bundles = await startBundles({ petstore: modules }, KEY, (line) => void lines.push(line));
+  await applyMigrations(bundles.database, migrations);
+  await fill(bundles.database, ANIMALS, animals);
 
-    /** Rows that the service reads for a request, as its log line tells. */
-    async rowsRead(request: BenchRequest): Promise<number> {
-      const id = (await send(port, request)).headers.get("X-Request-Id");
-      // The line comes after the answer, by another way.
-      const deadline = performance.now() + 5_000;
-      while (performance.now() < deadline) {
-        const line = logs.find(({ requestId }) => requestId === id);
-        if (line !== undefined) return Number(line["d1RowsRead"]);
-        await new Promise(setImmediate);
-      }
-      throw new Error(`${request.name}: no log line`);
-    },
-
-    [Symbol.asyncDispose]: () => miniflare.dispose(),
-  };
+  /** Rows that the service reads for a request, as its log line tells. */
+  async function rowsRead(request: BenchRequest): Promise<number> {
+    const id = (await send(bundles.port, request)).headers.get("X-Request-Id");
+    // The line comes after the answer, by another way.
+    const deadline = performance.now() + 5_000;
+    while (performance.now() < deadline) {
+      const line = lines.find(({ requestId }) => requestId === id);
+      if (line !== undefined) return Number(line["d1RowsRead"]);
+      await new Promise(setImmediate);
+    }
+    throw new Error(`${request.name}: no log line`);
+  }
+  return { ...bundles, rowsRead };
 }
 
 const FILL_BATCH = 100_000;

@@ -1,43 +1,47 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Candidate, COMPATIBILITY_DATE } from "./candidates.ts";
+import { COMPATIBILITY_DATE, RECORD } from "../scripts/bundles.ts";
+import { keyRecordName } from "../src/auth/key-record.ts";
+import type { Candidate } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
-import { KEY_NAME, KEY_RECORD, LIST, requestsOf, send } from "./requests.ts";
+import { type Answer, FROM_BROWSER, KEY, LIST, requestsOf, send } from "./requests.ts";
 
 /** A candidate that `Server` can run. */
 export interface Prepared extends Candidate {
   /** Path of the configuration for `workerd serve`. */
   config: string;
+  /** By the name of the request. */
+  answers: Map<string, Answer>;
 }
 
-/** Asks each candidate once beside a real D1, and writes the files for workerd to run it with bindings that answer the same. */
+/** Asks each candidate beside a real D1, and writes the files for workerd to run it with bindings that answer the same. */
 export function prepare(candidates: Candidate[], folder: string): Promise<Prepared[]> {
-  return Promise.all(
-    candidates.map(async (candidate) => {
-      const directory = join(folder, candidate.name.replaceAll(/\W+/g, "-"));
-      mkdirSync(directory);
-      const config = join(directory, "config.capnp");
-      const files = { "worker.js": candidate.script, "bindings.js": BINDINGS, "config.capnp": CONFIG };
-      for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-      writeFileSync(join(directory, "storage.json"), storage(await answersOf(candidate)));
-      return { ...candidate, config };
-    }),
-  );
+  return Promise.all(candidates.map((candidate) => prepareOne(candidate, join(folder, candidate.name))));
 }
 
-/** What the real D1 answers to the statements of a candidate. */
-async function answersOf(candidate: Candidate): Promise<unknown> {
+async function prepareOne(candidate: Candidate, directory: string): Promise<Prepared> {
+  const bindings = readFileSync(join(import.meta.dirname, "bindings.js"), "utf8");
+  const [keyName, keyRecord] = [await keyRecordName(KEY), RECORD];
+  const storage = (answers: unknown) => JSON.stringify({ keyName, keyRecord, answers });
   await using instance = await startInstance(candidate, 1_000, [
-    { type: "ESModule", path: "bindings.js", contents: BINDINGS },
+    { type: "ESModule", path: "bindings.js", contents: bindings },
     { type: "Text", path: "storage.json", contents: storage([]) },
   ]);
-  for (const request of requestsOf(candidate)) await send(instance.port, request);
-  return JSON.parse((await send(instance.port, { ...LIST, path: "/answers" })).body);
+  const answers = new Map<string, Answer>();
+  for (const request of [...requestsOf(candidate), FROM_BROWSER]) {
+    answers.set(request.name, await send(instance.port, request));
+  }
+  const ofD1 = await send(instance.port, { ...LIST, path: "/answers" });
+
+  mkdirSync(directory);
+  const config = join(directory, "config.capnp");
+  writeFileSync(config, CONFIG);
+  writeFileSync(join(directory, "worker.js"), candidate.script);
+  writeFileSync(join(directory, "bindings.js"), bindings);
+  writeFileSync(join(directory, "storage.json"), storage(JSON.parse(ofD1.body)));
+  return { ...candidate, config, answers };
 }
 
-const storage = (answers: unknown) => JSON.stringify({ keyName: KEY_NAME, keyRecord: KEY_RECORD, answers });
-
-const BINDINGS = readFileSync(join(import.meta.dirname, "bindings.js"), "utf8");
 const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = .main)],

@@ -1,17 +1,8 @@
-import { createHash } from "node:crypto";
 import { generateKey } from "../src/auth/key-format.ts";
 import { BASELINES, type Candidate, EMPTY } from "./candidates.ts";
 
 /** The key that every candidate's storage knows. */
-const KEY = generateKey("production");
-/** The name under which KV holds its record, and the record. */
-export const KEY_NAME = `key:${createHash("sha256").update(KEY).digest("hex")}`;
-export const KEY_RECORD = JSON.stringify({
-  id: "key_000000000000",
-  name: "bench",
-  scopes: ["pets:read", "pets:write", "store:read"],
-  createdAt: "2026-01-01T00:00:00.000Z",
-});
+export const KEY = generateKey("production");
 export const AUTHORIZATION = `Bearer ${KEY}`;
 
 export interface BenchRequest {
@@ -56,6 +47,13 @@ export const REQUESTS: BenchRequest[] = [
   { ...LIST, name: "401", headers: { Authorization: `Bearer ${generateKey("production")}` }, status: 401 },
   { ...LIST, name: "400", path: "/v1/pets?limit=0", status: 400 },
 ];
+
+/** Browsers on other sites get headers that nobody else gets. */
+export const FROM_BROWSER: BenchRequest = {
+  ...LIST,
+  name: "list 20 with Origin",
+  headers: { ...LIST.headers, Origin: "https://example.com" },
+};
 
 /** What a candidate is asked, with its statuses. Only the service creates once, and the empty Worker refuses nothing. */
 export function requestsOf({ name }: Candidate): BenchRequest[] {

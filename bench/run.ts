@@ -36,7 +36,7 @@ try {
     const names = part === "cpu" ? [...new Set([FLOOR, BARE, ...values.with])] : Object.keys(BASELINES);
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];
     const candidates = await prepare([...services, ...others], folder);
-    await checkAnswers(candidates);
+    checkAnswers(candidates);
     const own = await measureOwnCosts(candidates);
     if (part === "cpu") {
       console.log(reportOwnCosts(own));

@@ -1,7 +1,11 @@
 import { deepEqual, equal } from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { type Module, startBundles } from "../bundles.ts";
 import { applyMigrations } from "../migrations.ts";
-import { startTwoVersions } from "./two-versions.ts";
+import { bundleOf } from "../revision.ts";
+import { buildBundle } from "../wrangler.ts";
 
 const ANIMALS = 100_000;
 const CATEGORIES = 1_000;
@@ -29,13 +33,17 @@ type Version = "before" | "after";
  * @throws AssertionError for a wrong response.
  */
 export async function upgrade(folder: string): Promise<void> {
-  await using versions = await startTwoVersions(folder);
+  const key = generateKey("production");
+  const before = bundleOf(folder);
+  const after = readFileSync(join(await buildBundle("production"), "index.js"), "utf8");
+  await using versions = await startBundles({ before: [worker(before)], after: [worker(after)] }, key);
   const { database } = versions;
   await applyMigrations(database, join(folder, "drizzle"));
   await database.prepare(FILL).run();
 
   async function expect(version: Version, path: string, status: number, body?: unknown, init: Init = {}) {
-    const response = await versions.send(version, path, init);
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...init.headers };
+    const response = await versions.dispatchFetch(`https://${version}.example${path}`, { ...init, headers });
     const [text, request] = [await response.text(), `${init.method ?? "GET"} ${path}`];
     equal(response.status, status, `${request} is ${response.status} with the code ${version}`);
     const message = `${request} returns other animals with the code ${version}`;
@@ -123,6 +131,8 @@ export async function upgrade(folder: string): Promise<void> {
   const last = [...created].at(-1);
   equal((await expect("after", `/v1/pets/${last?.[0]}`, 200, last?.[1])).etag, '"1"', "an animal has another version");
 }
+
+const worker = (contents: string): Module => ({ type: "ESModule", path: "index.js", contents });
 
 interface Init {
   method?: string;
