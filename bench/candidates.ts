@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { build, type BuildOptions, type Plugin } from "esbuild";
+import { git } from "../scripts/git.ts";
+import { bundleOf, checkOut } from "../scripts/revision.ts";
 import { buildBundle } from "../scripts/wrangler.ts";
 
 /** A Worker that is compared with others: all of them answer the same requests. */
@@ -11,46 +14,77 @@ export interface Candidate {
   script: string;
   /** Bytes of the bundle after gzip. Cloudflare's limit on the size of a Worker counts these. */
   gzip: number;
-  /** SQL that makes the tables it works on. */
-  migrations: string[];
+  /** The folder of the migrations of its database. */
+  migrations: string;
 }
 
 export const SERVICE = "this service";
-/** The same responses as the service, without any library. */
+export const PETS_ALONE = "pets alone";
 export const FLOOR = "hand-written";
-/** The same lookups and the same SQL, and nothing else: the lower limit. */
 export const BARE = "bare";
-/** The stack as its tutorials show it, without middleware. */
-export const TUTORIAL_PLAIN = "tutorial-plain";
-/** The same stack with Hono's middleware for everything that the service does. */
-export const TUTORIAL = "tutorial";
-/** A Worker that only answers: the cost of workerd itself. */
 export const EMPTY = "empty";
-export const BASELINES = [FLOOR, BARE, TUTORIAL_PLAIN, TUTORIAL, "chanfana", "zod-openapi", EMPTY];
+/** Those in baselines/, and what they are. */
+export const BASELINES: { [name: string]: string } = {
+  [FLOOR]: "the same responses (only cursors differ), log and rate limit, without any library",
+  [BARE]:
+    "the lower limit: the same lookups and SQL, without any library, log, rate limit, or headers but `Content-Type`",
+  "tutorial-plain": "Hono, zod, zod-validator, bearer-auth and drizzle, used as their tutorials show",
+  tutorial: "tutorial-plain with Hono's middleware for log, request id, CORS and more, with scopes and a rate limit",
+  chanfana: "chanfana on Hono, with the middleware of tutorial",
+  "zod-openapi": "@hono/zod-openapi, with the middleware of tutorial",
+  [EMPTY]: "an empty response: the cost of workerd itself",
+};
 
-export const ROOT = join(import.meta.dirname, "..");
-
-/** Of the service, and so of every candidate. */
-export const COMPATIBILITY_DATE =
-  /^compatibility_date = "(.+)"/m.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1] ?? "";
+const ROOT = join(import.meta.dirname, "..");
 
 /** The production bundle of the service, as `wrangler deploy` makes it. */
 export async function buildService(): Promise<Candidate> {
-  const outdir = await buildBundle("production");
-  return candidate(SERVICE, readFileSync(join(ROOT, outdir, "index.js"), "utf8"));
+  return candidate(SERVICE, readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8"));
 }
 
-/** Baselines by their names, bundled with the settings that wrangler uses for the service. */
+/** The production bundle of another commit. @throws Error when it cannot be built. */
+export async function buildRevision(revision: string, folder: string): Promise<Candidate> {
+  const commit = git("rev-parse", "--verify", "--short", `${revision}^{commit}`);
+  const copy = join(folder, commit);
+  await checkOut(commit, copy);
+  return candidate(`before (${commit})`, bundleOf(copy), copy);
+}
+
+/** Baselines by their names. */
 export async function buildBaselines(names: string[]): Promise<Candidate[]> {
-  const unknown = names.filter((name) => !BASELINES.includes(name));
-  if (unknown.length > 0) throw new Error(`No baseline ${unknown.join(", ")}. There are: ${BASELINES.join(", ")}.`);
+  const unknown = names.filter((name) => !(name in BASELINES));
+  if (unknown.length > 0) throw new Error(`There is no baseline ${unknown.join(", ")}.`);
   if (!existsSync(join(ROOT, "bench/node_modules"))) {
     execFileSync("npm", ["ci"], { cwd: join(ROOT, "bench"), stdio: "inherit" });
   }
-  const { build } = await import("esbuild");
+  return Promise.all(names.map((name) => bundle(name, { entryPoints: [join(ROOT, `bench/baselines/${name}.ts`)] })));
+}
+
+/**
+ * The service with the routes of the animals alone. Its start shows whether that of the service grows with its operations.
+ *
+ * @throws Error when src/v1.ts is not where the routes are mounted.
+ */
+export async function buildPetsAlone(): Promise<Candidate> {
+  const contents = `import { Hono } from "hono";
+    import { pets } from "./pets/routes.ts";
+    export const v1 = new Hono().route("/pets", pets);`;
+  const replaced: string[] = [];
+  const setup: Plugin["setup"] = (bundling) =>
+    bundling.onLoad({ filter: /\/src\/v1\.ts$/ }, ({ path }) => {
+      replaced.push(path);
+      return { contents, loader: "ts", resolveDir: dirname(path) };
+    });
+  const plugins = [{ name: "pets-alone", setup }];
+  const petsAlone = await bundle(PETS_ALONE, { entryPoints: [join(ROOT, "src/index.ts")], plugins });
+  if (replaced.length !== 1) throw new Error("src/v1.ts is not part of the service.");
+  return petsAlone;
+}
+
+/** Bundles with the settings that wrangler uses for the service. */
+async function bundle(name: string, options: BuildOptions): Promise<Candidate> {
   const { outputFiles } = await build({
-    entryPoints: names.map((name) => join(ROOT, `bench/baselines/${name}.ts`)),
-    outdir: "/",
+    ...options,
     bundle: true,
     minify: true,
     format: "esm",
@@ -58,15 +92,9 @@ export async function buildBaselines(names: string[]): Promise<Candidate[]> {
     conditions: ["workerd", "worker", "browser"],
     write: false,
   });
-  return names.map((name) => candidate(name, outputFiles.find(({ path }) => path === `/${name}.js`)?.text ?? ""));
+  return candidate(name, outputFiles?.[0]?.text ?? "");
 }
 
-/** @param root of the project whose tables the script works on. */
-export function candidate(name: string, script: string, root = ROOT): Candidate {
-  const folder = join(root, "drizzle");
-  const files = readdirSync(folder).filter((file) => file.endsWith(".sql"));
-  const migrations = files
-    .toSorted()
-    .flatMap((file) => readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint"));
-  return { name, script, gzip: gzipSync(script).length, migrations };
+function candidate(name: string, script: string, root = ROOT): Candidate {
+  return { name, script, gzip: gzipSync(script).length, migrations: join(root, "drizzle") };
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { type BenchRequest, headersOf } from "./requests.ts";
+import type { BenchRequest } from "./requests.ts";
 
 /**
  * Sends requests as fast as they are answered, over connections of its own. Only what that takes of HTTP/1.1: node:http needs as much
@@ -22,48 +22,35 @@ export class Load {
 
   /** Sends a request `count` times. @throws Error when an answer has another status than the request expects. */
   async repeat(request: BenchRequest, count: number): Promise<void> {
-    const message = messageOf(request);
+    const { name, method, path, headers, body = "", status } = request;
+    const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
+    const fields = Object.entries({ Host: "127.0.0.1", ...headers, ...length });
+    const lines = fields.map(([field, value]) => `${field}: ${value}\r\n`);
+    const message = `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
     let left = count;
-    const next = () => (left-- > 0 ? message : undefined);
-    await Promise.all(this.#sockets.map((socket) => exchange(socket, next, request)));
+    const converse = async (socket: Socket): Promise<void> => {
+      if (left-- <= 0) return;
+      socket.write(message);
+      let answer = "";
+      for await (const text of socket.iterator({ destroyOnReturn: false })) {
+        answer += text;
+        const head = answer.indexOf("\r\n\r\n");
+        if (head === -1) continue;
+        const length = /\r\ncontent-length: (\d+)\r\n/i.exec(answer)?.[1];
+        if (length === undefined || !answer.startsWith(`HTTP/1.1 ${status} `)) {
+          throw new Error(`${name}: not a ${status} with a Content-Length: ${answer}`);
+        }
+        if (answer.length < head + 4 + Number(length)) continue;
+        if (left-- <= 0) return;
+        answer = "";
+        socket.write(message);
+      }
+      throw new Error(`${name}: the connection was closed`);
+    };
+    await Promise.all(this.#sockets.map(converse));
   }
 
   [Symbol.dispose](): void {
     for (const socket of this.#sockets) socket.destroy();
   }
-}
-
-/** Sends one message after the other, each when the one before is answered, until there is none. */
-function exchange(socket: Socket, next: () => string | undefined, { name, status }: BenchRequest): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let answer = "";
-  const send = () => {
-    answer = "";
-    const message = next();
-    if (message === undefined) resolve();
-    else socket.write(message);
-  };
-  const receive = (text: string) => {
-    answer += text;
-    const head = answer.indexOf("\r\n\r\n");
-    if (head === -1) return;
-    const length = /\r\ncontent-length: (\d+)\r\n/i.exec(answer)?.[1];
-    if (length === undefined || !answer.startsWith(`HTTP/1.1 ${status} `)) {
-      reject(new Error(`${name}: not a ${status} with a Content-Length: ${answer}`));
-    } else if (answer.length === head + 4 + Number(length)) {
-      send();
-    }
-  };
-  const closed = () => reject(new Error(`${name}: the connection was closed`));
-  socket.on("data", receive).on("close", closed);
-  send();
-  return promise.finally(() => socket.off("data", receive).off("close", closed));
-}
-
-function messageOf(request: BenchRequest): string {
-  const { method, path, body = "" } = request;
-  const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
-  const headers = Object.entries({ Host: "127.0.0.1", ...headersOf(request), ...length });
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Prepared } from "./prepare.ts";
-import { connections, LIST, send } from "./requests.ts";
+import { LIST, send } from "./requests.ts";
 
 export const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
 
-/** A candidate in a workerd of its own, with nothing in front of it and bindings stubbed in JavaScript (stub.js). */
+/** A candidate in a workerd of its own, with nothing in front of it and its bindings stubbed in JavaScript (bindings.js). */
 export class Server {
   readonly port: number;
   readonly #process: ChildProcess;
@@ -32,8 +32,7 @@ export class Server {
     const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", "pipe"] });
     try {
       const server = new Server(await listeningPort(child), child);
-      const agent = connections(1);
-      await send(agent, server.port, LIST).finally(() => agent.destroy());
+      await send(server.port, LIST);
       return server;
     } catch (error) {
       await end(child);

@@ -11,18 +11,19 @@ export interface ClientSource {
   int64Fields: readonly string[];
 }
 
-/** A doc comment with the method below it, up to the operation id that it sends. */
-const METHOD =
-  /\/\*\*(?<comment>(?:(?!\*\/)[^])*)\*\/\s+(?:async )?\w+\((?:(?!\/\*\*)[^])*?this\.#scope, (?:\{ operation: )?"(?<operationId>\w+)"/g;
-
 /** Every difference between the client and the document, one sentence each. */
 export function findFaults(document: OpenAPIObject, { methods, types, int64Fields }: ClientSource): string[] {
-  const comments = new Map(
-    [...methods.matchAll(METHOD)].map(({ groups = {} }) => [groups["operationId"], groups["comment"] ?? ""]),
-  );
-  const faults = operationsOf(document).flatMap(({ operationId, deprecated = false, "x-stability": stability }) => {
+  const operations = operationsOf(document);
+  const comments = new Map<string, string>();
+  // A doc comment stands before each method, and the method names its operation in quotes.
+  for (const part of methods.split("/**").slice(1)) {
+    const [comment = "", code = ""] = part.split("*/");
+    const [named, ...others] = operations.filter(({ operationId }) => code.includes(`"${operationId}"`));
+    if (named !== undefined && others.length === 0) comments.set(named.operationId, comment);
+  }
+  const faults = operations.flatMap(({ operationId, deprecated = false, "x-stability": stability }) => {
     const comment = comments.get(operationId);
-    if (comment === undefined) return [`The client has no method for ${operationId}.`];
+    if (comment === undefined) return [`The client has no method with a doc comment for ${operationId}.`];
     const marks: [string, boolean][] = [
       ["@deprecated", deprecated],
       ["@beta", stability === "beta"],

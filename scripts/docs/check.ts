@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { type Tables, withTables } from "./generated.ts";
 import { findLongLines, MAX_LINE_LENGTH } from "./lines.ts";
 import { findBrokenLinks } from "./links.ts";
+
+const SCRIPT = /\bnpm run (?:--silent )?([a-z][\w:-]*)/g;
 
 /**
  * Everything that is wrong with a page, one line each.
@@ -14,10 +17,12 @@ import { findBrokenLinks } from "./links.ts";
 export function findFaults(root: string, page: string, tables: Tables, figures: readonly string[] = []): string[] {
   const path = join(root, page);
   const text = readFileSync(path, "utf8");
+  const scripts = [...text.matchAll(SCRIPT)].map(([, name = ""]) => name);
   return [
     ...(withTables(text, tables) === text ? [] : [`${page} is stale. Run npm run generate:docs.`]),
     ...findMissing(text, figures).map((words) => `${page} does not say "${words}", which follows from the code.`),
     ...findBrokenLinks(path, root).map((link) => `${page}: the link to ${link} leads nowhere.`),
+    ...scripts.filter((name) => !(name in packageJson.scripts)).map((name) => `${page}: there is no script ${name}.`),
     ...findLongLines(text).map((line) => `${page}:${line} is longer than ${MAX_LINE_LENGTH} characters.`),
   ];
 }

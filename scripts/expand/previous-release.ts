@@ -7,10 +7,11 @@ export interface Release {
   commit: string;
 }
 
-const FOLDER = "drizzle";
+/** A release copies its document to this file. */
+const RELEASED = "openapi/released.json";
 
 /**
- * The last tagged release before this commit. Without a tag, the commit before the newest migration.
+ * The last tagged release before this commit. Without a tag, the last commit before this one that changed the released document.
  *
  * @returns undefined when there is neither.
  * @throws Error in a shallow clone, whose history ends too early to know.
@@ -21,32 +22,21 @@ export function previousRelease(): Release | undefined {
       "This clone is shallow, so the last release is not known. Fetch the history: git fetch --unshallow",
     );
   }
+  const head = git("rev-parse", "HEAD");
   const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname", "--format=%(refname:short)");
-  for (const tag of tags.split("\n")) {
-    const commit = tag === "" ? undefined : git("rev-list", "--max-count=1", tag);
-    if (commit !== undefined && commit !== git("rev-parse", "HEAD")) return { name: tag, commit };
-  }
-  return beforeNewestMigration();
+  const releases = tags.split("\n").flatMap((name) => (name === "" ? [] : { name, commit: commitOf(name) }));
+  const documents = git("rev-list", "HEAD", "--", RELEASED).split("\n");
+  return [
+    ...releases,
+    ...documents.map((commit) => ({ name: `the last commit that changed ${RELEASED}`, commit })),
+  ].find(({ commit }) => commit !== "" && commit !== head);
 }
+
+const commitOf = (tag: string) => git("rev-list", "--max-count=1", tag);
 
 /** The migrations here that a commit does not have. */
 export function newMigrations(commit: string): string[] {
-  const before = git("ls-tree", "--name-only", commit, `${FOLDER}/`).split("\n");
-  return migrationsHere().filter((name) => !before.includes(`${FOLDER}/${name}`));
-}
-
-function beforeNewestMigration(): Release | undefined {
-  const newest = migrationsHere().at(-1);
-  if (newest === undefined) return undefined;
-  const added = git("log", "--diff-filter=A", "--max-count=1", "--format=%H", "--", `${FOLDER}/${newest}`);
-  // Not committed yet: it comes after this commit.
-  if (added === "") return { name: "the present commit", commit: git("rev-parse", "HEAD") };
-  const [, parent] = git("rev-list", "--parents", "--max-count=1", added).split(" ");
-  return parent === undefined ? undefined : { name: `the commit before ${newest}`, commit: parent };
-}
-
-function migrationsHere(): string[] {
-  return readdirSync(FOLDER)
-    .filter((name) => name.endsWith(".sql"))
-    .toSorted();
+  const before = git("ls-tree", "--name-only", commit, "drizzle/").split("\n");
+  const here = readdirSync("drizzle").filter((name) => name.endsWith(".sql"));
+  return here.toSorted().filter((name) => !before.includes(`drizzle/${name}`));
 }

@@ -15,12 +15,12 @@ function toys(operation: object = {}, weight: SchemaObject = { type: "integer", 
   };
 }
 
-const method = (comment: string) => `
-  /** ${comment} */
+const code = (operationId: string) => `
   async get(options: RequestOptions = {}): Promise<Toy> {
-    return get<Toy>(this.#scope, "getToy", "/toys", options);
+    return get<Toy>(this.#scope, "${operationId}", "/toys", options);
   }
 `;
+const method = (comment: string) => `/** ${comment} */${code("getToy")}`;
 
 function faultsOf(document: OpenAPIObject, source: Partial<ClientSource> = {}): string[] {
   const types = `${originOf(document)}\nexport type Toy = {};\n`;
@@ -33,7 +33,15 @@ test("a client that agrees with the document has no faults", () => {
 });
 
 test("an operation without a method is a fault", () => {
-  expect(faultsOf(toys(), { methods: "" })).toEqual(["The client has no method for getToy."]);
+  expect(faultsOf(toys(), { methods: "" })).toEqual(["The client has no method with a doc comment for getToy."]);
+});
+
+test("the doc comment of another method does not count", () => {
+  const other = toys({ operationId: "listToys" });
+  const document = { ...toys(), paths: { ...toys().paths, "/other": other.paths?.["/toys"] ?? {} } };
+  const faults = ["getToy", "listToys"].map((id) => `The client has no method with a doc comment for ${id}.`);
+  const types = originOf(document);
+  expect(faultsOf(document, { types, methods: method("Fetches a toy.") + code("listToys") })).toEqual(faults);
 });
 
 test.each([

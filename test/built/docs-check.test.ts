@@ -76,6 +76,12 @@ test("a link in code is no link", () => {
   expect(faultsOf("`[A link](nothing.md)`\n\n```md\n[A link](nothing.md)\n```\n")).toEqual([]);
 });
 
+test("an npm script that is not there is found, between words and in code", () => {
+  const text =
+    "Run `npm run check`, `npm run chek` and `npm run keys -- list`.\n\n```sh\nnpm run --silent kees -- list\n```\n";
+  expect(faultsOf(text)).toEqual(["page.md: there is no script chek.", "page.md: there is no script kees."]);
+});
+
 const LONG = "x".repeat(121);
 
 test.each([

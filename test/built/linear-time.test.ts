@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { COMPATIBILITY_DATE } from "../../bench/candidates.ts";
 import { Server } from "../../bench/server.ts";
+import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
 import { READERS, type Reader, type Task, type Text } from "./linear-time/readers.ts";
 
 // Whatever looks at what a stranger sends has to take time in proportion to its length. Measured in workerd, the engine that serves:

@@ -66,6 +66,21 @@ test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to pas
 });
 
 test(
+  "serves with keys that the command creates and rotates meanwhile",
+  async () => {
+    const keys = (...args: string[]): { id: string; key: string } => {
+      const all = ["scripts/keys.ts", ...args, "--env", "local", "--json", "--persist-to", state];
+      return JSON.parse(execFileSync(process.execPath, all, { encoding: "utf8" }));
+    };
+    const old = keys("create", "--name", "shop", "--scopes", "pets:read");
+    expect(await listNames({ ...first, key: old.key })).toHaveLength(5);
+    const rotated = keys("rotate", old.id, "--overlap", "1h");
+    for (const { key } of [old, rotated]) expect(await listNames({ ...first, key })).toHaveLength(5);
+  },
+  TIMEOUT,
+);
+
+test(
   "leaves no migration for wrangler to apply",
   async () => {
     const target = ["DB", "--env=", "--local", "--persist-to", state];

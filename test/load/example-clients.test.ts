@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
-import { type FaultName, startChaosProxy } from "../../scripts/client/chaos-proxy.ts";
+import { type FaultName, startChaosProxy } from "./chaos/proxy.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Client } from "../../scripts/sale/client.ts";
-import { runSale } from "../../scripts/sale/customers.ts";
-import { findViolations } from "../../scripts/sale/invariants.ts";
-import { Journal } from "../../scripts/sale/journal.ts";
-import { readDatabase, readService } from "../../scripts/sale/snapshot.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { Client } from "./sale/client.ts";
+import { runSale } from "./sale/customers.ts";
+import { findViolations } from "./sale/invariants.ts";
+import { Journal } from "./sale/journal.ts";
+import { readDatabase, readService } from "./sale/snapshot.ts";
 
 // `npm run test:sale` does the same at length, and kills the service meanwhile.
 

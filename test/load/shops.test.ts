@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import getPort from "get-port";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startChaosProxy } from "../../scripts/client/chaos-proxy.ts";
+import { startChaosProxy } from "./chaos/proxy.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 import { inNode, inWorkerd, type ShopFront, type Start, startShop } from "../built/shop-fronts.ts";
 

@@ -18,31 +18,27 @@ export interface Section {
 export interface Page {
   text: string;
   sections: Section[];
-  /** The commands between words. */
-  inline: string[];
 }
 
-const PROGRAM = /^(?:bash|curl|gh|git|jq|node|npm|npx|sed|sh|wrangler) \S/;
 const PLACEHOLDER = /<[a-z][a-z0-9 ]*>/g;
 /** Languages in which somebody may write a command that this would not see. */
 const UNCLEAR = ["", "bash", "shell", "text", "zsh"];
 
 /**
- * Reads the commands of a page. Transcripts are not among them: they are written by a run.
+ * Reads the commands of a page.
  *
  * @throws Error when a block of code does not tell whether it holds commands.
  */
 export function readPage(path: string): Page {
   const text = readFileSync(path, "utf8");
-  const page: Page = { text, sections: [{ heading: "", commands: [] }], inline: [] };
+  const page: Page = { text, sections: [{ heading: "", commands: [] }] };
   const marked = new Marked({
     walkTokens(token) {
       if (token.type === "heading" && token["depth"] <= 2) page.sections.push({ heading: token["text"], commands: [] });
-      if (token.type === "codespan" && PROGRAM.test(token["text"])) page.inline.push(token["text"]);
       if (token.type === "code") page.sections.at(-1)?.commands.push(...commandsOf(token["lang"] ?? "", token["text"]));
     },
   });
-  marked.parse(text.replace(/<!-- transcript -->[^]*?<!-- end of transcript -->/g, ""), { async: false });
+  marked.parse(text, { async: false });
   return { ...page, sections: page.sections.filter(({ commands }) => commands.length > 0) };
 }
 

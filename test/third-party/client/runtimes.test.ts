@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { atRandom, type ChaosProxy, startChaosProxy } from "../../../scripts/client/chaos-proxy.ts";
+import { atRandom, type ChaosProxy, startChaosProxy } from "../../load/chaos/proxy.ts";
 import { grantProductionKey } from "../../../scripts/production-service.ts";
 import { newProject } from "../../built/project.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";

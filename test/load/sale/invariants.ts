@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { PetStatus } from "../../src/pets/table.ts";
+import type { PetStatus } from "../../../src/pets/table.ts";
 import type { Journal, Placement, StatusPatch } from "./journal.ts";
 import type { AnimalState, DatabaseSnapshot, OrderState, Snapshot } from "./snapshot.ts";
 

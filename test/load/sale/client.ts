@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { ErrorBody } from "../../src/errors.ts";
+import type { ErrorBody } from "../../../src/errors.ts";
 
 /** Milliseconds after which a response counts as lost. */
 const PATIENCE = 30_000;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Order } from "../../src/orders/order.ts";
-import { PET_STATUSES } from "../../src/pets/table.ts";
+import type { Order } from "../../../src/orders/order.ts";
+import { PET_STATUSES } from "../../../src/pets/table.ts";
 import type { Client, Reply, Request } from "./client.ts";
 import type { Attempts, Journal, Placement, StatusPatch } from "./journal.ts";
 

@@ -1,6 +1,6 @@
-import { type Animal, PetStore, type Session } from "../../client/src/index.ts";
-import { grantProductionKey, type ProductionService } from "../production-service.ts";
-import { atRandom, type ChaosProxy, startChaosProxy } from "./chaos-proxy.ts";
+import { type Animal, PetStore, type Session } from "../../../client/src/index.ts";
+import { grantProductionKey, type ProductionService } from "../../../scripts/production-service.ts";
+import { atRandom, type ChaosProxy, startChaosProxy } from "./proxy.ts";
 
 /** Creations at the same time. */
 const CONCURRENCY = 32;
@@ -66,10 +66,10 @@ export async function createThroughChaos(
     const ids = new BigInt64Array(count);
     const [wrongChanges, deleted]: [number[], Set<number>] = [[], new Set()];
     let [next, created, replayed] = [0, 0, 0];
-    async function work(): Promise<void> {
+    const work = async (): Promise<void> => {
       while (next < count) {
         const index = next++;
-        const session = sessions[index % sessions.length] as Session;
+        const session = sessions[index % sessions.length] ?? first;
         const result = await session.pets.create({ name: `${prefix}${index}`, categoryId: categoryOf(index) });
         ids[index] = result.animal.id;
         if (result.replayed) replayed++;
@@ -81,7 +81,7 @@ export async function createThroughChaos(
         }
         onProgress(++created);
       }
-    }
+    };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
 
     const found = await listAll(first, prefix);

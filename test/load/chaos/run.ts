@@ -2,9 +2,9 @@
 // three responses, from the production bundle. Fails when one is lost, doubled or rounded, or when the memory grows.
 // `-- --creations 500` takes another number.
 import { parseArgs } from "node:util";
-import { createThroughChaos } from "./client/creations.ts";
-import { startProductionService } from "./production-service.ts";
-import { buildBundle, WRANGLER_SETTINGS } from "./wrangler.ts";
+import { startProductionService } from "../../../scripts/production-service.ts";
+import { buildBundle, WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
+import { createThroughChaos } from "./creations.ts";
 
 /** MiB that the heap may grow after the first fifth of the creations. */
 const GROWTH = 8;

@@ -1,5 +1,5 @@
-import type { Order } from "../../src/orders/order.ts";
-import type { PetStatus } from "../../src/pets/table.ts";
+import type { Order } from "../../../src/orders/order.ts";
+import type { PetStatus } from "../../../src/pets/table.ts";
 
 /** A request that is repeated until it has a response, or until its client gives up. */
 export interface Attempts {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { startWrangler } from "./wrangler.ts";
+import { startWrangler } from "../../scripts/wrangler.ts";
 
 // Without this, a signal would end this process before it ends its services.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { prepareLocalState } from "../../scripts/local-state.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { startKillableService } from "./killable-service.ts";
-import { prepareLocalState } from "./local-state.ts";
 
 const ROUNDS = 5;
 const CREATES = 1_000;

@@ -1,5 +1,5 @@
-import type { Order } from "../../src/orders/order.ts";
-import type { PetStatus } from "../../src/pets/table.ts";
+import type { Order } from "../../../src/orders/order.ts";
+import type { PetStatus } from "../../../src/pets/table.ts";
 import type { Client } from "./client.ts";
 
 export interface AnimalState {

@@ -5,16 +5,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { startKillableService } from "./killable-service.ts";
-import { useLocalState } from "./local-state.ts";
-import { applyMigrations } from "./migrations.ts";
-import { grantProductionKey } from "./production-service.ts";
-import { Client } from "./sale/client.ts";
-import { runSale, type Sale } from "./sale/customers.ts";
-import { findViolations } from "./sale/invariants.ts";
-import { Journal } from "./sale/journal.ts";
-import { readDatabase, readService } from "./sale/snapshot.ts";
-import { buildBundle } from "./wrangler.ts";
+import { useLocalState } from "../../../scripts/local-state.ts";
+import { applyMigrations } from "../../../scripts/migrations.ts";
+import { grantProductionKey } from "../../../scripts/production-service.ts";
+import { buildBundle } from "../../../scripts/wrangler.ts";
+import { startKillableService } from "../killable-service.ts";
+import { Client } from "./client.ts";
+import { runSale, type Sale } from "./customers.ts";
+import { findViolations } from "./invariants.ts";
+import { Journal } from "./journal.ts";
+import { readDatabase, readService } from "./snapshot.ts";
 
 const ROUNDS = 5;
 const KILLS = 3;
@@ -49,7 +49,7 @@ process.exit(failed ? 1 : 0);
 
 async function sell(state: string) {
   const keys = await useLocalState(state, "production", async (bindings) => {
-    await applyMigrations(bindings.DB, join(import.meta.dirname, "../drizzle"));
+    await applyMigrations(bindings.DB, join(import.meta.dirname, "../../../drizzle"));
     const worker = { getEnv: async () => bindings };
     return Promise.all(Array.from({ length: KEYS }, () => grantProductionKey(worker)));
   });

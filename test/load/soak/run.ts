@@ -6,15 +6,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { grantProductionKey, startProductionService } from "./production-service.ts";
-import { chart } from "./soak/chart.ts";
-import { report, type Sample } from "./soak/figures.ts";
-import { findWorkerd, residentMemory } from "./soak/memory.ts";
-import { sendSteadyLoad } from "./soak/steady-load.ts";
-import { Trouble, TROUBLEMAKERS } from "./soak/trouble.ts";
-import { buildBundle, WRANGLER_SETTINGS } from "./wrangler.ts";
+import { grantProductionKey, startProductionService } from "../../../scripts/production-service.ts";
+import { buildBundle, WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
+import { chart } from "./chart.ts";
+import { report, type Sample } from "./figures.ts";
+import { findWorkerd, residentMemory } from "./memory.ts";
+import { sendSteadyLoad } from "./steady-load.ts";
+import { Trouble, TROUBLEMAKERS } from "./trouble.ts";
 
-const CHART = join(import.meta.dirname, "../docs/soak-test.svg");
+const CHART = join(import.meta.dirname, "../../../docs/soak-test.svg");
 /** Keys of the steady load, and of the trouble. Each stays far below its limit of 1,000 requests a minute. */
 const KEYS = 8;
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { ERRORS, type ErrorBody } from "../../src/errors.ts";
+import { ERRORS, type ErrorBody } from "../../../src/errors.ts";
 
 /** Milliseconds from one request to the next, whether the ones before were answered or not. */
 const INTERVAL = 25;

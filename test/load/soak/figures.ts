@@ -1,4 +1,4 @@
-import { spread } from "../../bench/spread.ts";
+import { spread } from "../../../bench/spread.ts";
 import type { SteadyLoad } from "./steady-load.ts";
 
 export interface Sample {

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { keyRecordName } from "../src/auth/key-record.ts";
+
+/** Of the service. */
+export const COMPATIBILITY_DATE =
+  /^compatibility_date = "(.+)"/m.exec(readFileSync(join(import.meta.dirname, "../wrangler.toml"), "utf8"))?.[1] ?? "";
+
+export interface Module {
+  type: "ESModule" | "Text";
+  path: string;
+  contents: string;
+}
+
+export interface Bundles extends AsyncDisposable {
+  /** On 127.0.0.1. A request goes to the bundle whose name is in its host (`name.example`), or else to the first. */
+  port: number;
+  database: D1Database;
+  dispatchFetch: Miniflare["dispatchFetch"];
+}
+
+/**
+ * Runs production bundles in workerd, on one D1 and one KV of their own. The database has no table.
+ *
+ * @param bundles the modules of each by its name, the entry first.
+ * @param key an API key for the animals, which may list orders.
+ * @param onLine gets each line of the log.
+ */
+export async function startBundles(
+  bundles: { [name: string]: Module[] },
+  key: string,
+  onLine: (line: Record<string, unknown>) => void = () => {},
+): Promise<Bundles> {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      workers: Object.entries(bundles).map(([name, modules]) => ({
+        name,
+        modules,
+        routes: [`${name}.example/*`],
+        compatibilityDate: COMPATIBILITY_DATE,
+        bindings: { ENVIRONMENT: "production", LOG_SUCCESS_SHARE: "1", VERSION: { id: "test" } },
+        d1Databases: { DB: "pets" },
+        kvNamespaces: { API_KEYS: "keys" },
+        ratelimits: { RATE_LIMITER: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } } },
+      })),
+      handleStructuredLogs({ message }) {
+        if (message.startsWith("{")) onLine(JSON.parse(message));
+      },
+    }),
+  );
+  const port = Number((await miniflare.ready).port);
+  const [first = ""] = Object.keys(bundles);
+  await (await miniflare.getKVNamespace("API_KEYS", first)).put(await keyRecordName(key), RECORD);
+  return {
+    port,
+    database: await miniflare.getD1Database("DB", first),
+    dispatchFetch: miniflare.dispatchFetch,
+    [Symbol.asyncDispose]: () => miniflare.dispose(),
+  };
+}
+
+/** Of the API key. */
+export const RECORD = JSON.stringify({
+  id: "key_000000000000",
+  name: "test",
+  scopes: ["pets:read", "pets:write", "store:read"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+});

@@ -1,0 +1,141 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { type Module, startBundles } from "../bundles.ts";
+import { applyMigrations } from "../migrations.ts";
+import { bundleOf } from "../revision.ts";
+import { buildBundle } from "../wrangler.ts";
+
+const ANIMALS = 100_000;
+const CATEGORIES = 1_000;
+const FILL = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ANIMALS})
+  INSERT INTO pets (name, category_id, status)
+  SELECT 'Animal ' || i, i % ${CATEGORIES}, iif(i % 10 = 0, 'sold', 'available') FROM n`;
+/** One of `FILL`, as the service shows it. */
+const animal = (id: number) => ({
+  id,
+  name: `Animal ${id}`,
+  categoryId: id % CATEGORIES,
+  status: id % 10 === 0 ? "sold" : "available",
+});
+/** Those of `FILL` that are as it made them, and have the version of an animal that nobody changed. */
+const COUNT_UNCHANGED = `SELECT count(*) AS count FROM pets WHERE version = 1 AND id <= ${ANIMALS}
+  AND name = 'Animal ' || id AND category_id = id % ${CATEGORIES} AND status = iif(id % 10 = 0, 'sold', 'available')`;
+
+type Version = "before" | "after";
+
+/**
+ * Runs earlier code on its own schema, migrates the database while it responds, and then uses the present code beside it. Of the earlier
+ * code, it uses the stable operations only.
+ *
+ * @param folder an earlier commit, with its packages.
+ * @throws AssertionError for a wrong response.
+ */
+export async function upgrade(folder: string): Promise<void> {
+  const key = generateKey("production");
+  const before = bundleOf(folder);
+  const after = readFileSync(join(await buildBundle("production"), "index.js"), "utf8");
+  await using versions = await startBundles({ before: [worker(before)], after: [worker(after)] }, key);
+  const { database } = versions;
+  await applyMigrations(database, join(folder, "drizzle"));
+  await database.prepare(FILL).run();
+
+  async function expect(version: Version, path: string, status: number, body?: unknown, init: Init = {}) {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...init.headers };
+    const response = await versions.dispatchFetch(`https://${version}.example${path}`, { ...init, headers });
+    const [text, request] = [await response.text(), `${init.method ?? "GET"} ${path}`];
+    equal(response.status, status, `${request} is ${response.status} with the code ${version}`);
+    const message = `${request} returns other animals with the code ${version}`;
+    if (body !== undefined) deepEqual(JSON.parse(text), body, message);
+    return { text, etag: response.headers.get("ETag"), replayed: response.headers.get("Idempotency-Replayed") };
+  }
+
+  /** Animals that the earlier code created, and their creations under an `Idempotency-Key`. */
+  const created = new Map<number, object>();
+  const creations = new Map<string, { init: Init; text: string }>();
+
+  async function create(name: string, key?: string): Promise<void> {
+    const body = JSON.stringify({ name, categoryId: -1 });
+    const init: Init = { method: "POST", body, headers: key === undefined ? {} : { "Idempotency-Key": key } };
+    const { text } = await expect("before", "/v1/pets", 201, undefined, init);
+    const pet: { id: number } = JSON.parse(text);
+    deepEqual(pet, { id: pet.id, name, categoryId: -1, status: "available" }, "POST /v1/pets returns another animal");
+    created.set(pet.id, pet);
+    if (key === undefined) return;
+    equal(creations.get(key)?.text ?? text, text, "the retry of a creation creates again with the code before");
+    creations.set(key, { init, text });
+  }
+
+  const get = (id: number) => expect("before", `/v1/pets/${id}`, 200, animal(id));
+  const sold = Array.from({ length: 100 }, (_, index) => animal(10 * (index + 1)));
+  let sent = 0;
+  /** A request of each kind. */
+  const requests = [
+    () => get(1 + ((++sent * 7_919) % ANIMALS)),
+    () => expect("before", "/v1/pets?status=sold&limit=100", 200, sold),
+    () => create(`New ${++sent}`),
+    () => create(`New ${++sent}`, `new-${sent}`),
+    () => create("New 0", "repeated"),
+    () => expect("before", "/v1/pets?limit=0", 400),
+    () => expect("before", "/v1/pets/999999999", 404),
+    () => expect("before", "/v1/pets", 401, undefined, { headers: { Authorization: "Bearer wrong" } }),
+  ];
+  const sendAll = () => Promise.all(requests.map((request) => request()));
+  await sendAll();
+  const progress = { isMigrated: false };
+  const migration = applyMigrations(database, "drizzle").finally(() => {
+    progress.isMigrated = true;
+  });
+  // Each kind waits for its response before it sends the next request.
+  const keepSending = requests.map(async (request) => {
+    while (!progress.isMigrated) await request();
+  });
+  await Promise.all([migration, ...keepSending]);
+  await sendAll();
+
+  const count = (sql: string) => database.prepare(sql).first<number>("count");
+  const countPets = () => count("SELECT count(*) AS count FROM pets");
+  equal(await count(COUNT_UNCHANGED), ANIMALS, "an animal from before has changed");
+  equal(await countPets(), ANIMALS + created.size, "an animal was lost or doubled");
+
+  // The present code goes on where the earlier was.
+  const ids = [...created.keys()].toSorted((a, b) => a - b);
+  for (let start = 0; start < ids.length; start += 100) {
+    const page = ids.slice(start, start + 100);
+    const path = `/v1/pets?limit=100&${page.map((id) => `id=${id}`).join("&")}`;
+    await expect(
+      "after",
+      path,
+      200,
+      page.map((id) => created.get(id)),
+    );
+  }
+  equal((await expect("after", "/v1/pets/77777", 200, animal(77_777))).etag, '"1"', "an animal has another version");
+  const ofCategory = Array.from({ length: ANIMALS / CATEGORIES }, (_, index) => animal(123 + index * CATEGORIES));
+  await expect("after", "/v1/pets?categoryId=123&limit=100", 200, ofCategory);
+  for (const { init, text } of creations.values()) {
+    const retry = await expect("after", "/v1/pets", 201, undefined, init);
+    deepEqual([retry.replayed, retry.text], ["true", text], "the retry of a creation from before creates again");
+  }
+  equal(await countPets(), ANIMALS + created.size, "the retry of a creation from before creates again");
+
+  // Each sees the changes of the other, until the earlier is gone.
+  const ifMatch = { headers: { "If-Match": '"1"' } };
+  const pending = { ...animal(42), status: "pending" };
+  await expect("after", "/v1/pets/42", 200, pending, { method: "PATCH", body: '{"status":"pending"}', ...ifMatch });
+  await expect("before", "/v1/pets/42", 200, pending);
+  await expect("after", "/v1/pets/43", 204, undefined, { method: "DELETE", ...ifMatch });
+  await expect("before", "/v1/pets/43", 404);
+  await create("Last");
+  const last = [...created].at(-1);
+  equal((await expect("after", `/v1/pets/${last?.[0]}`, 200, last?.[1])).etag, '"1"', "an animal has another version");
+}
+
+const worker = (contents: string): Module => ({ type: "ESModule", path: "index.js", contents });
+
+interface Init {
+  method?: string;
+  body?: string;
+  headers?: Record<string, string>;
+}

@@ -1,0 +1,33 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { git } from "./git.ts";
+import { runNpm } from "./npm.ts";
+import { WRANGLER_SETTINGS } from "./wrangler.ts";
+
+/**
+ * Copies the files of a commit to a new folder, with the packages that they need: ours when they are the same.
+ *
+ * @throws Error when git does not know the commit, or its packages cannot be installed.
+ */
+export async function checkOut(commit: string, folder: string): Promise<void> {
+  mkdirSync(folder);
+  // Not a worktree of git: a run that is killed would leave its entry in the repository.
+  git("archive", "--output", `${folder}.tar`, commit);
+  execFileSync("tar", ["-xf", `${folder}.tar`, "-C", folder]);
+  const lock = (root: string) => readFileSync(join(root, "package-lock.json"), "utf8");
+  if (lock(folder) === lock(".")) return symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+  cpSync(".npmrc", join(folder, ".npmrc"));
+  if (!(await runNpm(["ci", "--no-audit"], folder))) throw new Error(`npm ci failed for the code of ${commit}.`);
+}
+
+/** Builds the production bundle of a folder that `checkOut` made, and returns it. @throws Error when it does not build. */
+export function bundleOf(folder: string): string {
+  const wrangler = resolve(folder, "node_modules/wrangler/bin/wrangler.js");
+  execFileSync(process.execPath, [wrangler, "deploy", "--dry-run", "--env=production", "--outdir=out"], {
+    cwd: folder,
+    env: { ...process.env, ...WRANGLER_SETTINGS },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  return readFileSync(join(folder, "out/index.js"), "utf8");
+}
