@@ -28,7 +28,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       {
-        // Inside workerd, beside the source, with real D1, KV and rate limiter. Each file has storage of its own.
+        // Inside workerd, beside the source, with real D1, KV and rate limiter. Each file starts with empty storage: test/support/migrate.ts.
         plugins: [
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
@@ -40,7 +40,9 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          // Each file loads the service anew. As one module each, these take a third of the time: drizzle alone has a hundred.
+          // An isolate for each file would take more time to start than the tests take.
+          isolate: false,
+          // As one module each, these load in a third of the time: drizzle alone has a hundred.
           deps: { optimizer: { ssr: { enabled: true, include: PREBUNDLED } } },
           include: ["test/**/*.test.ts"],
           exclude: ["built", "load", "browser", "commands", "third-party"].map((folder) => `test/${folder}/**`),
