@@ -1,5 +1,5 @@
 // The rules of a PATCH that all resources share: If-Match is strict, and an Idempotency-Key makes it happen once.
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
 import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -28,6 +28,10 @@ beforeAll(async () => {
   key = await grantKey();
   // Time is not what is tested here.
   vi.spyOn(scheduler, "wait").mockResolvedValue();
+});
+
+afterAll(() => {
+  vi.restoreAllMocks();
 });
 
 async function create(collection: string, body: object): Promise<string> {
