@@ -35,7 +35,9 @@ export function readAnswer(
   };
   if (isErrorBody(value, status)) throw new PetStoreError(shown(value.code), shown(value.message), details);
   if (cut && headers.get("Content-Type")?.startsWith("application/json")) {
-    throw new PetStoreError("network", "The response of the service is not complete.", details);
+    // A failure that was cut may be any, and is asked for again.
+    const code = ok ? "unexpected_response" : "network";
+    throw new PetStoreError(code, "The response of the service is not complete.", details);
   }
   const fault = text === undefined ? `has more than ${MAX_BYTES} bytes` : "does not come from the service";
   throw new PetStoreError("unexpected_response", `A response with status ${status} ${fault}.`, details);

@@ -3,7 +3,7 @@ import { PetStoreError } from "./error.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The longest time that timers take, about 24 days. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * The largest response that the client reads. The largest page of the service is one of 100 categories. It has 2.7 million bytes when

@@ -53,6 +53,9 @@ export interface Call extends RequestOptions {
 /** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
 const HEADER_VALUE = /^[!-~][ -~]*$/;
 
+/** The form of a bookmark of D1. */
+const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
+
 /** The last state of the database that a client saw. */
 export interface Memory {
   bookmark: string | undefined;
@@ -68,7 +71,7 @@ export class Connection {
   constructor(options: PetStoreOptions) {
     this.#options = options;
     this.#apiKey = options.apiKey.trim();
-    if (!HEADER_VALUE.test(`Bearer ${this.#apiKey}`)) throw new TypeError("The API key has to be visible ASCII.");
+    if (!HEADER_VALUE.test(this.#apiKey)) throw new TypeError("The API key has to be visible ASCII.");
     this.#policy = { ...DEFAULT_POLICY, ...options.retry };
   }
 
@@ -128,11 +131,12 @@ export class Connection {
 
   #notice({ operation }: Call, headers: Headers, memory: Memory): void {
     const bookmark = headers.get("x-d1-bookmark") ?? "";
-    // Bookmarks sort by age. The responses of concurrent requests come in any order.
-    if (bookmark > (memory.bookmark ?? "")) memory.bookmark = bookmark;
+    // Bookmarks sort by age. The responses of concurrent requests come in any order. The service refuses any other text.
+    if (BOOKMARK.test(bookmark) && bookmark > (memory.bookmark ?? "")) memory.bookmark = bookmark;
     const sunset = headers.get("Sunset");
     if (sunset === null || this.#reported.has(operation)) return;
     this.#reported.add(operation);
-    this.#options.onDeprecation?.({ operation, sunset: new Date(sunset), link: headers.get("Link") ?? undefined });
+    const link = headers.get("Link")?.replaceAll(this.#apiKey, "[API key]");
+    this.#options.onDeprecation?.({ operation, sunset: new Date(sunset), link });
   }
 }

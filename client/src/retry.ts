@@ -1,3 +1,4 @@
+import { LONGEST_TIMER } from "./attempt.ts";
 import type { PetStoreError } from "./error.ts";
 
 /** When the client repeats a request. Times are in milliseconds. */
@@ -46,10 +47,13 @@ export function sleep(milliseconds: number, signal: AbortSignal | undefined): Pr
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      },
+      Math.min(milliseconds, LONGEST_TIMER),
+    );
     signal?.addEventListener("abort", abort, { once: true });
   });
 }

@@ -4,7 +4,7 @@ import type { App, AppEnv } from "../env.ts";
 import { type ApiError, type ErrorBody, type ErrorCode, ERRORS, toApiError } from "../errors.ts";
 import { LOCAL_API_KEY } from "../local-api-key.ts";
 import { logError } from "../log/log.ts";
-import { json, noContent } from "./respond.ts";
+import { json } from "./respond.ts";
 
 /** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */
 const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
@@ -56,7 +56,12 @@ export const methodsOf = (app: App) =>
     onMethodNotAllowed(c: Context<AppEnv>, methods) {
       const allow = [...methods, "OPTIONS"].join(", ");
       c.get("headers")["Allow"] = allow;
-      if (c.req.method === "OPTIONS") return noContent(c);
+      if (c.req.method === "OPTIONS") {
+        // Nothing failed: `onNotFound` only did not know the path with this method.
+        c.get("log").errorCode = undefined;
+        delete c.get("headers")["Content-Type"];
+        return new Response(null, { status: 204 });
+      }
       return respondWithError(c, { code: "method_not_allowed", message: `This path supports ${allow} only.` });
     },
   });

@@ -44,10 +44,15 @@ describe.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])("%
     }
   });
 
-  test("tells its methods to OPTIONS", async () => {
+  test("tells its methods to OPTIONS, and logs no error", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
     const response = await call(path, { method: "OPTIONS", key });
+    const [[line]] = log.mock.calls as [[string]];
+    log.mockRestore();
+    expect(JSON.parse(line)).not.toHaveProperty("errorCode");
     expect(response.status).toBe(204);
     expect(await response.text()).toBe("");
+    expect(response.headers.get("Content-Type")).toBeNull();
     expect(allowedBy(response)).toEqual(allowed);
   });
 });

@@ -338,3 +338,20 @@ test.each(["<?cursor=A", "?cursor=A", "A", "<", '>; rel="nex"'])(
     expect(performance.now() - begin).toBeLessThan(2_000);
   },
 );
+
+test.each(["zzz", "é", "00000001-00000000-00000000-0000000000000000000000000000000G"])(
+  "a session does not keep the bookmark %s, which the service would refuse",
+  async (bookmark) => {
+    const { store, sent } = fakeService([json(200, ORDER, { "x-d1-bookmark": encodeURI(bookmark) }), json(200, ORDER)]);
+    const session = store.session();
+    await session.orders.get(1);
+    expect(session.bookmark).toBeUndefined();
+    await session.orders.get(1);
+    expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, undefined]);
+  },
+);
+
+test("a text that is called JSON is an unexpected response", async () => {
+  const { store } = fakeService([json(200, "hello")], { retry: { attempts: 1 } });
+  expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "unexpected_response", status: 200 });
+});

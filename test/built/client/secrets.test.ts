@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import getPort from "get-port";
 import { describe, expect, test, vi } from "vitest";
-import { PetStore, PetStoreError } from "../../../client/src/index.ts";
-import { errorOf, failure, fakeService, json, serve } from "./fake-service.ts";
+import { type Deprecation, PetStore, PetStoreError } from "../../../client/src/index.ts";
+import { ANIMAL, errorOf, failure, fakeService, json, serve } from "./fake-service.ts";
 
 // No error and no object of the client shows the API key, however it is printed.
 
@@ -159,4 +159,16 @@ test.each(["", " ", "☃", "é", "a\nb", "a\0"])("nothing is sent with a header 
     expect(String(error)).toMatch(/^RangeError: (Idempotency-Key|If-Match|x-d1-bookmark) has to be visible ASCII\.$/);
   }
   expect(sent).toEqual([]);
+});
+
+test("a deprecation shows no key that the server sent back", async () => {
+  const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
+  const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: `<https://x.example/?k=${KEY}>; rel="deprecation"` };
+  const { store } = fakeService([json(200, ANIMAL, headers)], { apiKey: KEY, onDeprecation });
+  await store.pets.get(1);
+  expect(onDeprecation.mock.calls[0]?.[0].link).toBe('<https://x.example/?k=[API key]>; rel="deprecation"');
+});
+
+test.each(["", " "])("the key %j is refused before anything is sent", (apiKey) => {
+  expect(() => new PetStore({ baseUrl: "http://127.0.0.1:1", apiKey })).toThrow(TypeError);
 });
