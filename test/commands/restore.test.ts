@@ -8,6 +8,9 @@ const DATABASE = "petstore-production";
 
 const account = useSharedAccount();
 
+/** What is lost with a restore. More than there are migrations, which wrangler counts in the same table. */
+const LOST = 20;
+
 /** Adds an animal, a category and an order. Returns their ids. */
 function create(): unknown[] {
   const insert = (sql: string) => account.api.databases.query(DATABASE, `INSERT INTO ${sql} RETURNING id`)[0]?.["id"];
@@ -42,14 +45,14 @@ test.each([0, 2])(
     const target = [DATABASE, "--env=production", "--json"];
     const { bookmark } = JSON.parse(await runWrangler([...time, "info", ...target]));
     const execute = ["d1", "execute", "DB", "--env=production", "--remote", "--json", "--command"];
-    for (let count = 0; count < 5; count++) create();
+    for (let count = 0; count < LOST; count++) create();
 
     const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTERS]));
-    expect(results).toEqual([{ largest: String(before + 5) }]);
+    expect(results).toEqual([{ largest: String(before + LOST) }]);
     await runWrangler([...time, "restore", ...target, `--bookmark=${bookmark}`]);
     expect(api.databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
-    await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + 5))]);
-    expect(create()).toEqual([before + 6, before + 6, before + 6]);
+    await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + LOST))]);
+    expect(create()).toEqual([before + LOST + 1, before + LOST + 1, before + LOST + 1]);
     api.databases.all.clear();
   },
 );
