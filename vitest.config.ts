@@ -7,7 +7,8 @@ import { defineConfig } from "vitest/config";
 execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
 
 // A local D1 waits for the disk at every write, which is half of the time of a test that writes. Linux has a folder in memory: where it
-// has room, the temporary files of the tests and of what they start go there.
+// has room, the temporary files of the tests and of what they start go there. Not those of test:third-party: Deno reads nothing below
+// /dev without every permission.
 const MEMORY = "/dev/shm";
 const MEMORY_BYTES = 2 ** 30;
 if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
