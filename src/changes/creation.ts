@@ -35,8 +35,7 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     const conditions = and(where, condition);
     const into = db.insert(table);
     // A SELECT reads one row more than VALUES.
-    const inserted = conditions === undefined ? into.values(values as never) : into.select(select() as never);
-    return inserted.returning({ id: exact(table.id).as("id"), response: response().as("response") });
+    return conditions === undefined ? into.values(values as never) : into.select(select() as never);
 
     function select() {
       const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
@@ -45,10 +44,13 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
       return db.select(Object.fromEntries(row)).from(from).where(conditions);
     }
   };
+  const id = () => exact(table.id).as("id");
   return {
-    insert: compile((db, parameter: Parameter<Fields>) => insert(db, parameter)),
+    insert: compile((db, parameter: Parameter<Fields>) =>
+      insert(db, parameter).returning({ id: id(), response: response().as("response") }),
+    ),
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
-      insert(db, parameter, isUnknown(db, parameter)),
+      insert(db, parameter, isUnknown(db, parameter)).returning({ id: id() }),
     ),
     // The row that the statement before inserted. If it inserted no row, the key already has one.
     remember: compile((db, parameter: Parameter<Attempt>) =>
