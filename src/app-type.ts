@@ -4,7 +4,9 @@ import type { ErrorBody, ERRORS } from "./errors.ts";
 
 type ErrorStatus = (typeof ERRORS)[keyof typeof ERRORS]["status"];
 
-/** For clients in TypeScript: `hc<AppType>(...)` of hono/client knows every operation with its types, failures included. */
+/**
+ * The type for TypeScript clients: `hc<AppType>(...)` of hono/client infers every operation with its types, failures included.
+ */
 export type AppType = ApplyGlobalResponse<
   ReturnType<typeof createApp>,
   { [Status in ErrorStatus]: { json: ErrorBody } }

@@ -11,7 +11,7 @@ import { boundedPath } from "./http/path.ts";
 import { json } from "./http/respond.ts";
 import { v1 } from "./v1.ts";
 
-/** The whole service: what every request passes, what is public, and what is behind a key. */
+/** The whole service: the middleware of every request, the public paths, and the paths that need a key. */
 export function createApp() {
   const app = new Hono<AppEnv>({ getPath: boundedPath });
   app.onError(onError);
@@ -23,7 +23,7 @@ export function createApp() {
   app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));
   const routes = app.route("/v1", v1);
 
-  // Requests that no route has responded to. Below /v1 they tell a stranger no more than that a key is needed.
+  // Requests that matched no route above. Under /v1, a caller without a key learns only that a key is needed.
   app.use(preflight(app));
   app.use("/v1/*", authenticate);
   app.use(methodsOf(app));

@@ -1,13 +1,13 @@
 import type { Hono } from "hono";
 
-/** Whose API key a request carries. */
+/** The owner of the API key of a request. */
 export interface ApiKey {
-  /** Names the key in logs and for operators; no secret. */
+  /** Names the key in logs and for operators. Not a secret. */
   id: string;
   scopes: readonly string[];
 }
 
-/** The facts of a request that its log line tells. None of them ever holds a key, a body, a raw path or a bound parameter. */
+/** The facts that a request reports in its log line. None of them holds a key, a body, a raw path or a bound parameter. */
 export interface RequestLog {
   /** Also the `X-Request-Id` header. */
   requestId: string;
@@ -22,7 +22,7 @@ export interface RequestLog {
 
 /** The work that D1 did for a request. */
 export interface DatabaseUsage {
-  /** Where the session stands: a later session that starts from it sees everything this one saw or wrote. */
+  /** The state that the session has reached. A session that starts from it sees everything that this one saw or wrote. */
   bookmark: string | undefined;
   /** Milliseconds that the SQL took inside the database. Undefined until D1 has responded. */
   duration: number | undefined;
@@ -35,24 +35,25 @@ export interface DatabaseUsage {
 }
 
 /**
- * What a handler finds on its context. The bindings (`Env`) are generated from wrangler.toml into
- * worker-configuration.d.ts by `npm run generate:types`.
+ * The types of a handler's context. The bindings (`Env`) are generated from wrangler.toml into worker-configuration.d.ts by `npm
+ * run generate:types`.
  */
 export interface AppEnv {
   Bindings: Env;
   Variables: {
     /** The headers of the response. Handlers and middleware add to them; `json` sends them. */
     headers: Record<string, string>;
-    /** The line that will be logged for this request; whoever learns something adds it. */
+    /** The facts for the log line of this request. Each part of the service adds its own. */
     log: RequestLog;
     /**
-     * The response that `json` made, which has these headers already: one Response from one record costs a third less CPU than a header
-     * at a time. Remembered here, because a mark on a Response keeps its native memory until a full collection of garbage.
+     * The response that `json` made, which already has these headers: creating a Response with all of its headers costs a third
+     * less CPU than setting them one by one. Remembered here, because a mark on a Response would hold its native memory until a
+     * full garbage collection.
      */
     finished: Response | undefined;
-    /** Undefined until a key was found good. */
+    /** Undefined until a key is authenticated. */
     apiKey: ApiKey | undefined;
-    /** Undefined until a handler has opened a database session. */
+    /** Undefined until a handler opens a database session. */
     database: DatabaseUsage | undefined;
   };
 }

@@ -1,12 +1,12 @@
 interface ErrorRule {
   status: number;
-  /** For the documentation: when the API responds with it. */
+  /** For the documentation: when the API returns this error. */
   when: string;
   /** Seconds after which a client may try again (RFC 9110, section 10.2.3). */
   retryAfter?: number;
 }
 
-/** Every failure the API can respond with. The list is published and may grow; a code always travels with the same status. */
+/** Every error that the API can return. The list is published and may grow. A code always has the same status. */
 export const ERRORS = {
   invalid_request: {
     status: 400,
@@ -49,8 +49,8 @@ export interface ErrorBody {
 }
 
 /**
- * A failure as the client sees it. `message` is written for strangers: no SQL, no stack, nothing that the caller sent.
- * The cause is logged and never sent.
+ * A failure as the client sees it. `message` is public: it contains no SQL, no stack and no input of the caller. The cause is
+ * logged and never sent.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -67,7 +67,9 @@ export function serviceUnavailable(cause: unknown): ApiError {
   return new ApiError("service_unavailable", "The service cannot respond right now. Try again later.", { cause });
 }
 
-/** Any thrown value as the failure a stranger may see: an error that the service did not throw on purpose is a bug, and says nothing. */
+/**
+ * Turns a thrown value into the failure that the client sees. Anything but an ApiError is a bug, and its details stay in the log.
+ */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   return new ApiError("internal_error", "Something went wrong inside the service.", { cause: thrown });

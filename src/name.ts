@@ -1,11 +1,11 @@
 import { isText } from "./exact/text.ts";
 
-/** Characters of a name, of an animal or of a category. */
+/** Maximum number of characters in the name of an animal or a category. */
 export const MAX_NAME_CHARACTERS = 255;
 
 /**
- * Any character that is not white space: JavaScript's `\s` is Unicode's White_Space property and U+FEFF, but for U+0085. Spelled
- * with `\s`, because the document publishes it, and code generators stumble over a literal U+2028.
+ * Any character that is not white space. JavaScript's `\s` is Unicode's White_Space property with U+FEFF and without U+0085. The
+ * pattern uses `\s`, because the document publishes it, and code generators fail on a literal U+2028.
  */
 export const NOT_WHITE_SPACE = /[^\s\u0085]/;
 

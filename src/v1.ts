@@ -4,5 +4,5 @@ import type { AppEnv } from "./env.ts";
 import { store } from "./orders/routes.ts";
 import { pets } from "./pets/routes.ts";
 
-/** The operations of version 1 of the interface, one line a resource. */
+/** The operations of version 1 of the interface, one line per resource. */
 export const v1 = new Hono<AppEnv>().route("/pets", pets).route("/categories", categories).route("/store", store);

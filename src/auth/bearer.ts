@@ -1,11 +1,11 @@
 /** The name of the scheme is case-insensitive, and one space or more follows it (RFC 9110, sections 11.1 and 11.4). */
 const SCHEME = /^bearer +/i;
-/** Characters in which the scheme and the spaces after it have to end. */
+/** Maximum number of characters for the scheme and the spaces after it. */
 const MAX_SCHEME_LENGTH = 100;
 
 /**
- * The token of an `Authorization: Bearer <token>` header, or undefined when there is none. Takes the same time for every length
- * of the header: it runs before anybody has shown a key.
+ * The token of an `Authorization: Bearer <token>` header, or undefined when there is none. Its time does not depend on the
+ * length of the header, because it runs before the caller is authenticated.
  */
 export function bearerToken(authorization: string): string | undefined {
   const scheme = SCHEME.exec(authorization.slice(0, MAX_SCHEME_LENGTH))?.[0];

@@ -1,12 +1,12 @@
-/** Entries that a cache keeps. */
+/** Maximum number of entries. */
 export const MAX_ENTRIES = 1_000;
 
-/** What an isolate remembers for a time, the oldest entries first. */
+/** A cache in the memory of an isolate. Entries expire, and the oldest are dropped first. */
 export class IsolateCache<Value> {
   readonly #milliseconds: number;
   readonly #entries = new Map<string, { value: Value; readAt: number }>();
 
-  /** @param seconds for which an entry counts. */
+  /** @param seconds for which an entry is valid. */
   constructor(seconds: number) {
     this.#milliseconds = seconds * 1_000;
   }
@@ -15,11 +15,11 @@ export class IsolateCache<Value> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const age = Date.now() - entry.readAt;
-    // A clock that was set back must not make an entry last.
+    // An entry from the future is stale too: the clock may have been set back.
     return age >= 0 && age < this.#milliseconds ? entry.value : undefined;
   }
 
-  /** @param readAt when the value was asked for, in milliseconds since the epoch: it may have taken its time. */
+  /** @param readAt when the read of the value began, in milliseconds since the epoch. The read may have been slow. */
   set(key: string, value: Value, readAt: number): void {
     this.#entries.delete(key);
     if (this.#entries.size >= MAX_ENTRIES) {

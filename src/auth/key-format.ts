@@ -1,7 +1,7 @@
 import { crc32 } from "../hash/crc32.ts";
 
 // An API key is `petstore_<environment>_<random characters><checksum>`, the last two in base 62. Checksum and environment are
-// checked before any storage is asked, so typos, garbage and keys of another environment cost nothing.
+// checked before any read of storage, so typos, garbage and keys of another environment cost no read.
 
 export type Environment = Env["ENVIRONMENT"];
 
@@ -13,13 +13,13 @@ const utf8 = new TextEncoder();
 export const SECRET_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 const SECRET = /^[0-9A-Za-z]+$/;
 
-/** Whether `key` begins like a key of this environment, and is as long. Looks at no key of another length. */
+/** Whether `key` has the prefix and the length of a key of this environment. Checks the length first. */
 export function isKeyOf(environment: Environment, key: string): boolean {
   const prefix = `petstore_${environment}_`;
   return key.length === prefix.length + SECRET_LENGTH && key.startsWith(prefix);
 }
 
-/** Whether `key` is a key of this environment whose checksum holds. It may still be one that nobody was given. */
+/** Whether `key` is a key of this environment with a valid checksum. It may still be unknown. */
 export function isWellFormedKey(key: string, environment: Environment): boolean {
   return (
     isKeyOf(environment, key) &&
@@ -39,7 +39,7 @@ export function randomBase62(length: number): string {
   let random = "";
   while (random.length < length) {
     for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // 248 is the largest multiple of 62 in a byte; taking the rest modulo 62 would favour the first eight characters.
+      // 248 is the largest multiple of 62 in a byte. The bytes above it, modulo 62, would favour the first eight characters.
       if (byte < 248 && random.length < length) random += ALPHABET[byte % ALPHABET.length];
     }
   }

@@ -3,32 +3,33 @@ import { IsolateCache } from "./isolate-cache.ts";
 import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
-/** Seconds for which a location caches a KV value, the least that KV allows. It caches misses as well. */
+/** Seconds for which a location caches a KV value: the minimum of KV. KV caches misses as well. */
 export const KV_CACHE_TTL_SECONDS = 30;
 
-/** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read with each request. */
+/** Seconds for which an isolate caches a record, so that a busy key does not cost a KV read per request. */
 export const RECORD_SECONDS = 30;
 /**
- * Seconds for which an isolate caches that a key has no good record, so that a client that goes on with a revoked key does not cost
- * a KV read with each request either. Short, because a key may be tried just before it is created.
+ * Seconds for which an isolate caches that a key has no good record, so that a client with a revoked key does not cost a KV read
+ * per request either. Short, because a client may try a key just before it is created.
  */
 export const REFUSAL_SECONDS = 5;
 
-/** What KV held under a name: a record, or "corrupt". */
+/** The result of a KV read: a record, or "corrupt". */
 type Value = KeyRecord | "corrupt";
 
 /**
- * The records that were in force when KV was read, and those that were corrupt, by the API key. By the key rather than by its
- * hash: a busy key would be hashed with every request, and the request holds the key in memory anyway.
+ * By API key: the records that were in force when KV was read, and the corrupt ones. The key itself is the index, because
+ * hashing it would cost time on every request. The request holds the key in memory anyway.
  */
 const records = new IsolateCache<Value>(RECORD_SECONDS);
-/** Keys without a good record. Apart, so that a flood of bad keys pushes no good one out: only operators write records. */
+/** Keys without a good record. A separate cache, so that a flood of bad keys cannot evict a good one. */
 const refusals = new IsolateCache<true>(REFUSAL_SECONDS);
 
 /**
- * The record of a good key, or undefined: not of our form, of another environment, unknown, revoked or expired.
+ * Returns the record of a good key. Returns undefined for a key that is malformed, of another environment, unknown, revoked or
+ * expired.
  *
- * @param onCorrupt called with the name of a KV entry that is not a key record; it lets nobody in.
+ * @param onCorrupt called with the name of a KV entry that is not a key record. Its key is refused.
  * @throws ApiError `service_unavailable` when KV cannot respond.
  */
 export async function lookUpKey(
@@ -38,7 +39,7 @@ export async function lookUpKey(
   onCorrupt: (name: string) => void,
 ): Promise<KeyRecord | undefined> {
   if (!isKeyOf(environment, key)) return undefined;
-  // Before the checksum: it held when the key was cached.
+  // Before the checksum, which was valid when the key was cached.
   const cached = records.get(key);
   if (cached !== undefined) return inForce(cached);
   if (refusals.get(key) || !isWellFormedKey(key, environment)) return undefined;
@@ -64,14 +65,14 @@ function inForce(record: Value): KeyRecord | undefined {
 
 async function readValue(store: KVNamespace, name: string): Promise<string | null> {
   try {
-    // As text: reading JSON would throw for a corrupt record, which is no outage.
+    // As text, because reading JSON would throw for a corrupt record, and that would look like an outage.
     return await store.get(name, { type: "text", cacheTtl: KV_CACHE_TTL_SECONDS });
   } catch (cause) {
     throw serviceUnavailable(cause);
   }
 }
 
-/** Asked on every request, cached or not: a key ends in the millisecond that it expires. */
+/** Checked on every request, also for a cached record: a key expires to the millisecond. */
 function isInForce({ expiresAt, revokedAt }: Pick<KeyRecord, "expiresAt" | "revokedAt">): boolean {
   return revokedAt === undefined && (expiresAt === undefined || Date.now() < Date.parse(expiresAt));
 }

@@ -1,21 +1,21 @@
 import { toTimestamp } from "../exact/timestamp.ts";
 import { sha256 } from "../hash/sha256.ts";
 
-/** What KV holds of an API key, under the SHA-256 of the key. Times are ISO 8601. */
+/** The record of an API key in KV, stored under the SHA-256 of the key. Times are ISO 8601. */
 export interface KeyRecord {
-  /** Names the key in logs and for operators; no secret. */
+  /** Names the key in logs and for operators. Not a secret. */
   id: string;
   name: string;
-  /** Texts, not `Scope`s: a scope that this version does not know grants nothing, and takes nothing away. */
+  /** Strings, not `Scope`s: a scope that this version does not know is ignored. */
   scopes: string[];
   createdAt: string;
   expiresAt?: string | undefined;
   revokedAt?: string | undefined;
 
-  // For operators. The service goes by the fields above.
-  /** What `expiresAt` was before a rotation brought it forward; null when the key had none. */
+  // For operators. The service reads only the fields above.
+  /** The `expiresAt` from before a rotation brought it forward. Null when the key had none. */
   givenExpiresAt?: string | null | undefined;
-  /** The ids of the keys that rotations created in its place, the oldest first. */
+  /** The ids of the keys that replaced it in rotations, the oldest first. */
   replacedBy?: string[] | undefined;
 }
 
@@ -23,7 +23,10 @@ const isString = (value: unknown): value is string => typeof value === "string";
 const isListOfStrings = (value: unknown) => Array.isArray(value) && value.every(isString);
 const isTimestamp = (value: unknown) => toTimestamp(value) !== undefined;
 
-/** The rule of each field. By hand, because every cold start reads a record, and a schema takes five milliseconds to build. */
+/**
+ * The rule of each field. Written by hand, because every cold start reads a record, and building a schema takes five
+ * milliseconds.
+ */
 const RULES: { [field in keyof Required<KeyRecord>]: (value: unknown) => boolean } = {
   id: (value) => isString(value) && value !== "",
   name: isString,
@@ -47,7 +50,7 @@ export function parseKeyRecord(value: string): KeyRecord | undefined {
   return isKeyRecord(record) ? record : undefined;
 }
 
-/** Strict: a field that is misspelt, `revoked_at` say, must not let its key in. */
+/** Strict: a misspelt field, for example `revoked_at`, must not let its key in. */
 function isKeyRecord(value: unknown): value is KeyRecord {
   if (typeof value !== "object" || value === null) return false;
   return (

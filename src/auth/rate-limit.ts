@@ -1,7 +1,7 @@
 import { ApiError, serviceUnavailable } from "../errors.ts";
 
 /**
- * Keeps each API key within its requests a minute, counted per location (Workers rate limiting binding).
+ * Limits the requests per minute of an API key, counted per location (Workers rate limiting binding).
  *
  * @throws ApiError `rate_limited`, or `service_unavailable` when the limiter cannot respond.
  */

@@ -1,3 +1,3 @@
-/** What a key may do. An operation names the one it needs. */
+/** The permissions of a key. Each operation needs one of them. */
 export const SCOPES = ["pets:read", "pets:write", "store:read", "store:write"] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -56,11 +56,11 @@ export interface Category {
   description?: string;
 }
 
-/** The body of a category as the database writes it: the same as JSON.stringify of `toCategory`. */
+/** The body of a category in SQL. It equals JSON.stringify of `toCategory`. */
 export const categoryJson = () =>
   jsonObjectOf<Category>({ id: categories.id, name: categories.name }, { description: categories.description });
 
-/** The one place where a row becomes a response: a new column shows only when it is named here. */
+/** The only place that turns a row into a response. A new column appears in it only when it is added here. */
 export function toCategory({ id, name, description }: CategoryRow): Category {
   return { id: jsonInteger(id), name, ...(description !== null && { description }) };
 }

@@ -20,7 +20,7 @@ import {
 } from "./category.ts";
 import { categories } from "./table.ts";
 
-/** New fields go to the end (`fingerprintOf`). */
+/** Add new fields at the end (`fingerprintOf`). */
 export const newCategory = lazy(() => jsonObject({ name: nameField(), description: z.optional(descriptionField()) }));
 type NewCategory = Omit<CategoryRow, "id">;
 

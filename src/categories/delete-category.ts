@@ -43,7 +43,7 @@ export const deleteCategory = createHandlers(guard("pets:write"), async (c) => {
   const versions = versionsParameter(ifMatch(c));
   const session = openSession(c);
   const id = categoryId(c);
-  // Once: a second attempt would find nothing, and say so to the one who deleted.
+  // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
   const [[deleted], [category]] = await session.writeOnce([removeCategory({ id, versions }), selectUse({ id })]);
   if (deleted !== undefined) return noContent(c);
   if (category === undefined) throw noSuchCategory();

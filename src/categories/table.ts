@@ -13,11 +13,11 @@ export const categories = sqliteTable(
     name: text().notNull(),
     // Null when there is none.
     description: text(),
-    // Rises with each change.
+    // Increases with each change.
     version: integer().notNull().default(1),
   },
   (category) => [
-    // Byte for byte: SQLite compares texts so, unless told otherwise.
+    // SQLite compares texts byte for byte by default.
     uniqueIndex("categories_name_idx").on(category.name),
     check("categories_name_check", isTextOf(category.name, 1, MAX_NAME_CHARACTERS)),
     check(

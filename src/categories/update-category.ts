@@ -24,7 +24,7 @@ import {
 } from "./category.ts";
 import { categories } from "./table.ts";
 
-/** Other fields are ignored. A description that is null is removed. */
+/** Other fields are ignored. A null removes the description. */
 export const categoryPatch = lazy(() =>
   jsonObject({ name: z.optional(nameField()), description: z.optional(z.nullable(descriptionField())) }),
 );
@@ -37,7 +37,9 @@ const patchCategory = compilePatch(categories, categoryPatch, categoryJson, (db,
   fields.includes("name") ? notExists(others(db, parameter)) : undefined,
 );
 
-/** With whether the new name is another category's. A null stands for no new name. */
+/**
+ * The category, with a column that tells whether another category has the new name. A null means that the patch has no new name.
+ */
 const selectCategory = compile((db, parameter: Parameter<{ id: Int64; name: string | null }>) =>
   db
     .select({

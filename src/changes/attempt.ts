@@ -8,25 +8,25 @@ import { sha256 } from "../hash/sha256.ts";
 export interface Attempt {
   apiKeyId: string;
   idempotencyKey: string;
-  /** Of `fingerprintOf`. */
+  /** From `fingerprintOf`. */
   fingerprint: string;
 }
 
 export const MAX_LENGTH = 255;
 /**
- * The key as it is, or as a String of structured fields (RFC 9651, section 3.3.3), which is how the header is specified. The document
- * publishes it.
+ * The key as is, or as a String of structured fields (RFC 9651, section 3.3.3), the form that the draft specifies. The document
+ * publishes this pattern.
  */
 export const IDEMPOTENCY_KEY = /^(?:[!#-~][!-~]{0,254}|"(?:[!#-\x5b\x5d-~]|\\["\\]){1,255}")$/;
-/** The quoted form of the longest key, each of its characters escaped. */
+/** The length of the longest key in its quoted form, with every character escaped. */
 export const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
 
 /**
- * The attempt that a request makes under its `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or
- * undefined when there is none. The quoted form means the same as the raw one.
+ * The attempt of a request with an `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or undefined
+ * without one. The quoted form of a key equals the raw one.
  *
  * @param schema of the request.
- * @param request validated.
+ * @param request the validated request.
  * @param target of a patch: the id in the path, and the preconditions as parsed.
  * @throws ApiError `invalid_request` unless the key is 1 to `MAX_LENGTH` visible ASCII characters.
  */
@@ -47,19 +47,19 @@ export async function idempotentAttempt<Fields extends object>(
   return { apiKeyId: apiKeyOf(c).id, idempotencyKey, fingerprint };
 }
 
-/** The key in a header, raw or quoted, or undefined when there is none in it. */
+/** The key in a header, raw or quoted. Undefined when the header is malformed. */
 export function parseIdempotencyKey(header: string): string | undefined {
   if (!IDEMPOTENCY_KEY.test(header)) return undefined;
   return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
 }
 
-/** Stands for an optional field that is left out before one that is not, and for a precondition that is not there. No value is equal to it. */
+/** Stands for an omitted field that is followed by one with a value, and for a missing precondition. No value equals it. */
 const ABSENT = {};
 
 /**
- * The SHA-256 of an operation and the whole of its validated request, so that the same request in other bytes is the same
- * request. A retry has to stay the same across a release that adds a field: a new field goes to the end of the schema and is
- * optional there, without a default. Left out, it then leaves no trace here.
+ * The SHA-256 of an operation and its validated request. Requests with equal values have equal fingerprints, also when their
+ * bytes differ. The fingerprint of a retry must not change when a release adds a field. A new field is therefore the last of the
+ * schema, optional and without a default: a request that omits it keeps its fingerprint.
  */
 export async function fingerprintOf<Fields extends object>(
   operationId: string,

@@ -9,18 +9,18 @@ import { checkRequest, isUnknown, recall, remember, type Versioned } from "./mem
 
 /** The row that a creation inserts. */
 interface Insertion<Table extends Versioned> {
-  /** All columns but the id, which SQLite chooses, and the version, which is 1. A column that has no value here does not compile. */
+  /** All columns except the id, which SQLite assigns, and the version, which is 1. A missing column does not compile. */
   values: { [Column in Exclude<keyof Table["_"]["columns"], "id" | "version">]: SQLWrapper };
   /** The table that the values come from, if any. */
   from?: SQLiteTable;
-  /** Inserts nothing unless it holds: decided in the same statement, so that no race comes between. */
+  /** The condition of the insertion. The same statement checks it, so that no race is possible. */
   where?: SQL | undefined;
 }
 
 /**
- * Compiles the statements of a creation. One without an `Idempotency-Key` is the INSERT alone. One that happens exactly once is three
- * statements in one transaction, which can be repeated any number of times: the INSERT, unless the key is known; `remember`; then
- * `recall`, a SELECT of what the key stands for now, whichever attempt made it.
+ * Compiles the statements of a creation. Without an `Idempotency-Key`, it is the INSERT alone. With one, it is a transaction of
+ * three statements that can be repeated any number of times: the INSERT, unless the key is known; `remember`; and `recall`, a
+ * SELECT of the entry of the key, from this attempt or an earlier one.
  *
  * @param response SQL for the body of the response.
  * @param insertion the row, from the parameters of the request.
@@ -34,12 +34,12 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     const { values, from = sql`(SELECT 1)`, where } = insertion(db, parameter);
     const conditions = and(where, condition);
     const into = db.insert(table);
-    // A SELECT reads one row more than VALUES.
+    // A SELECT would read one row more than VALUES.
     return conditions === undefined ? into.values(values as never) : into.select(select() as never);
 
     function select() {
       const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
-      // In the order of the table, which drizzle asks for.
+      // In the order of the table, as drizzle requires.
       const row = Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]);
       return db.select(Object.fromEntries(row)).from(from).where(conditions);
     }
@@ -52,7 +52,7 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
       insert(db, parameter, isUnknown(db, parameter)).returning({ id: id() }),
     ),
-    // The row that the statement before inserted. If it inserted no row, the key already has one.
+    // The row that the previous statement inserted. If it inserted none, the key already has one.
     remember: compile((db, parameter: Parameter<Attempt>) =>
       remember(db, parameter, table, response(), and(eq(table.id, sql`last_insert_rowid()`), sql`changes() = 1`)),
     ),
@@ -71,13 +71,13 @@ export interface Creation {
 }
 
 /**
- * Creates a resource in one round trip. Under an `Idempotency-Key`, it is created once: when an earlier request with this key did, the
- * outcome is that of the earlier one.
+ * Creates a resource in one round trip. With an `Idempotency-Key`, it is created once: when an earlier request with this key
+ * created it, the outcome is the earlier one.
  *
  * @param fields the parameters of the insertion.
  * @param attempt undefined without an `Idempotency-Key`.
- * @param consequences statements of the same transaction, each on the condition that the one before changed one row.
- * @returns undefined when the condition of the insertion does not hold. The key is then as new as before.
+ * @param consequences statements of the same transaction. Each runs only if the previous one changed one row.
+ * @returns undefined when the condition of the insertion does not hold. The key then remains unused.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
 export async function create<Fields extends object>(

@@ -13,7 +13,7 @@ export type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn 
 const isThisKey = (parameter: Parameter<Attempt>) =>
   and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
 
-/** The condition that nothing was created or changed under this key yet. */
+/** The condition that the key is unused. */
 export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
   return notExists(
     db
@@ -24,10 +24,11 @@ export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
 }
 
 /**
- * The INSERT that ties the key to a row of a table, and keeps the response: its body, and the version in its `ETag`.
+ * The INSERT that stores the key with the row that it created or changed, and with the response: its body and the version in
+ * its `ETag`.
  *
  * @param response SQL for the body.
- * @param where the row, and the condition to remember it.
+ * @param where selects the row, under the condition that it is to be remembered.
  */
 export function remember(
   db: QueryBuilder,
@@ -49,17 +50,17 @@ export function remember(
   return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where));
 }
 
-/** What happened under a key: the request, and the first response. */
+/** The entry of a key: its request and the first response. */
 export interface Memory {
   fingerprint: string;
   resourceId: Int64;
   /** The body. Null when a version before migration 0002 stored the key. */
   response: string | null;
-  /** Null when a version before migration 0005 stored the key, which was that of a creation. */
+  /** Null when a version before migration 0005 stored the key. Such a key is that of a creation. */
   version: number | null;
 }
 
-/** The SELECT of what happened under the key, in whichever attempt. */
+/** The SELECT of the entry of the key, from this attempt or an earlier one. */
 export const recall = compile((db, parameter: Parameter<Attempt>) =>
   db
     .select({

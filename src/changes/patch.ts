@@ -6,10 +6,10 @@ import type { Int64 } from "../exact/int64.ts";
 import type { Attempt } from "./attempt.ts";
 import { checkRequest, isUnknown, type Memory, recall, remember, type Versioned } from "./memory.ts";
 
-/** The versions of a row that a change applies to; undefined for any. */
+/** The versions of a row that a change applies to. Undefined means any. */
 export type Versions = readonly number[] | undefined;
 
-/** The row that a change is meant for. `versions` is of `versionsParameter`. */
+/** The row to change. `versions` comes from `versionsParameter`. */
 export interface Target {
   id: Int64;
   versions: string | null;
@@ -28,19 +28,22 @@ export function versionsParameter(versions: Versions): string | null {
 
 /** The statements of one patch. */
 export interface Patch {
-  /** Change the row, and what hangs on it. The first returns a row when it changes one; each other one asks whether the one before did. */
+  /**
+   * Statements that change the row and the rows that depend on it. The first returns a row if it changes one. Each of the others
+   * runs only if the previous one changed a row.
+   */
   changes: Statement<unknown>[];
   /** Keeps the response under the `Idempotency-Key`. */
   remember?: Statement<unknown> | undefined;
 }
 
 /**
- * The statement that remembers a patch, after its changes: one that changed the row, or one that had nothing to change. A patch that is
- * refused leaves the key as it was.
+ * The statement that remembers a patch, after its changes. It stores a patch that changed the row, or that had nothing to
+ * change. A refused patch leaves the key unused.
  *
  * @param response SQL for the body of the response.
  * @param isAllowed the condition under which a patch is not refused.
- * @param changes whether there is a statement before. Without one, `changes()` tells of an earlier transaction.
+ * @param changes whether another statement precedes. Without one, `changes()` returns the count of an earlier transaction.
  */
 export function rememberPatch(
   db: QueryBuilder,
@@ -62,12 +65,12 @@ export function rememberPatch(
 type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown };
 
 /**
- * Compiles patches of the fields of a row, one for each set of fields that patches name: a field that is left out is not written,
- * nor its index. A patch that changes nothing leaves the row as it is, with its version.
+ * Compiles the patches of a row, one for each set of fields, so that an omitted field and its index are not written. A patch
+ * that changes nothing leaves the row and its version unchanged.
  *
  * @param schema of the patch. Its fields are columns of the table.
  * @param response SQL for the body of the response.
- * @param condition holds as well, for a patch that names these fields; undefined when nothing more is asked.
+ * @param condition a further condition for a patch of these fields, or undefined.
  */
 export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
   table: Table,
@@ -124,9 +127,9 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
 
 /** The outcome of a patch. */
 export interface Outcome<Row> {
-  /** Under an `Idempotency-Key`: what happened under it, in this attempt or in an earlier one. */
+  /** With an `Idempotency-Key`: its entry, from this attempt or an earlier one. */
   memory: Memory | undefined;
-  /** Whether that was an earlier attempt. */
+  /** Whether the entry is from an earlier attempt. */
   replayed: boolean;
   /** The row as it is now. */
   row: Row | undefined;
@@ -135,11 +138,11 @@ export interface Outcome<Row> {
 }
 
 /**
- * Applies a patch in one round trip. Under an `Idempotency-Key` it happens once, and can be repeated.
+ * Applies a patch in one round trip. With an `Idempotency-Key`, the patch is applied once and the request can be repeated.
  *
- * @param select of the row.
- * @param isRepeatable whether, without a key, a second run changes nothing and returns the same, even when somebody else changed the
- *   row between the two.
+ * @param select reads the row.
+ * @param isRepeatable whether, without a key, a second run changes nothing and returns the same, even after another change of
+ *   the row in between.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
 export async function applyPatch<Row>(

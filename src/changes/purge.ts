@@ -2,12 +2,12 @@ import { and, asc, inArray, lt, sql } from "drizzle-orm";
 import { compile } from "../db/statement.ts";
 import { idempotencyKeys } from "./table.ts";
 
-/** Seconds for which a key is remembered at least. The job that removes older ones runs every hour. */
+/** Minimum number of seconds for which a key is remembered. The job that removes older ones runs every hour. */
 export const LIFETIME_SECONDS = 24 * 60 * 60;
-/** Rows that one run of `forgetOldest` looks at. */
+/** Rows that one run of `forgetOldest` reads. */
 export const BATCH_SIZE = 1_000;
 
-/** Removes the oldest keys that are past their life: reads no more than a batch, however many there are. */
+/** Removes the oldest expired keys. Reads at most one batch, however many keys there are. */
 const forgetOldest = compile((db) =>
   db
     .delete(idempotencyKeys)
@@ -26,10 +26,10 @@ const forgetOldest = compile((db) =>
     ),
 );
 
-/** Statements that one run sends at most. D1 allows 1,000 in an invocation of a Worker; the next run deletes the rest. */
+/** Maximum number of statements in one run. D1 allows 1,000 per invocation of a Worker. The next run deletes the rest. */
 export const MAX_BATCHES = 900;
 
-/** Removes the keys that are past their life. Returns how many. */
+/** Removes the expired keys. Returns how many. */
 export async function forgetExpiredKeys(database: D1Database): Promise<number> {
   const { sql: text, values } = forgetOldest({});
   const statement = database.prepare(text).bind(...values);

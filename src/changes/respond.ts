@@ -7,13 +7,13 @@ import type { ApiError } from "../errors.ts";
 import type { Creation } from "./creation.ts";
 import type { Outcome, Versions } from "./patch.ts";
 
-/** Of a resource that nobody has changed yet, and so of the first response to a creation. */
+/** The version of a new resource, and therefore of the first response to a creation. */
 const FIRST_VERSION = 1;
 
 /**
- * Responds to a creation with 201 and the address of the resource, which is the id below the path of its collection.
+ * Responds to a creation with 201 and the address of the resource: the path of its collection, followed by its id.
  *
- * @param body makes it again when the creation has none.
+ * @param body builds the body when the creation has none.
  */
 export function respondWithCreation<Body>(c: Context<AppEnv>, { id, response, replayed }: Creation, body?: () => Body) {
   const headers = c.get("headers");
@@ -26,12 +26,12 @@ export function respondWithCreation<Body>(c: Context<AppEnv>, { id, response, re
 }
 
 /**
- * Responds to a patch with 200 and the whole resource. Under an `Idempotency-Key`, the response is the first one.
+ * Responds to a patch with 200 and the whole resource. With an `Idempotency-Key`, a retry gets the first response.
  *
  * @param versions that the request names.
  * @param missing the failure when there is no such resource.
- * @param conflict the failure of a patch that the resource does not allow, if it is one.
- * @throws ApiError of `missing`, of `conflict` or `precondition_failed`, in this order.
+ * @param conflict the failure when the resource does not allow the patch, or undefined.
+ * @throws ApiError `missing`, `conflict` or `precondition_failed`, the first that applies.
  */
 export function respondWithPatch<Row extends { version: number }, Body>(
   c: Context<AppEnv>,

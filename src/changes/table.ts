@@ -2,13 +2,14 @@ import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core
 import { int64 } from "../exact/column.ts";
 
 /**
- * Which creation or patch an `Idempotency-Key` stands for. Written in the transaction of the change itself, so that one never exists
- * without the other; the scheduled job removes entries after their life.
+ * The creation or patch of each `Idempotency-Key`. The transaction of the change writes the entry, so that neither exists
+ * without the other. The scheduled job removes expired entries.
  */
 export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {
-    // Ascends with time: the oldest entries are found without an index on `created_at`, which every creation would pay for.
+    // Increases with time: the oldest entries are found without an index on `created_at`, which every creation would have to
+    // write.
     id: integer().primaryKey(),
     apiKeyId: text("api_key_id").notNull(),
     key: text("idempotency_key").notNull(),
@@ -16,11 +17,12 @@ export const idempotencyKeys = sqliteTable(
     fingerprint: text().notNull(),
     // The body of the first response. Null in entries from before migration 0002.
     response: text(),
-    // The id of what was created or changed. No foreign key: the first response is repeated even when its subject is gone.
+    // The id of the created or changed resource. No foreign key: the first response is repeated even after the resource is
+    // deleted.
     resourceId: int64("resource_id").notNull(),
-    // Seconds since the epoch, by the clock of the database.
+    // Seconds since the epoch, from the clock of the database.
     createdAt: integer("created_at").notNull(),
-    // In the `ETag` of the first response. Null in entries from before migration 0005, which are of creations.
+    // The version in the `ETag` of the first response. Null in entries from before migration 0005, which are all creations.
     version: integer(),
   },
   (entry) => [uniqueIndex("idempotency_keys_key_idx").on(entry.apiKeyId, entry.key)],

@@ -3,17 +3,17 @@ import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 type Optional<Body> = { [Field in keyof Body as undefined extends Body[Field] ? Field : never]: unknown };
 
 /**
- * SQL for a body as JSON: what JSON.stringify would write, integers to the last digit. A field of the body that has no SQL does not compile.
+ * SQL for a body as JSON. It writes the same text as JSON.stringify, with exact integers. A missing field does not compile.
  *
  * @param fields SQL for each field, in the order of the body.
- * @param optional SQL for each field that may be missing. A null stands for no field.
+ * @param optional SQL for each field that may be missing. A null omits the field.
  */
 export function jsonObjectOf<Body extends object>(
   fields: { [Field in Exclude<keyof Body, keyof Optional<Body>>]: SQLWrapper },
   ...optional: keyof Optional<Body> extends never ? [] : [{ [Field in keyof Optional<Body>]: SQLWrapper }]
 ): SQL<string> {
   const [nullable] = optional;
-  // A merge patch (RFC 7396) leaves out what is null.
+  // A merge patch (RFC 7396) removes fields that are null.
   return nullable === undefined ? jsonObject(fields) : sql`json_patch(${jsonObject(fields)}, ${jsonObject(nullable)})`;
 }
 

@@ -4,7 +4,7 @@ import { type SelectedFields, type SQLiteColumn, type SQLiteTable, unionAll } fr
 import type { Int64 } from "../exact/int64.ts";
 import type { Built, Parameter, QueryBuilder } from "./statement.ts";
 
-/** The parameters of a page: the id that it begins after, and how many rows it has at most. */
+/** The parameters of a page: the id that precedes it, and its maximum number of rows. */
 export interface Bounds {
   after: Int64;
   limit: number;
@@ -12,7 +12,7 @@ export interface Bounds {
 
 type Table = SQLiteTable & { id: SQLiteColumn };
 
-/** The rows of a query for these columns. Drizzle does not see it while the columns are a type parameter. */
+/** The rows of a query for these columns. Drizzle cannot infer them while the columns are a type parameter. */
 type Rows<Columns> = Built<SelectResultFields<Columns>[]>;
 
 /** The condition that the page begins after the parameter `after`. */
@@ -20,7 +20,7 @@ export function after({ id }: Table, parameter: Parameter<Pick<Bounds, "after">>
   return gt(id, parameter("after"));
 }
 
-/** The rows that meet a condition, in the order of their ids, as many as the parameter `limit` says. */
+/** The rows that meet a condition, in ascending order of id, limited by the parameter `limit`. */
 export function page<Columns extends SelectedFields>(
   db: QueryBuilder,
   parameter: Parameter<Pick<Bounds, "limit">>,
@@ -38,8 +38,8 @@ export function page<Columns extends SelectedFields>(
 }
 
 /**
- * The same for the rows that meet one of several conditions that exclude each other. SQLite merges them when an index has the rows of
- * each in the order of ids: it reads one row of each ahead.
+ * The same for the rows that meet one of several mutually exclusive conditions. When an index holds the rows of each in the
+ * order of ids, SQLite merges them and reads only one row of each ahead.
  */
 export function mergedPage<Columns extends SelectedFields>(
   db: QueryBuilder,
@@ -50,7 +50,7 @@ export function mergedPage<Columns extends SelectedFields>(
 ): Rows<Columns> {
   const part = (where: SQL | undefined) =>
     db
-      // `position` is the id as a number: `id` is text, and would order as such.
+      // `position` is the id as a number. `id` is text and would sort as text.
       .select({ ...(columns as SelectedFields), position: sql`${table.id}`.as("position") })
       .from(table)
       .where(where);

@@ -1,14 +1,14 @@
 /**
- * The failures that D1 documents as passing, and after which the same statement may be sent again. None of them tells
- * whether a write took effect.
+ * The failures that D1 documents as transient, after which the same statement may be sent again. None of them tells whether a
+ * write took effect.
  */
 const TRANSIENT = /Network connection lost|storage caused object to be reset|reset because its code was updated/;
 
 export const MAX_RETRIES = 2;
-/** Milliseconds before the first retry; doubled for the next, and half of it left to chance, so that callers spread out. */
+/** Milliseconds before the first retry, doubled for each further one. Half of the delay is random, so that callers spread out. */
 export const BACKOFF_MILLISECONDS = 50;
 
-/** Runs `attempt`, and again after each passing failure of D1, up to a limit. It has to be safe to run more than once. */
+/** Runs `attempt`, and repeats it after each transient failure of D1, up to a limit. `attempt` has to be safe to repeat. */
 export async function retryTransient<T>(attempt: () => Promise<T>, retries = MAX_RETRIES): Promise<T> {
   try {
     return await attempt();

@@ -19,7 +19,9 @@ export class Session {
   };
   readonly #start: string;
 
-  /** @param bookmark where reads start. Without one they may use the nearest replica, whatever that has seen so far. */
+  /**
+   * @param bookmark the state that reads must have seen. Without one, they may use the nearest replica, however old its state is.
+   */
   constructor(database: D1Database, bookmark: string | undefined) {
     this.#database = database;
     this.#start = bookmark ?? "first-unconstrained";
@@ -31,14 +33,16 @@ export class Session {
     return rows;
   }
 
-  /** Runs statements in one transaction on the primary, once: after a failure nobody knows whether they took effect. */
+  /**
+   * Runs statements in one transaction on the primary, without a retry. After a failure it is unknown whether they took effect.
+   */
   async writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements);
   }
 
   /**
-   * Runs statements in one transaction on the primary, and again after a transient failure. Only for statements whose
-   * second run changes nothing and returns what the first did.
+   * Runs statements in one transaction on the primary, and repeats it after a transient failure. Only for statements whose
+   * second run changes nothing and returns the same rows as the first.
    */
   async writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements, retryTransient);
@@ -53,7 +57,7 @@ export class Session {
     try {
       results = await attempt(() => this.#send(start, statements));
     } catch (cause) {
-      // A row that breaks a constraint is a bug of ours, and no retry will mend it.
+      // A violated constraint is a bug of the service. A retry would fail again.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }
     this.usage.duration ??= 0;
@@ -67,7 +71,7 @@ export class Session {
     return results.map((result) => result.results) as Results<Rows>;
   }
 
-  /** One round trip; more than one statement is a transaction. */
+  /** Takes one round trip. Several statements form a transaction. */
   async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result[]> {
     const session = this.#database.withSession(start);
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));

@@ -12,7 +12,7 @@ export type QueryBuilder = ReturnType<typeof builder>;
 export interface Statement<Row> {
   readonly sql: string;
   readonly values: unknown[];
-  /** Never set; it carries the type of a row, with the columns by name, as D1 returns them. */
+  /** Never set. Carries the type of a row, with the columns by name, as D1 returns them. */
   readonly row?: Row;
 }
 
@@ -21,14 +21,15 @@ export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
   name: Name,
 ) => Placeholder<Name, Parameters[Name]>;
 
-/** A drizzle query: what it can be compiled to, and the type of its result. */
+/** A drizzle query: its compiled form and the type of its result. */
 export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
 
 /**
- * A drizzle query, compiled on first use and once per isolate: building a query costs about as much as all the rest of a request.
+ * A drizzle query, compiled on first use and once per isolate, because building a query costs about as much as the rest of a
+ * request.
  *
- * The type of `parameter` names the parameters, so that a placeholder of another name does not compile. The rows are those of the
- * query: D1 returns them by the names of their columns, so a field whose column has another name needs an alias.
+ * The type of `parameter` names the parameters, so that a placeholder of another name does not compile. The rows are those of
+ * the query: D1 returns them by the names of their columns, so a field whose column has another name needs an alias.
  */
 export function compile<Parameters extends object, Result>(
   build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<Result>,

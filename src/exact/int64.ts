@@ -1,10 +1,10 @@
 declare const brand: unique symbol;
 
 /**
- * A 64-bit signed integer in its canonical decimal form: no sign but a leading `-`, no leading zeros, no `-0`.
+ * A 64-bit signed integer in its canonical decimal form: an optional `-`, no leading zeros, no `-0`.
  *
- * Text, because every other form costs: a JavaScript number is exact only up to 2^53, D1 refuses to bind a bigint, and a
- * bigint would have to be parsed and printed again for each of the hundred animals of a page.
+ * A string, because a JavaScript number is exact only up to 2^53, and D1 refuses to bind a bigint. A bigint would also have to
+ * be parsed and printed for each of the hundred animals of a page.
  */
 export type Int64 = string & { readonly [brand]: "int64" };
 
@@ -17,6 +17,6 @@ export function isInt64(text: string): text is Int64 {
   if (!CANONICAL.test(text)) return false;
   const negative = text.startsWith("-");
   const magnitude = negative ? text.slice(1) : text;
-  // Digits of equal length order like the numbers they spell.
+  // Digit strings of equal length sort like the numbers they represent.
   return magnitude.length < MAX_MAGNITUDE.length || magnitude <= (negative ? MIN_MAGNITUDE : MAX_MAGNITUDE);
 }

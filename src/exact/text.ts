@@ -1,6 +1,6 @@
 /**
- * Whether D1 stores a text exactly, and it has at most so many characters. Characters are code points, as in JSON Schema: "🐕" is
- * one of them, and two UTF-16 units. D1 would replace a lone surrogate.
+ * Whether a text has at most `maxCharacters` characters and D1 stores it exactly. Characters are code points, as in JSON Schema:
+ * "🐕" is one code point and two UTF-16 units. D1 replaces a lone surrogate.
  */
 export function isText(text: string, maxCharacters: number): boolean {
   if (text.length > 2 * maxCharacters || !text.isWellFormed()) return false;

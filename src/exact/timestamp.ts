@@ -1,9 +1,9 @@
-/** A date-time of RFC 3339, section 5.6, with the decimals that a JavaScript time keeps: more would be cut. */
+/** A date-time of RFC 3339, section 5.6, with at most three decimals: a JavaScript time would drop more. */
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]((?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,3})?)([Zz]|[+-]\d{2}:\d{2})$/;
-/** Of `2026-11-22T09:30:00.000Z`. Years before 0 and after 9999 have more. */
+/** The length of `2026-11-22T09:30:00.000Z`. Years before 0 and after 9999 are longer. */
 const LENGTH = 24;
 
-/** The same moment in UTC with milliseconds, or undefined for a value that is no such time. There are no leap seconds in it. */
+/** The same time in UTC with milliseconds. Returns undefined for an invalid time. Leap seconds are not accepted. */
 export function toTimestamp(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const [, date, time, offset] = DATE_TIME.exec(value) ?? [];
@@ -14,7 +14,7 @@ export function toTimestamp(value: unknown): string | undefined {
   return timestamp.length === LENGTH ? timestamp : undefined;
 }
 
-/** Date.parse takes 30 February for 2 March. */
+/** Date.parse reads 30 February as 2 March. */
 function isDate(date: string): boolean {
   const milliseconds = Date.parse(date);
   return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(date);

@@ -4,7 +4,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return crc;
 });
 
-/** CRC-32 with the polynomial and the bit order of zlib (RFC 1952, section 8). It finds typos; it proves nothing. */
+/** CRC-32 with the polynomial and the bit order of zlib (RFC 1952, section 8). It detects typos, not forgery. */
 export function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);

@@ -9,7 +9,8 @@ export const CHALLENGE = 'Bearer realm="petstore"';
 const INVALID_KEY = "The API key is not valid";
 
 /**
- * The good key that a request carries (RFC 6750), or the response that refuses it: one and the same for every bad key.
+ * Authenticates a request (RFC 6750). Returns the record of its key, or the response that refuses it. The response is the same
+ * for every bad key.
  *
  * @throws ApiError `service_unavailable` when KV cannot respond.
  */
@@ -35,9 +36,9 @@ export async function authenticateRequest(c: Context<AppEnv>): Promise<ApiKey | 
 }
 
 /**
- * The key that `authenticateRequest` found good.
+ * The key that `authenticateRequest` accepted.
  *
- * @throws Error when it was not asked: that is a bug.
+ * @throws Error when `authenticateRequest` did not run, which is a bug.
  */
 export function apiKeyOf(c: Context<AppEnv>): ApiKey {
   const key = c.get("apiKey");

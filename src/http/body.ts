@@ -6,39 +6,39 @@ import { ApiError } from "../errors.ts";
 import { parseExact } from "../exact/json.ts";
 import { invalid, type Validator } from "./validation.ts";
 
-/** Bytes of a request body. */
+/** Maximum number of bytes in a request body. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** Milliseconds in which a body has to be complete. A client that holds it open would keep a place that others need. */
+/** Milliseconds in which a body has to be complete, so that slow clients cannot occupy the isolate. */
 export const BODY_TIMEOUT_MILLISECONDS = 10_000;
 
 /** A media type of a body, with or without parameters (RFC 9110, section 8.3.1). */
 interface MediaTypes {
   names: readonly string[];
   expression: RegExp;
-  /** The header that lists them in a response with 415, where there is one for the method. */
+  /** The header that lists the media types in a 415 response, if the method has one. */
   header?: "Accept-Patch";
 }
 export const JSON_BODY: MediaTypes = {
   names: ["application/json"],
   expression: /^application\/json[\t ]*(?:;|$)/i,
 };
-/** Of a JSON merge patch (RFC 7396), with the header of RFC 5789, section 3.1. */
+/** The media types of a JSON merge patch (RFC 7396), with the header of RFC 5789, section 3.1. */
 export const MERGE_PATCH: MediaTypes = {
   names: ["application/merge-patch+json", "application/json"],
   expression: /^application\/(?:merge-patch\+)?json[\t ]*(?:;|$)/i,
   header: "Accept-Patch",
 };
 
-/** The one content coding of a body: none (RFC 9110, section 12.5.3). A compressed body could be any size. */
+/** The only accepted content coding (RFC 9110, section 12.5.3). A compressed body could expand to any size. */
 const IDENTITY = "identity";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
- * Validates a JSON body, with exact integers. Hono's own validator for JSON rounds them, and lets malformed UTF-8 pass.
+ * Validates a JSON body with exact integers. Hono's own JSON validator rounds them and accepts malformed UTF-8.
  *
- * Responds with `unauthorized` when the key expires or is revoked while the body is under way.
+ * Responds with `unauthorized` when the key expires or is revoked while the body arrives.
  *
  * @throws ApiError `unsupported_media_type`, `payload_too_large`, `request_timeout`, `invalid_request`.
  */
@@ -49,11 +49,11 @@ export function jsonBody<Schema extends z.ZodMiniType>(
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     if ((c.req.header("Content-Encoding") ?? IDENTITY).toLowerCase() !== IDENTITY) throw unsupportedCoding(c);
     const mediaType = c.req.header("Content-Type");
-    // A missing body is a 400, so a missing media type waits until there is a body.
+    // A missing body is a 400, so the media type is checked only when there is a body.
     if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(c, mediaTypes);
     const start = Date.now();
     const bytes = await withinTime(readBody(c.req.raw));
-    // A client can draw this out until its key has expired or was revoked.
+    // The key may expire or be revoked while a slow client sends the body.
     if (Date.now() !== start) {
       const key = await authenticateRequest(c);
       if (key instanceof Response) return key;
@@ -69,16 +69,16 @@ export function jsonBody<Schema extends z.ZodMiniType>(
 }
 
 /**
- * The bytes of a body, up to the limit. Hono's body-limit would do, but it leaves the stream of a larger body locked, so that
- * nobody can read the rest (`lingeringClose`), and it cannot tell a client that hung up from a bug.
+ * The bytes of a body, up to the limit. Hono's body-limit leaves the stream of a larger body locked, so that `lingeringClose`
+ * could not read the rest. It also cannot tell a client that hung up from a bug.
  */
 async function readBody(request: Request): Promise<Uint8Array> {
   const length = request.headers.get("Content-Length");
-  // The announced length is over the limit already.
+  // The announced length exceeds the limit.
   if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
   let bytes: Uint8Array | undefined;
   try {
-    // HTTP bounds a body by its Content-Length, and reading all at once is cheaper than chunk by chunk.
+    // Content-Length bounds the body, and reading it at once is cheaper than chunk by chunk.
     bytes = length === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
   } catch {
     throw new ApiError("invalid_request", "The request body ended too early.");
@@ -88,8 +88,8 @@ async function readBody(request: Request): Promise<Uint8Array> {
 }
 
 /**
- * Undefined when there are more than the limit; the rest is left in the stream. One read, however small the chunks are in which
- * the body comes: a read for each would let a client spend seconds of CPU.
+ * Returns undefined when the body exceeds the limit, and leaves the rest in the stream. Reads once, however small the chunks
+ * are: one read per chunk would let a client spend seconds of CPU.
  */
 async function readChunks({ body }: Request): Promise<Uint8Array | undefined> {
   if (body === null) return new Uint8Array();
@@ -121,7 +121,7 @@ function unsupportedMediaType(c: Context<AppEnv>, { names, header }: MediaTypes)
   return new ApiError("unsupported_media_type", `The request body has to be ${names.join(" or ")}.`);
 }
 
-/** The response tells the codings that the service takes (RFC 9110, section 12.5.3). */
+/** The response lists the codings that the service accepts (RFC 9110, section 12.5.3). */
 function unsupportedCoding(c: Context<AppEnv>): ApiError {
   c.get("headers")["Accept-Encoding"] = IDENTITY;
   return new ApiError("unsupported_media_type", "The request body has to be sent without a Content-Encoding.");

@@ -3,7 +3,7 @@ import { cors } from "hono/cors";
 import type { App, AppEnv } from "../env.ts";
 import { lazy } from "../lazy.ts";
 
-/** For responses to requests that have an `Origin`. Any origin may call, and there are no cookies (Fetch, section 3.2). */
+/** For responses to requests with an `Origin`. Any origin may call, and there are no cookies (Fetch, section 3.2). */
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
@@ -11,8 +11,8 @@ export const CORS_HEADERS = {
 };
 
 /**
- * Responds to CORS preflights (Fetch, section 3.2.2), without a key. The methods are those of the operations. `methodsOf` responds to
- * any other OPTIONS.
+ * Responds to CORS preflights (Fetch, section 3.2.2), without a key. The methods are those of the operations. `methodsOf`
+ * handles any other OPTIONS.
  */
 export function preflight(app: App): MiddlewareHandler<AppEnv> {
   const respond = lazy(() =>

@@ -1,16 +1,16 @@
 import { crc32 } from "../hash/crc32.ts";
 import type { Int64 } from "../exact/int64.ts";
 
-/** Bytes of the id, and of the checksum that follows it. */
+/** Bytes of the id and of the checksum after it. */
 const ID_BYTES = 8;
 const CURSOR_BYTES = ID_BYTES + 4;
 
-/** The form of a cursor. The document publishes it, so that it names each character. */
+/** The form of a cursor. The document publishes it, so it lists the characters instead of using `\w`. */
 export const CURSOR = /^[0-9A-Za-z_-]{16}$/;
 
 /**
- * Where the next page starts: after this id. Opaque to clients: 16 characters of base64url (RFC 4648, section 5), the id
- * and its CRC-32 in network byte order, so that a cursor that was cut or mistyped is told from one of ours.
+ * Where the next page starts: after this id. Opaque to clients: 16 characters of base64url (RFC 4648, section 5), the id and its
+ * CRC-32 in network byte order, which detects a truncated or mistyped cursor.
  */
 export function encodeCursor(after: Int64): string {
   const bytes = new Uint8Array(CURSOR_BYTES);

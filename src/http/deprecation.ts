@@ -5,15 +5,15 @@ import { addLink } from "./respond.ts";
 export interface Deprecation {
   since: Date;
   sunset: Date;
-  /** The path that replaces the operation. */
+  /** The path of the replacement. */
   successor: string;
-  /** The path that explains it. */
+  /** The path of the explanation. */
   documentation: string;
 }
 
 /**
- * Announces the removal of an operation, on every response of it, failures included: place it before the guard.
- * `Deprecation` is RFC 9745, `Sunset` RFC 8594; the links are RFC 8288.
+ * Announces the removal of an operation in each of its responses. Place it before the guard, so that failures have the headers
+ * too. `Deprecation` is RFC 9745, `Sunset` RFC 8594; the links are RFC 8288.
  */
 export function deprecated(
   deprecation: Deprecation,

@@ -1,11 +1,11 @@
 import type { Handler } from "hono";
 import type { AppEnv } from "../env.ts";
 
-/** Everything from this origin; the renderer sets styles of elements from its script. */
+/** Everything comes from this origin. The script of the renderer sets inline styles. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The rest of what protects a page; JSON needs none of it (`X-Frame-Options` repeats the policy for old browsers). */
+/** Further headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy for old browsers. */
 const PAGE_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -15,12 +15,14 @@ const PAGE_HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
-/** The OpenAPI document, which pages of any origin may read. A cache may keep it, so it does not depend on the `Origin`. */
+/**
+ * The OpenAPI document, which pages of any origin may read. A cache may store it, so its headers do not depend on the `Origin`.
+ */
 const DOCUMENT_HEADERS = { "Access-Control-Allow-Origin": "*" };
 
 /** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
-  // Without the body that a strange client may have sent.
+  // Without the request body that an odd client may have sent.
   const { url, method, headers } = c.req.raw;
   const asset = await c.env.ASSETS.fetch(url, { method, headers });
   if (asset.status === 404) return c.notFound();

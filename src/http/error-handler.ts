@@ -6,12 +6,12 @@ import { LOCAL_API_KEY } from "../local-api-key.ts";
 import { logError } from "../log/log.ts";
 import { json } from "./respond.ts";
 
-/** What somebody who started `wrangler dev` by hand, in a fresh clone, has to know. */
+/** For a developer who runs `wrangler dev` directly in a fresh clone. */
 const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
 
 /**
- * The one place where failures become responses. The guard returns one instead of throwing: an Error takes a stack, which nobody
- * reads, and anybody can cause a refusal without a key.
+ * The only place that turns failures into responses. The guard returns one instead of throwing: creating an Error captures a
+ * stack, and anybody without a key can cause a refusal.
  */
 export function respondWithError(
   c: Context<AppEnv>,
@@ -24,7 +24,7 @@ export function respondWithError(
   return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 
-/** For an error that a handler or a middleware throws. */
+/** Handles an error that a handler or a middleware throws. */
 export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   const error = toApiError(thrown);
   if (error.cause !== undefined) logError(c, error.cause);
@@ -32,7 +32,7 @@ export function onError(thrown: unknown, c: Context<AppEnv>): Response {
   return respondWithError(c, error);
 }
 
-/** Every prepared storage knows this key, so a refusal of it tells that KV is not prepared. */
+/** Every prepared storage contains this key, so its refusal means that KV is not prepared. */
 function carriesLocalKey(c: Context<AppEnv>): boolean {
   return c.req.header("Authorization")?.endsWith(` ${LOCAL_API_KEY}`) ?? false;
 }
@@ -41,14 +41,14 @@ function tellsOfMissingTable({ cause }: ApiError): boolean {
   return cause instanceof Error && cause.message.includes("no such table");
 }
 
-/** For a path that no route knows. */
+/** Handles a path without a route. */
 export function onNotFound(c: Context<AppEnv>): Response {
   return respondWithError(c, { code: "not_found", message: "There is nothing at this path." });
 }
 
 /**
- * Tells the methods of a path (RFC 9110, sections 9.3.7 and 15.5.6): to OPTIONS, and to a method that the path does not support. Every
- * path supports OPTIONS.
+ * Responds to OPTIONS, and to a method that the path does not support, with the methods of the path (RFC 9110, sections 9.3.7
+ * and 15.5.6). Every path supports OPTIONS.
  */
 export const methodsOf = (app: App) =>
   methodNotAllowed({
@@ -57,7 +57,7 @@ export const methodsOf = (app: App) =>
       const allow = [...methods, "OPTIONS"].join(", ");
       c.get("headers")["Allow"] = allow;
       if (c.req.method === "OPTIONS") {
-        // Nothing failed: `onNotFound` only did not know the path with this method.
+        // Not a failure: `onNotFound` ran only because the path has no route for this method.
         c.get("log").errorCode = undefined;
         delete c.get("headers")["Content-Type"];
         return new Response(null, { status: 204 });

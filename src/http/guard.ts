@@ -5,16 +5,13 @@ import { authenticateRequest, CHALLENGE } from "./authentication.ts";
 import { limitRate } from "../auth/rate-limit.ts";
 import type { Scope } from "../auth/scopes.ts";
 
-/** Asks for a good key, and for nothing else. For paths that are no operation. */
+/** Requires a good key and nothing else. For paths without an operation. */
 export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = await authenticateRequest(c);
   return key instanceof Response ? key : next();
 };
 
-/**
- * Every operation starts with this. It asks for a good key, for the scope, and for room in the rate limit of the key, in this
- * order.
- */
+/** The first handler of every operation. It checks the key, the scope, and the rate limit of the key, in this order. */
 export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const key = await authenticateRequest(c);

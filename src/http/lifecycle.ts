@@ -3,7 +3,7 @@ import type { AppEnv } from "../env.ts";
 import { logRequest, startLog } from "../log/log.ts";
 import { completeResponse, startHeaders } from "./respond.ts";
 
-/** What every request passes on its way in and out: its id, the headers that every response has, and its line in the log. */
+/** The middleware of every request: its id, the headers of every response, and the log line. */
 export const lifecycle: MiddlewareHandler<AppEnv> = async (c, next) => {
   const start = Date.now();
   const { requestId } = startLog(c);

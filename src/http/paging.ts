@@ -10,10 +10,10 @@ import { parsed, rule } from "./validation.ts";
 
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
-/** Before the first id: AUTOINCREMENT counts from 1. */
+/** Precedes the first id: AUTOINCREMENT counts from 1. */
 const START = "0" as Int64;
 
-/** The two parameters of every list. Repeated ones arrive as an array, and break their rule. */
+/** The two parameters of every list. A repeated one arrives as an array and breaks its rule. */
 export const pageFields = () => ({
   limit: z.optional(parsed<string, number>(toLimit, rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`))),
   cursor: z.optional(
@@ -30,7 +30,7 @@ function toLimit(value: unknown): number | undefined {
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
 }
 
-/** The validated parameters of a list. One that may be sent several times is an array. */
+/** The validated parameters of a list. A parameter that may be repeated is an array. */
 interface Filters {
   [parameter: string]: string | number | string[] | undefined;
 }
@@ -40,16 +40,16 @@ interface PageQuery {
   cursor?: Int64 | undefined;
 }
 
-/** What a query for the page has to ask for: one row more than the page, which tells whether there is a next one. */
+/** The bounds of the query for a page. It asks for one row more than the page, which tells whether there is a next page. */
 export function pageBounds({ limit = DEFAULT_LIMIT, cursor = START }: PageQuery): Bounds {
   return { after: cursor, limit: limit + 1 };
 }
 
 /**
- * Responds with a page, and with the address of the next one in `Link` (RFC 8288) when there is one.
+ * Responds with a page. The `Link` header (RFC 8288) holds the address of the next page, if there is one.
  *
  * @param query the validated query of the list. The link keeps all of it.
- * @param rows those that `pageBounds` asked for.
+ * @param rows the rows within `pageBounds`.
  */
 export function respondWithPage<Row extends { id: Int64 }, Item>(
   c: Context<AppEnv>,
@@ -66,12 +66,15 @@ export function respondWithPage<Row extends { id: Int64 }, Item>(
   return json(c, rows.map(toItem), 200);
 }
 
-/** Scheme and host of a URL. A Host header that is none, which only workerd without Cloudflare in front lets through, does not match. */
+/**
+ * Scheme and host of a URL. An invalid Host header does not match. Only workerd without Cloudflare in front accepts such a
+ * header.
+ */
 const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
 
-/** Joined as text, because a URL object costs a tenth of the CPU of a list. */
+/** Concatenates strings, because a URL object costs a tenth of the CPU time of a list. */
 function nextPage(c: Context<AppEnv>, { cursor, ...rest }: Filters): string {
-  // The path as the router read it: another spelling of the same path gets the same link.
+  // The path as the router read it, so that every spelling of a path gets the same link.
   const path = routePath(c).replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(c.req.param(name) ?? ""));
   const parameters = Object.entries({ ...rest, cursor }).flatMap(([name, value]) =>
     [value ?? []].flat().map((item) => `${name}=${encodeURIComponent(item)}`),

@@ -2,24 +2,25 @@ import { getPath } from "hono/utils/url";
 import type { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 
-/** Characters of a path that are looked at, many times as many as the longest path of the interface has. */
+/** Maximum number of characters of a path that are read, many times the length of the longest path of the interface. */
 const MAX_PATH_LENGTH = 1_000;
 
 /**
- * The decoded path of a request, as Hono's router wants it. Hono decodes each `%` sequence that is malformed by itself, which is
- * expensive before a key was checked, so the rest of a long path is cut off. A cut path leads nowhere that the whole one would not.
+ * The decoded path of a request, in the form that Hono's router needs. Hono decodes every malformed `%` sequence separately,
+ * which is expensive for callers without a key, so a long path is truncated. A truncated path matches no route that the whole
+ * path does not match.
  */
 export function boundedPath(request: Request): string {
   const { url } = request;
-  // Of `https://host/path`.
+  // The URL has the form `https://host/path`.
   const start = url.indexOf("/", url.indexOf("//") + 2);
   return getPath(url.length <= start + MAX_PATH_LENGTH ? request : new Request(url.slice(0, start + MAX_PATH_LENGTH)));
 }
 
 /**
- * The id in a path. A text that is not the canonical decimal form of an int64 names nothing.
+ * The id in a path. Any text but the canonical decimal form of an int64 fails.
  *
- * @throws ApiError that `notFound` makes.
+ * @throws ApiError from `notFound`.
  */
 export function idInPath(text: string, notFound: () => ApiError): Int64 {
   if (!isInt64(text)) throw notFound();

@@ -2,14 +2,14 @@ import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 
-/** Characters of an `If-Match` header. It names one version, or a few. */
+/** Maximum number of characters of an `If-Match` header, which names one version or a few. */
 export const MAX_IF_MATCH_LENGTH = 1_000;
 /** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. The document publishes it. */
 export const ENTITY_TAGS =
   // oxlint-disable-next-line no-control-regex -- `\0` would not compile in Java
   /^[\t ,]*(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*(?:,[\t ]*(?:(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*)?)*$/;
 const OPAQUE_TAG = /"([^"]*)"/g;
-/** Up to 15 digits are exact as a JavaScript number. */
+/** A JavaScript number holds 15 digits exactly. */
 const VERSION = /^[1-9]\d{0,14}$/;
 
 /** Adds the entity tag of a resource: its version, in quotes. */
@@ -18,7 +18,7 @@ export function setEntityTag(c: Context<AppEnv>, version: number): void {
 }
 
 /**
- * The versions that the `If-Match` header names, or undefined when any will do: there is none, or it is `*`.
+ * The versions that the `If-Match` header names. Undefined means any version: the header is missing or is `*`.
  *
  * @throws ApiError `invalid_request` when the header is malformed.
  */
@@ -33,10 +33,10 @@ export function ifMatch(c: Context<AppEnv>): readonly number[] | undefined {
 }
 
 /**
- * The versions in a list of entity tags, or undefined when it is malformed. A tag that is no version of ours names none.
+ * The versions in a list of entity tags, or undefined when it is malformed. A tag in another form matches no version.
  *
- * A `W/` in front is taken off: Cloudflare's edge weakens a tag when it compresses a response, and a weak tag would never match
- * (RFC 9110, section 8.8.3.2). A version loses nothing by it.
+ * A leading `W/` is ignored: Cloudflare's edge weakens a tag when it compresses a response, and a weak tag would never match
+ * (RFC 9110, section 8.8.3.2). The version is the same in both forms.
  */
 export function parseIfMatch(header: string): readonly number[] | undefined {
   if (header.length > MAX_IF_MATCH_LENGTH || !ENTITY_TAGS.test(header)) return undefined;

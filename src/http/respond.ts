@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
 import { CORS_HEADERS } from "./cors.ts";
 
-/** The headers of every response, unless the operation says otherwise. */
+/** The headers of every response. An operation can override them. */
 const DEFAULT_HEADERS = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -11,7 +11,7 @@ const DEFAULT_HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** Begins the headers of a response: those that every response has, and CORS for a request from a page of another origin. */
+/** The first headers of a response: those of every response, and CORS for a request with an `Origin`. */
 export function startHeaders(c: Context<AppEnv>, requestId: string): void {
   const headers: Record<string, string> = { ...DEFAULT_HEADERS, "X-Request-Id": requestId };
   if (c.req.header("Origin") !== undefined) Object.assign(headers, CORS_HEADERS);
@@ -29,7 +29,7 @@ export function json<Body, Status extends ContentfulStatusCode>(c: Context<AppEn
   return jsonText<Body, Status>(c, JSON.stringify(body), status);
 }
 
-/** Responds with a body that is JSON already. */
+/** Responds with a body that is already JSON. */
 export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<AppEnv>, text: string, status: Status) {
   const response = new Response(text, { status, headers: responseHeaders(c, "application/json") });
   c.set("finished", response);
@@ -42,8 +42,8 @@ export function noContent(c: Context<AppEnv>) {
 }
 
 /**
- * Completes any other response: of Hono's own methods, of a library, of the assets. The headers that it has
- * take precedence.
+ * Adds the headers to any other response: from Hono's own methods, a library or the assets. Headers that the response already
+ * has take precedence.
  */
 export function completeResponse(c: Context<AppEnv>): void {
   if (c.res === c.get("finished")) return;
@@ -51,7 +51,7 @@ export function completeResponse(c: Context<AppEnv>): void {
   for (const [name, value] of Object.entries(responseHeaders(c))) {
     if (!response.headers.has(name)) response.headers.set(name, value);
   }
-  // Hono merges the headers of a response that is set over another one.
+  // Setting a response over another one would make Hono merge their headers.
   c.res = undefined;
   c.res = response;
 }

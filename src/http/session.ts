@@ -6,17 +6,17 @@ import { ApiError } from "../errors.ts";
 
 const BOOKMARK_HEADER = "x-d1-bookmark";
 
-/** The form of a D1 bookmark: four groups of hexadecimal digits. D1's local simulation would take any text. */
+/** The form of a D1 bookmark: four groups of hexadecimal digits. D1's local simulation accepts any text. */
 export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**
- * Opens the D1 session of the request. A caller that sends the `x-d1-bookmark` of an earlier response sees at least what that
- * response saw or wrote, from any replica; without the header a read takes the nearest.
+ * Opens the D1 session of the request. With the `x-d1-bookmark` of an earlier response, any replica returns at least what that
+ * response saw or wrote. Without the header, a read uses the nearest replica.
  *
- * @throws ApiError `invalid_request` when the header holds no bookmark.
+ * @throws ApiError `invalid_request` when the header is not a bookmark.
  */
 export function openSession(c: Context<AppEnv>): Session {
-  // A route without a guard must not reach the data.
+  // Throws for a route without a guard, which must not reach the data.
   apiKeyOf(c);
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined) {

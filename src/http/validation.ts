@@ -9,18 +9,18 @@ import { isText } from "../exact/text.ts";
 import { lazy } from "../lazy.ts";
 import { isName, MAX_NAME_CHARACTERS } from "../name.ts";
 
-/** A validator: for the types of a client it takes a schema's input, and for the handler it leaves its output. */
+/** A validator. Clients send the input type of its schema, and the handler gets the output type. */
 export type Validator<Target extends string, Schema extends z.ZodMiniType> = MiddlewareHandler<
   AppEnv,
   string,
   { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
 > & { readonly target: Target; readonly schema: () => Schema };
 
-/** Characters of an address. To decode a longer query would cost more than the rest of the request. */
+/** Maximum number of characters of a URL. Decoding a longer query would cost more than the rest of the request. */
 export const MAX_URL_LENGTH = 4_096;
 
 /**
- * Validates the query of a request. A parameter that is sent twice reaches its rule as an array.
+ * Validates the query of a request. A repeated parameter reaches its rule as an array.
  *
  * @throws ApiError `invalid_request`
  */
@@ -39,13 +39,13 @@ export function query<Schema extends z.ZodMiniType>(schema: () => Schema): Valid
   return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
 }
 
-/** The failure of a validation. Its message lists every invalid field with its rule, which is the `error` of the field's schema. */
+/** The failure of a validation. Its message lists every invalid field with its rule, the `error` of the field's schema. */
 export function invalid(issues: readonly z.core.$ZodIssue[]): ApiError {
   const sentences = issues.map(({ path, message }) => [...path, message].join(" "));
   return new ApiError("invalid_request", `${[...new Set(sentences)].join("; ")}.`);
 }
 
-/** The error of a field: its rule, which is all that a client needs to mend the request. */
+/** The error of a field: its rule, from which a client can correct the request. */
 export function rule(text: string) {
   return {
     error: ({ input }: { input?: unknown }) => `${input === undefined ? "is required:" : "has to be"} ${text}`,
@@ -62,7 +62,7 @@ export const nameField = () => {
   return z.string(nameRule).check(z.refine(isName, nameRule));
 };
 
-/** A text of at most so many characters, which may be empty. */
+/** A text of at most `maxCharacters` characters. It may be empty. */
 export const textField = (maxCharacters: number) => {
   const textRule = rule(`a string of at most ${maxCharacters} well-formed characters`);
   return z.string(textRule).check(z.refine((text) => isText(text, maxCharacters), textRule));
@@ -80,7 +80,9 @@ export const int64Parameter = () =>
     rule(`${INT64}, in decimal digits`),
   );
 
-/** A field that `parse` reads; undefined breaks the rule. `Input` is the type that a client has to send. */
+/**
+ * A field that `parse` reads. If `parse` returns undefined, the field breaks its rule. `Input` is the type that a client sends.
+ */
 export function parsed<Input, Output>(
   parse: (value: unknown) => Output | undefined,
   { error }: ReturnType<typeof rule>,

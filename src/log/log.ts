@@ -4,7 +4,7 @@ import type { AppEnv, RequestLog } from "../env.ts";
 import { weightOf } from "./share.ts";
 import { parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
-/** The line of a request, field by field as docs/observability.md describes it. A field without a value is not in the line. */
+/** The log line of a request. docs/observability.md describes each field. A field without a value is omitted. */
 export interface RequestLine extends Required<RequestLog> {
   level: "info";
   method: string;
@@ -26,16 +26,16 @@ export interface RequestLine extends Required<RequestLog> {
 
 /** Begins the log line of a request. */
 export function startLog(c: Context<AppEnv>): RequestLog {
-  // Always our own id: a client could send its key as one, and it would stand in the log.
+  // Always a new id: a client could send its key as the id, and the key would appear in the log.
   const log: RequestLog = { requestId: crypto.randomUUID() };
   c.set("log", log);
   return log;
 }
 
 /**
- * Logs the one line of a request, which Workers Logs indexes by field. Of the successes, only the share that the operator keeps.
+ * Logs the line of a request, which Workers Logs indexes by field. Successes are sampled at the share that the operator sets.
  *
- * @param start when the request came, in milliseconds since the epoch.
+ * @param start when the request arrived, in milliseconds since the epoch.
  */
 export function logRequest(c: Context<AppEnv>, start: number): void {
   const { status } = c.res;
@@ -46,18 +46,18 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
   const trace = header === undefined ? undefined : parseTraceParent(header);
   const log = c.get("log");
   const database = c.get("database");
-  // One literal: to copy parts of the line into it would cost a tenth of a list.
+  // One literal, because copying parts into it would cost a tenth of the CPU time of a list.
   const line: RequestLine = {
     level: "info",
     requestId: log.requestId,
     method: c.req.method,
-    // The pattern of the handler that ran last: raw paths would carry the text that callers put into them.
+    // The pattern of the last handler. A raw path would log text from the caller.
     route: routePath(c),
     status,
-    // Milliseconds. The clock of a Worker stands still between I/O, so this is time spent waiting (Workers docs).
+    // Milliseconds. The clock of a Worker advances only with I/O, so this is time spent waiting (Workers docs).
     duration: Date.now() - start,
     weight,
-    // A configuration without this binding must not cost the request.
+    // The request must not fail in a configuration without this binding.
     deployment: c.env.VERSION?.id,
     colo: cf?.["colo"],
     country: cf?.["country"],
@@ -67,7 +67,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     errorCode: log.errorCode,
     bookmark: log.bookmark,
     deprecated: log.deprecated,
-    // Milliseconds that D1 spent on SQL, and the rows that it counts.
+    // Milliseconds that D1 spent on SQL, and the rows that it counted.
     d1Duration: database?.duration,
     d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,
     d1RowsWritten: database?.duration === undefined ? undefined : database.rowsWritten,
@@ -77,7 +77,10 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
   console.log(JSON.stringify(line));
 }
 
-/** Logs the cause of a failure. D1 is asked without drizzle, whose errors would carry bound parameters; D1's messages name tables and columns at most. */
+/**
+ * Logs the cause of a failure. D1's messages name tables and columns at most. Queries do not run through drizzle, whose errors
+ * contain bound parameters.
+ */
 export function logError(c: Context<AppEnv>, error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   console.error(JSON.stringify({ level: "error", requestId: c.get("log").requestId, name, message, stack }));

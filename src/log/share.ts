@@ -1,15 +1,15 @@
 /** A number from 0 to 1, in decimal digits. */
 const SHARE = /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/;
 
-/** The setting that was read last: an isolate reads it once. */
+/** The setting as parsed: an isolate parses it once. */
 let known: { setting: unknown; share: number } = { setting: undefined, share: 1 };
 
 /**
- * The number of requests that the line of a request stands for, or undefined when the line is not to be written.
+ * The number of requests that a log line represents, or undefined when the line is not written.
  *
- * @param status of the response. Every failure is written.
- * @param setting `LOG_SUCCESS_SHARE`: the share of the other requests that is written. Anything but a number from 0 to 1 stands for 1:
- *   a mistake in it must not lose lines.
+ * @param status of the response. Every failure is logged.
+ * @param setting `LOG_SUCCESS_SHARE`: the share of the other requests that is logged. Anything but a number from 0 to 1 counts
+ *   as 1, so that a mistake in the setting does not lose lines.
  */
 export function weightOf(status: number, setting: unknown): number | undefined {
   if (status >= 400) return 1;

@@ -1,20 +1,20 @@
-/** Where a request stands in the trace of its caller (W3C Trace Context, section 3.2). */
+/** The position of a request in the trace of its caller (W3C Trace Context, section 3.2). */
 export interface TraceParent {
   traceId: string;
   /** The caller's span. */
   parentSpanId: string;
 }
 
-/** Looks at 56 characters at most: the four fields of version 00, and the dash before those that a later version may add. */
+/** Reads at most 56 characters: the four fields of version 00, and the dash before the fields of a later version. */
 const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
-/** Characters of a header of version 00, which has no other fields. */
+/** The length of a header of version 00, which has no further fields. */
 const LENGTH = 55;
-/** No version has this number. */
+/** An invalid version. */
 const INVALID_VERSION = "ff";
 const NO_TRACE = "0".repeat(32);
 const NO_SPAN = "0".repeat(16);
 
-/** The ids in a `traceparent` header, or undefined when it is not well formed: a caller without a trace is no mistake. */
+/** The ids in a `traceparent` header. Returns undefined for a missing or malformed header, which is not an error. */
 export function parseTraceParent(header: string): TraceParent | undefined {
   const [, version, traceId, parentSpanId] = TRACE_PARENT.exec(header) ?? [];
   if (version === undefined || traceId === undefined || parentSpanId === undefined) return undefined;

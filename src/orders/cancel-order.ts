@@ -22,7 +22,7 @@ export const cancelOrder = createHandlers(guard("store:write"), async (c) => {
   const versions = ifMatch(c);
   const session = openSession(c);
   const target = { id: orderId(c), versions: versionsParameter(versions) };
-  // Repeatable: an order is placed once, so a second run finds nothing to change.
+  // Repeatable: an order never returns to `placed`, so a second run changes nothing.
   const [, , [order]] = await session.writeRepeatably([cancel(target), freeAnimal(target), selectOrder(target)]);
   if (order === undefined) throw noSuchOrder();
   if (order.status === "shipped") throw new ApiError("order_shipped", "This order is shipped.");
@@ -30,7 +30,7 @@ export const cancelOrder = createHandlers(guard("store:write"), async (c) => {
   return noContent(c);
 });
 
-/** Whether a cancelled order had one of the versions when it was cancelled, or has it now. */
+/** Whether a cancelled order has one of the versions, or had it just before its cancellation. */
 function wasCancelledAt(version: number, versions: Versions): boolean {
   return versions === undefined || versions.includes(version) || versions.includes(version - 1);
 }

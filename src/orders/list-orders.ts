@@ -29,13 +29,13 @@ const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petI
 const pageOf = (db: QueryBuilder, parameter: Parameter<Bounds>, ...conditions: SQL[]) =>
   page(db, parameter, orders, orderColumns(), and(...conditions, after(orders, parameter)));
 
-// Each reads no more rows than its limit, however deep the page lies and however rare the filter's match is.
+// Each query reads at most `limit` rows, however deep the page is and however rare matches are.
 const selectPage = compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter));
 const selectByStatus = compile((db, parameter: Parameter<ByStatus>) => pageOf(db, parameter, hasStatus(parameter)));
 const selectCancelledOfPet = compile((db, parameter: Parameter<ByPet>) =>
   pageOf(db, parameter, hasPet(parameter), isCancelled()),
 );
-/** At most one, which has the status or not. */
+/** Selects the only order that can match. Its status may differ. */
 const selectActiveOfPet = compile((db, parameter: Parameter<ByPet & ByStatus>) =>
   pageOf(db, parameter, hasPet(parameter), isActive(), hasStatus(parameter)),
 );

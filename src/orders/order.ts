@@ -12,7 +12,7 @@ import { idInPath } from "../http/path.ts";
 import { type PetStatus, pets } from "../pets/table.ts";
 import { orders, type OrderStatus } from "./table.ts";
 
-/** The clock of the database, as the table keeps times. */
+/** The clock of the database, in the format of the table. */
 export const now = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 
 /**
@@ -49,8 +49,8 @@ export const selectOrder = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 /**
- * Moves the animal of the order in the parameter `id` to a status, if the statement before it changed one row: the two changes
- * happen together, or neither does.
+ * Sets the status of the animal of the order in the parameter `id`, if the previous statement changed one row. Both changes take
+ * effect, or neither.
  */
 export const moveAnimal = (status: PetStatus) =>
   compile((db, parameter: Parameter<{ id: Int64 }>) =>
@@ -75,7 +75,7 @@ export const moveAnimal = (status: PetStatus) =>
 export interface Order {
   id: number;
   petId: number;
-  /** An animal is one animal. */
+  /** Each animal is unique, so an order is for one. */
   quantity: 1;
   status: OrderStatus;
   createdAt: string;
@@ -83,7 +83,7 @@ export interface Order {
   complete: boolean;
 }
 
-/** The body of an order as the database writes it: the same as JSON.stringify of `toOrder`. */
+/** The body of an order in SQL. It equals JSON.stringify of `toOrder`. */
 export const orderJson = () =>
   jsonObjectOf<Order>({
     id: orders.id,
@@ -95,7 +95,7 @@ export const orderJson = () =>
     complete: sql`json(iif(${orders.status} = 'shipped', 'true', 'false'))`,
   });
 
-/** The one place where a row becomes a response: a new column shows only when it is named here. */
+/** The only place that turns a row into a response. A new column appears in it only when it is added here. */
 export function toOrder({ id, petId, status, createdAt, shipDate }: OrderRow): Order {
   return {
     id: jsonInteger(id),

@@ -17,7 +17,7 @@ import { pets } from "../pets/table.ts";
 import { now, type Order, orderJson } from "./order.ts";
 import { activeOrder, orders } from "./table.ts";
 
-/** New fields go to the end (`fingerprintOf`). */
+/** Add new fields at the end (`fingerprintOf`). */
 export const newOrder = lazy(() =>
   jsonObject({
     petId: int64Field(),
@@ -34,7 +34,7 @@ const creation = compileCreation(orders, orderJson, (db, parameter: Parameter<{ 
   where: and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db, pets.id))),
 }));
 
-/** If the statement before changed one row: the order exists with its animal pending, or not at all. */
+/** Runs only if the previous statement changed one row: the order and the status of its animal change together. */
 const holdAnimal = compile((db, parameter: Parameter<{ petId: Int64 }>) =>
   db
     .update(pets)

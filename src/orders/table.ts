@@ -13,30 +13,30 @@ export const orders = sqliteTable(
     // No foreign key: the animal of a cancelled order may be deleted.
     petId: int64("pet_id").notNull(),
     status: text({ enum: ORDER_STATUSES }).notNull(),
-    // Times in RFC 3339, in UTC, with milliseconds: texts of one length, which order as times do.
+    // Times in RFC 3339, in UTC, with milliseconds: texts of equal length, which sort in order of time.
     createdAt: text("created_at").notNull(),
     // Null until the order is shipped.
     shipDate: text("ship_date"),
-    // Rises with each change.
+    // Increases with each change.
     version: integer().notNull().default(1),
   },
   (order) => [
-    // An animal is never sold twice, whatever the service does.
+    // Prevents a second sale of an animal, even if the service has a bug.
     uniqueIndex("orders_active_idx")
       .on(order.petId)
       .where(sql`status <> 'cancelled'`),
-    // Each order is in one of these two, so that a placement pays for one of them only.
+    // Each order is in one of these two indexes, so that placing an order writes only one.
     index("orders_cancelled_idx")
       .on(order.petId)
       .where(sql`status = 'cancelled'`),
     index("orders_status_idx").on(order.status),
     check("orders_pet_id_check", sql`typeof(${order.petId}) = 'integer'`),
-    // No CHECK lists the states: more may come, and SQLite changes a CHECK only by writing the whole table again.
+    // No CHECK lists the states, because more may come, and SQLite can change a CHECK only by rewriting the whole table.
     check("orders_ship_date_check", sql`${order.status} <> 'shipped' OR ${order.shipDate} IS NOT NULL`),
   ],
 );
 
-// Each is a text, spelled as in its index: SQLite takes an index with a condition only for a query that repeats it.
+// Each repeats the condition of its index word for word: SQLite uses a partial index only for a query with the same condition.
 export const isActive = () => sql`${orders.status} <> 'cancelled'`;
 export const isCancelled = () => sql`${orders.status} = 'cancelled'`;
 
@@ -48,7 +48,7 @@ export function activeOrder(db: QueryBuilder, petId: SQLiteColumn, more?: SQL) {
     .where(and(eq(orders.petId, petId), isActive(), more));
 }
 
-/** That order, if it waits for its shipment. */
+/** That order, if it is not shipped yet. */
 export function placedOrder(db: QueryBuilder, petId: SQLiteColumn) {
   return activeOrder(db, petId, eq(orders.status, "placed"));
 }

@@ -53,7 +53,7 @@ const shipOrderOnce = compile((db, parameter: Parameter<Shipment & Attempt>) =>
   ship(db, parameter, isUnknown(db, parameter)),
 );
 const sellAnimal = moveAnimal("sold");
-/** Comes last: to ship a shipped order writes a row here, and sells nothing. */
+/** The last statement: shipping a shipped order writes a row here, which must not sell an animal. */
 const rememberShipment = compile((db, parameter: Parameter<Target & Attempt>) =>
   rememberPatch(db, parameter, orders, orderJson(), ne(orders.status, "cancelled")),
 );
@@ -77,7 +77,7 @@ export const updateOrder = createHandlers(guard("store:write"), jsonBody(orderPa
   const session = openSession(c);
   const shipment = { id: orderId(c), versions: versionsParameter(versions), shipDate: patch.shipDate ?? null };
   const statements = patchOrder(shipment, patch.status !== undefined, attempt);
-  // Without a version it is repeatable: an order is placed once, so a second run finds nothing to change.
+  // Repeatable without a version: an order never returns to `placed`, so a second run changes nothing.
   const outcome = await applyPatch(session, statements, selectOrder(shipment), attempt, versions === undefined);
   return respondWithPatch(c, outcome, versions, toOrder, noSuchOrder, ({ status }) =>
     patch.status !== undefined && status === "cancelled"

@@ -12,7 +12,7 @@ import { lazy } from "../lazy.ts";
 import { type Animal, animalJson, type Pet, petFields, statusField, toAnimal } from "./pet.ts";
 import { pets } from "./table.ts";
 
-/** An `id` is ignored, as other fields are. New fields go to the end (`fingerprintOf`). */
+/** Other fields, `id` among them, are ignored. Add new fields at the end (`fingerprintOf`). */
 export const newPet = lazy(() => jsonObject({ ...petFields(), status: z._default(statusField(), "available") }));
 type NewPet = Omit<Pet, "id">;
 

@@ -29,7 +29,7 @@ export const deletePet = createHandlers(guard("pets:write"), async (c) => {
   const versions = versionsParameter(ifMatch(c));
   const session = openSession(c);
   const id = petId(c);
-  // Once: a second attempt would find nothing, and say so to the one who deleted.
+  // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
   const [[deleted], [pet]] = await session.writeOnce([removePet({ id, versions }), selectUse({ id })]);
   if (deleted !== undefined) return noContent(c);
   if (pet === undefined) throw noSuchPet();

@@ -7,7 +7,7 @@ import { openSession } from "../http/session.ts";
 import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
 
 export const getPet = createHandlers(
-  // Five years' notice. Nothing switches off by the clock: the removal is a release.
+  // Five years' notice. The operation does not stop at this date: a release removes it.
   deprecated({
     since: new Date("2025-12-05T00:00:00Z"),
     sunset: new Date("2030-12-05T00:00:00Z"),

@@ -45,7 +45,7 @@ const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
 const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
   page(db, parameter, pets, petColumns(), and(...conditions));
 
-// Each reads no more rows than its limit, or than there are ids, however deep the page lies and however rare the filter's match is.
+// Each query reads at most `limit` rows, or one per id, however deep the page is and however rare matches are.
 const selectPage = compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter)));
 const selectByStatus = compile((db, parameter: Parameter<ByStatus>) =>
   pageOf(db, parameter, hasStatus(parameter), after(pets, parameter)),
@@ -62,7 +62,7 @@ interface ByIds {
   /** One JSON text, because D1 binds a hundred values at most. */
   ids: string;
   limit: number;
-  /** Null for a filter that is not asked for. */
+  /** Null for a filter that the request omits. */
   categoryId: Int64 | null;
   status: PetStatus | null;
 }

@@ -15,7 +15,7 @@ import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
 
-/** The fields that clients send. A new one goes to the end, optional and without a default (`fingerprintOf`). */
+/** The fields that clients send. Add a new one at the end, optional and without a default (`fingerprintOf`). */
 export const petFields = () => ({ name: nameField(), categoryId: int64Field(), status: statusField() });
 
 /**
@@ -62,11 +62,11 @@ export interface Animal {
   status: PetStatus;
 }
 
-/** The body of an animal as the database writes it: the same as JSON.stringify of `toAnimal`. */
+/** The body of an animal in SQL. It equals JSON.stringify of `toAnimal`. */
 export const animalJson = () =>
   jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });
 
-/** The one place where a row becomes a response: a new column shows only when it is named here. */
+/** The only place that turns a row into a response. A new column appears in it only when it is added here. */
 export function toAnimal({ id, name, categoryId, status }: Pet): Animal {
   return { id: jsonInteger(id), name, categoryId: jsonInteger(categoryId), status };
 }

@@ -9,21 +9,20 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 export const pets = sqliteTable(
   "pets",
   {
-    // AUTOINCREMENT: an id that was ever handed out never names another animal, and ids ascend in the order of creation,
-    // which keyset paging relies on.
+    // AUTOINCREMENT: SQLite never reuses an id, and ids ascend in the order of creation, which keyset paging relies on.
     id: integer().primaryKey({ autoIncrement: true }),
     name: text().notNull(),
     categoryId: int64("category_id").notNull(),
     status: text({ enum: PET_STATUSES }).notNull(),
-    // Rises with each change.
+    // Increases with each change.
     version: integer().notNull().default(1),
   },
   (pet) => [
-    // An index entry ends with the row's id, so one status is already in id order: a filtered page reads only its rows.
+    // An index entry ends with the row's id, so the animals of a status are in id order and a filtered page reads only its rows.
     index("pets_status_idx").on(pet.status),
-    // One for all other filters: of one category, each status is in id order, and `listPets` merges them.
+    // For all other filters: within a category, the animals of each status are in id order, and `listPets` merges them.
     index("pets_category_id_status_idx").on(pet.categoryId, pet.status),
-    // The rules of the API once more, for writers that do not come through it.
+    // The rules of the API, for writers that bypass it.
     check("pets_name_check", isTextOf(pet.name, 1, MAX_NAME_CHARACTERS)),
     check("pets_category_id_check", sql`typeof(${pet.categoryId}) = 'integer'`),
     check(

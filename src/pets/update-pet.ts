@@ -22,7 +22,7 @@ const patchPet = compilePatch(pets, petPatch, animalJson, (db, _parameter, field
   fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined,
 );
 
-/** With whether a placed order holds the animal. */
+/** The animal, with a column that tells whether a placed order holds it. */
 const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({
