@@ -1,4 +1,4 @@
-// Marks of operations in the reference: what is not stable, and what is deprecated.
+// Badges of operations in the reference, for those that are not stable or are deprecated.
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { operationsOf } from "./read.ts";
 
@@ -7,7 +7,7 @@ export const BADGES: { [stability: string]: { name: string; color: string } } = 
   experimental: { name: "Experimental", color: "#a3260f" },
 };
 
-/** Style rules that add the marks to the navigation of the reference. The renderer has none there. */
+/** CSS that adds the badges to the navigation of the reference. The renderer shows none there. */
 export function navigationBadges(document: OpenAPIObject): string {
   const rules = [...operationsOf(document)].flatMap(([route, operation]) => {
     const name = operation.deprecated ? "Deprecated" : BADGES[operation["x-stability"]]?.name;

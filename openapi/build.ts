@@ -1,17 +1,17 @@
-// npm run generate:public: brings public/, which the Worker serves, up to date with its sources. wrangler runs it before every build, and
-// mostly there is nothing to do; loading all that the pages are made from takes a second.
+// npm run generate:public: updates public/, which the Worker serves. wrangler runs it before every build, so it first checks
+// whether the sources have changed: loading them takes a second.
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 process.chdir(join(import.meta.dirname, ".."));
 
-/** What the pages are made from. The lock file stands for the packages. */
+/** The sources of the pages. The lock file represents the packages. */
 const SOURCES = ["docs", "examples/clients", "openapi", "src", "package.json", "package-lock.json"];
-/** What was made of which sources the last time. */
+/** The hashes of the sources and of the files of the last build. */
 const STAMP = ".dist/public.sha256";
 
-// Before the build: a source that changes meanwhile asks for another one.
+// Taken before the build: a change of the source during the build starts another build.
 const sources = digest(SOURCES);
 if (readStamp() !== `${sources} ${digest(["public"])}`) {
   await import("./pages.ts");
@@ -19,7 +19,9 @@ if (readStamp() !== `${sources} ${digest(["public"])}`) {
   writeFileSync(STAMP, `${sources} ${digest(["public"])}`);
 }
 
-/** Of the names and contents of all files in these paths; never the same when one of them goes while it is read. */
+/**
+ * The hash of the names and contents of all files in these paths. It differs every time when a file disappears while it is read.
+ */
 function digest(paths: string[]): string {
   try {
     const hash = createHash("sha256");

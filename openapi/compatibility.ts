@@ -21,11 +21,11 @@ export function findBreakingChanges(released: OpenAPIObject, current: OpenAPIObj
     if (after === undefined) changes.push(`${name}: the operation is gone, so its clients fail`);
     else changes.push(...compareOperations({ released, current }, name, before, after));
   }
-  // A component is compared wherever it is used, and says the same each time.
+  // A component is compared wherever it is used, which gives equal sentences.
   return [...new Set(changes)];
 }
 
-/** Which hosts there are is up to the operator. */
+/** The operator chooses the hosts. */
 function basePathsOf({ servers = [{ url: "/" }] }: OpenAPIObject): string[] {
   return servers.map(({ url }) => new URL(url, "https://host.example").pathname);
 }
@@ -45,7 +45,7 @@ function compareOperations(
   ];
 }
 
-/** Compares what an operation is called, and who may call it. */
+/** Compares the operationId, and the scope and the authentication that a caller needs. */
 function compareAccess(
   { released, current }: Documents,
   name: string,
@@ -71,7 +71,9 @@ function compareAccess(
   return changes;
 }
 
-/** The alternatives of `security`, with the kind of each scheme, and as the document writes them. Without any, nothing is needed. */
+/**
+ * The alternatives of `security`, with the kind of each scheme, and as the document writes them. An empty list requires nothing.
+ */
 function waysIn(document: OpenAPIObject, { security = [] }: OperationObject): Map<string, string> {
   const schemes = document.components?.securitySchemes ?? {};
   const kindOf = (name: string) => {

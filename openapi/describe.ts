@@ -1,4 +1,4 @@
-// The words in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
+// The types in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import type { ErrorCode } from "../src/errors.ts";
@@ -18,18 +18,20 @@ export interface Resource {
 }
 
 export interface Operation {
-  /** Its handlers, as routes.ts mounts them. They tell its method, path, scope, deprecation, and which parameters and fields there are. */
+  /** Its handlers, as routes.ts mounts them. They determine its method, path, scope, deprecation, parameters and fields. */
   handlers: readonly object[];
   stability: Stability;
   summary: string;
   description: string;
-  /** What the schema of the query cannot say, for each of its parameters; and the parameters of the path. */
+  /** The descriptions of its query and path parameters, with the facts that the schema of the query does not hold. */
   parameters?: { [name: string]: Parameter };
   body?: Body & { description: string };
   success: { status: number; description: string; body?: Body; headers?: HeaderName[] };
-  /** The failures of this operation, beside those of every operation, of every body, `Idempotency-Key` and `If-Match`. */
+  /**
+   * The failures of this operation alone. `failures.ts` adds those of every operation, body, `Idempotency-Key` and `If-Match`.
+   */
   errors?: ErrorCode[];
-  /** Says what the `Idempotency-Key` is new for, when the operation takes one. */
+  /** The thing that needs a new `Idempotency-Key`, for example `animal`. Undefined when the operation takes no key. */
   idempotencyKey?: string;
   /** Whether the operation takes `If-Match`. */
   ifMatch?: true;
@@ -44,13 +46,13 @@ export interface Body {
 
 export interface Parameter {
   description: string;
-  /** Of the parameter, when it is not that of its operation. */
+  /** The stability of the parameter, if it differs from that of its operation. */
   stability?: Stability;
   schema?: SchemaObject | ReferenceObject;
   example?: unknown;
 }
 
-/** An integer that JSON.stringify writes to the last digit; a number literal would be rounded. */
+/** An integer that JSON.stringify writes exactly. A number literal would be rounded. */
 const exact = (integer: bigint) => (JSON as unknown as { rawJSON(text: string): number }).rawJSON(String(integer));
 
 export const INT64: SchemaObject = {
@@ -70,31 +72,31 @@ export const NAME: SchemaObject = {
 /** The parameters of every list. */
 export const pageParameters = (items: string): { [name: string]: Parameter } => ({
   limit: {
-    description: `Maximum number of ${items} returned; ${DEFAULT_LIMIT} unless given.`,
+    description: `Maximum number of ${items} to return. Defaults to ${DEFAULT_LIMIT}.`,
     schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
     example: DEFAULT_LIMIT,
   },
   cursor: {
-    description: "Where the page starts. Opaque: take it from the `Link` of the page before, never make one.",
+    description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
     schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
   },
 });
 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
 
-/** A value of an open list that this version does not know. */
+/** A value of an open list that this version does not define. */
 export const UNKNOWN_VALUE: SchemaObject = { type: "string", pattern: "^[a-z0-9_.]+$", maxLength: 100 };
 
 /**
- * A value of a list that may grow (docs/versioning.md). The listed values are a schema of their own: generators then export a type for
- * them, and accept others here.
+ * A value of a list that may grow (docs/versioning.md). The known values have their own schema, so that generators export a type
+ * for them and accept other values here.
  */
 export const openList = (schema: string): SchemaObject => ({ anyOf: [ref(schema), UNKNOWN_VALUE] });
 
 /**
- * The properties of a zod object as JSON Schema. Zod gives the names, the required fields and the values of
- * enumerations; `rules` gives the rules that zod leaves to a function. Without defaults: generators take a property that has one for
- * required, so a description says them.
+ * The properties of a zod object as JSON Schema. Zod gives the names, the required fields and the values of enumerations.
+ * `rules` gives the rules that the zod schema checks in a function. Defaults are omitted, because generators treat a property
+ * with a default as required. Descriptions state them instead.
  */
 export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   schema: z.ZodMiniObject<Shape>,

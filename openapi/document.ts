@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document of the interface. It is the register of the operations: the batteries of tests, the tables in docs/ and
-// the types of generated clients come from it.
+// The OpenAPI 3.1 document of the interface. It is the register of the operations: the test batteries, the tables in docs/ and
+// the types of generated clients derive from it.
 import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "openapi3-ts/oas31";
 import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
@@ -14,7 +14,7 @@ import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
-/** One line a resource. */
+/** One line per resource. */
 const RESOURCES: Resource[] = [pets, categories, orders];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
@@ -26,13 +26,13 @@ const ERROR_CODE_SCHEMA: SchemaObject = {
 
 const ERROR_SCHEMA: SchemaObject = {
   type: "object",
-  description: "Every failure, of every kind.",
+  description: "The body of every failure.",
   properties: {
     code: {
-      description: "Machine-readable. More codes may come: accept ones that you do not know.",
+      description: "Machine-readable. The list may grow: accept codes that you do not know.",
       ...openList("ErrorCode"),
     },
-    message: { type: "string", description: "For people. Its words may change.", maxLength: 2_000, pattern: "\\S" },
+    message: { type: "string", description: "For people. The text may change.", maxLength: 2_000, pattern: "\\S" },
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
   required: ["code", "message", "status"],
@@ -43,7 +43,7 @@ const BOOKMARK_PARAMETER: ParameterObject = {
   name: "x-d1-bookmark",
   in: "header",
   required: false,
-  description: "The `x-d1-bookmark` of an earlier response: read at least what that saw or wrote.",
+  description: "The `x-d1-bookmark` of an earlier response. The request sees at least what that response saw or wrote.",
   schema: { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
 };
 
@@ -52,7 +52,7 @@ const IF_MATCH_PARAMETER: ParameterObject = {
   in: "header",
   required: false,
   description:
-    "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` and no header stand for any version.",
+    "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` matches any version, as does a request without the header.",
   schema: { type: "string", maxLength: MAX_IF_MATCH_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
 };
 
@@ -67,7 +67,7 @@ for (const resource of RESOURCES) {
   }
 }
 
-// Apart, because the types of openapi3-ts lack `summary`.
+// A separate constant, because the types of openapi3-ts lack `summary`.
 const INFO = {
   title: "Pet Store Service",
   summary: "Animals, their categories and orders for them.",
@@ -84,7 +84,7 @@ export const document: OpenAPIObject = {
   servers: [
     {
       url: "/v1",
-      description: "The deployment that this document came from: local, staging or production",
+      description: "The deployment that serves this document: local, staging or production",
       "x-internal": false,
     },
   ],

@@ -4,7 +4,7 @@ import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
 
-/** The failures of every operation behind a key, of every body, of every `Idempotency-Key` and of every `If-Match`. A wrong method is no operation. */
+/** The failures that every operation has. A wrong method is not among them, because it matches no operation. */
 const OF_EVERY_OPERATION: ErrorCode[] = [
   "invalid_request",
   "unauthorized",
@@ -32,7 +32,7 @@ function headersOfFailure(code: ErrorCode, method: string): HeaderName[] {
   return [...(HEADERS[code] ?? []), ...(patch ? (["Accept-Patch"] as const) : [])];
 }
 
-/** The codes that an operation can fail with, in the order of their status. */
+/** The error codes of an operation, in ascending order of status. */
 export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operation): ErrorCode[] {
   const codes = [
     ...OF_EVERY_OPERATION,
@@ -47,7 +47,7 @@ export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operatio
 /**
  * The responses to failures, by status. Codes that share a status share a response.
  *
- * @param more headers that every response of the operation has.
+ * @param more the headers of every response of the operation.
  */
 export function failures(
   operation: Operation,
@@ -57,7 +57,7 @@ export function failures(
   const byStatus = Object.groupBy(codesOf(operation), (code) => ERRORS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes = []]) => {
-      // A failure of the operation itself comes after the database was asked.
+      // The failures of the operation itself follow a database query, so their responses have a bookmark.
       const own = codes.some((code) =>
         [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_IF_MATCH].includes(code),
       );

@@ -40,7 +40,7 @@ export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
   };
 });
 
-/** What is wider than a phone scrolls by itself, also with the keyboard. A code in a table breaks into lines at its underscores. */
+/** Elements wider than a phone scroll on their own, also with the keyboard. Code in a table wraps at its underscores. */
 function fitForPhones(html: string): string {
   return html
     .replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">')
@@ -52,7 +52,7 @@ function contents(sections: Guide["sections"]): string {
   return `<nav aria-label="On this page"><ul>${list.join("")}</ul></nav>`;
 }
 
-/** Between the pages of the repository links end in .md. What is not a page here is left to the repository. */
+/** Rewrites the links between the pages of the repository, which end in .md. A link to an unpublished page becomes plain text. */
 function withPageLinks(html: string): string {
   return html
     .replaceAll(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>

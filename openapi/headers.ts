@@ -8,61 +8,61 @@ import { MAX_URL_LENGTH } from "../src/http/validation.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
 
-/** The address of the next page is that of the request, with a cursor. No parameter is longer in it. */
+/** The address of the next page is that of the request plus a cursor. No parameter becomes longer. */
 const MAX_LINK_LENGTH = MAX_URL_LENGTH + '<&cursor=AAAAAAAAAAKLLL5F>; rel="next"'.length;
 
 export const headers = {
-  "X-Request-Id": header("Names this request, also in the service's log.", {
+  "X-Request-Id": header("Identifies this request, also in the service's log.", {
     type: "string",
     format: "uuid",
     maxLength: 36,
   }),
   "x-d1-bookmark": header(
-    "Where the database stood. Echo it in a later request to see at least what this response saw or wrote.",
+    "The state of the database. Send it in a later request to see at least what this response saw or wrote.",
     { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
     false,
   ),
   "Access-Control-Allow-Origin": header(
-    "Sent to requests with an `Origin`. Any origin may call the service; there are no cookies.",
+    "Sent when the request has an `Origin`. Any origin may call the service. It uses no cookies.",
     { type: "string", const: "*" },
     false,
   ),
-  "Cache-Control": header("Responses behind a key are not to be stored.", {
+  "Cache-Control": header("Responses to requests with a key must not be stored.", {
     type: "string",
     const: "private, no-store",
   }),
-  "WWW-Authenticate": header("What to authenticate with, and what was wrong (RFC 6750).", {
+  "WWW-Authenticate": header("The authentication scheme and the error (RFC 6750).", {
     type: "string",
     pattern: "^Bearer realm=",
     maxLength: 200,
   }),
   "Accept-Encoding": header(
-    "Sent when the body had a `Content-Encoding`: the service takes none (RFC 9110).",
+    "Sent when the body had a `Content-Encoding`. The service accepts none (RFC 9110).",
     { type: "string", const: "identity" },
     false,
   ),
   "Accept-Patch": header(
-    "Sent when the media type is not supported: the media types of a patch (RFC 5789).",
+    "Sent when the media type is not supported. Lists the media types of a patch (RFC 5789).",
     { type: "string", const: MERGE_PATCH.names.join(", ") },
     false,
   ),
-  "Retry-After": header("Seconds to wait.", {
+  "Retry-After": header("Seconds to wait before a retry.", {
     type: "integer",
     format: "int32",
     minimum: Math.min(...retryAfter),
     maximum: Math.max(...retryAfter),
   }),
   "Idempotency-Replayed": header(
-    "An earlier attempt with this Idempotency-Key made the change. This is the response to it.",
+    "Sent when an earlier request with this Idempotency-Key made the change. The response is the one to that request.",
     { type: "string", const: "true" },
     false,
   ),
   ETag: header(
-    "The version of the resource, in quotes. It rises with each change. Send it as `If-Match`, also with the `W/` that Cloudflare's edge puts in front when it compresses.",
+    "The version of the resource, in quotes. It increases with each change. Send it as `If-Match`, with or without the `W/` that Cloudflare's edge adds when it compresses.",
     { type: "string", pattern: '^(W[/])?"[1-9][0-9]{0,14}"$', maxLength: 19 },
   ),
   Link: header(
-    'The next page: `<URL>; rel="next"`, with an opaque `cursor` in it. Follow it as it is; there is none on the last page.',
+    'The next page: `<URL>; rel="next"`, with an opaque `cursor`. Follow it unchanged. The last page has no such header.',
     { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: MAX_LINK_LENGTH },
     false,
   ),
@@ -80,10 +80,10 @@ export function headersOf(names: readonly HeaderName[]): HeadersObject {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Headers of single operations, which the document has beside those above. */
+/** Headers of single operations. The document lists them after the shared ones. */
 export const ownHeaders: { [name: string]: HeaderObject } = {};
 
-/** Names the headers of an operation: tools read an inline header as one that every example has to show. */
+/** Turns the headers of an operation into components: tools expect an inline header in every example. */
 export function named(operationId: string, inline: { [name: string]: HeaderObject }): HeadersObject {
   return Object.fromEntries(
     Object.entries(inline).map(([name, item]) => {
@@ -94,7 +94,7 @@ export function named(operationId: string, inline: { [name: string]: HeaderObjec
   );
 }
 
-/** The header that tells where a creation at this path put the resource. */
+/** The header with the path of a resource created at this path. */
 export function locationHeader(path: string): { [name: string]: HeaderObject } {
   const pattern = `^[/]v1${path.replaceAll("/", "[/]")}[/][0-9]+$`;
   return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 40 }) };
@@ -105,9 +105,9 @@ export function announcement(deprecation: Deprecation): { [name: string]: Header
   const { Deprecation, Sunset, Link } = deprecationHeaders(deprecation);
   const exactly = (description: string, value: string) => header(description, { type: "string", const: value });
   return {
-    Deprecation: exactly("Since when the operation is deprecated (RFC 9745).", Deprecation),
+    Deprecation: exactly("When the operation was deprecated (RFC 9745).", Deprecation),
     Sunset: exactly("When the operation will be removed (RFC 8594).", Sunset),
-    Link: header("What replaces the operation, and what explains it (RFC 8288).", {
+    Link: header("The replacement of the operation, and the explanation of its deprecation (RFC 8288).", {
       type: "string",
       pattern: 'rel="successor-version"',
       maxLength: 200,

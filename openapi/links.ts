@@ -1,15 +1,15 @@
-// How one response feeds the next operation (OpenAPI 3.1, Link Object).
+// The links from a response to the next operations (OpenAPI 3.1, Link Object).
 import type { LinkObject, LinksObject } from "openapi3-ts/oas31";
 import type { Resource } from "./describe.ts";
 import { routeOf } from "./operation.ts";
 
-/** The links of the document, by the operation that they lead to. */
+/** The links of the document, by the operation that they link to. */
 export const links: { [operationId: string]: LinkObject } = {};
 
 /** A path with an id at its end. */
 const ITEM = /^(?<collection>.*)[/]\{(?<parameter>\w+)\}$/;
 
-/** The links of a response with this schema. When that is one resource, its `id` leads to the other operations on it. */
+/** The links of a response with this schema. If the schema is one resource, its `id` links to the other operations on it. */
 export function linksOf(
   operationId: string,
   path: string,

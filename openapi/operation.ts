@@ -1,4 +1,4 @@
-// An operation of the document: its description, with the facts that its handlers carry.
+// Builds an operation of the document from its description and the facts that its handlers carry.
 import type { LinksObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
@@ -10,7 +10,7 @@ import { jsonContent, type Operation, type Parameter, parameterObject } from "./
 import { failures } from "./failures.ts";
 import { announcement, headersOf, locationHeader, named } from "./headers.ts";
 
-/** What the handlers of an operation carry for the document. */
+/** The facts that handlers carry for the document. */
 interface Facts {
   scope?: Scope;
   deprecation?: Deprecation;
@@ -29,7 +29,7 @@ export function routeOf(operationId: string, { handlers }: Operation): { method:
 }
 
 /**
- * An operation as the document has it, but for its tag.
+ * An operation of the document, without its tag.
  *
  * @param links of its success.
  */
@@ -102,7 +102,7 @@ function parametersOf(
       ? []
       : [
           parameterObject("Idempotency-Key", "header", false, {
-            description: `1 to 255 visible ASCII characters, new for each ${idempotencyKey}; a UUID, say. In quotes, as a String of structured fields (RFC 9651), the key means the same as without.`,
+            description: `1 to 255 visible ASCII characters. Use a new key for each ${idempotencyKey}, for example a UUID. A key in quotes, as a String of structured fields (RFC 9651), equals the key without them.`,
             schema: { type: "string", maxLength: MAX_HEADER_LENGTH, pattern: IDEMPOTENCY_KEY.source },
           }),
         ];

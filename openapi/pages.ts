@@ -39,7 +39,7 @@ writePage(
       <main>
         <article>
           <h1>${document.info.title}</h1>
-          <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> says the same.</p>
+          <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> has the same content.</p>
         </article>
       </main>
     </div>`,
@@ -51,7 +51,7 @@ for (const guide of guides) {
 
 removeStale();
 
-/** The parts that the renderer loads. Beside them stand maps of the sources. */
+/** The modules that the renderer loads. The folder also holds source maps. */
 function chunks(): string[] {
   const files = readdirSync(join(RENDERER, "chunks")).filter((file) => file.endsWith(".js"));
   return files.map((file) => `chunks/${file}`);

@@ -1,5 +1,5 @@
-// The copy of the document that the reference at /docs shows. Its renderer rounds large integers, and ignores some of our extensions:
-// this copy says the same in forms that it shows to the last digit.
+// The copy of the document that the reference at /docs shows. Its renderer rounds large integers and ignores some extensions, so
+// this copy has the same content in forms that the renderer shows exactly.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIObject, OperationObject, SchemaObject } from "openapi3-ts/oas31";
@@ -14,7 +14,7 @@ interface Part {
   [name: string]: unknown;
 }
 
-/** The copy as JSON. page/reference.js fills in what depends on the host. */
+/** The copy as JSON. page/reference.js fills in the parts that depend on the host. */
 export function referenceDocument(document: OpenAPIObject): string {
   const exactly = parseDocument(write(document));
   const { tags = [], info } = exactly;
@@ -35,7 +35,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   });
 }
 
-/** The paths, with what the renderer does not make or show by itself. */
+/** The paths, with samples and texts that the renderer does not produce. */
 function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   const withThem = (path: string, item: object) =>
     Object.fromEntries(
@@ -51,7 +51,7 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
 }
 
-/** The search of the reference finds the titles of the sections. */
+/** The description of a guide, with its section titles, so that the search of the reference finds them. */
 function contents({ path, title, summary, sections }: Guide): string {
   const list = sections.map(({ id, title }) => `- [${title}](${path}#${id})`);
   return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
@@ -66,7 +66,7 @@ function withBoundsInWords(part: Part): Part {
   return { ...rest, description: `${description} From ${minimum} to ${maximum}.`.trim() };
 }
 
-/** An operation gets a badge. For a parameter the renderer has none. */
+/** Adds a badge to an operation. The renderer has no badges for parameters, so their descriptions get a prefix. */
 function withStability(part: Part): Part {
   const badge = BADGES[String(part["x-stability"])];
   if (badge === undefined) return part;
@@ -74,7 +74,7 @@ function withStability(part: Part): Part {
   return { ...part, "x-badges": [{ ...badge, position: "before" }] };
 }
 
-/** The renderer shows a text as it is, and rounds the integers of a value. The keyword is that of OpenAPI 3.2. */
+/** The renderer shows text unchanged but rounds the integers of a value. The keyword is from OpenAPI 3.2. */
 function withExampleTexts(content: Part): Part {
   return Object.fromEntries(
     Object.entries(content).map(([mediaType, media]) => {

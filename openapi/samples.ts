@@ -1,4 +1,4 @@
-// How to send an operation in several languages, for the reference. The samples that its renderer makes round large integers in bodies.
+// Samples of each operation in several languages, for the reference. The renderer's own samples round large integers in bodies.
 import type { OperationObject, ParameterObject } from "openapi3-ts/oas31";
 import { write } from "./read.ts";
 
@@ -14,7 +14,7 @@ interface Request {
   body?: { mediaType: string; text: string };
 }
 
-/** `path` is that of the document. */
+/** `path` is the one in the document. */
 export function samplesOf(method: string, path: string, operation: OperationObject): Sample[] {
   const request: Request = {
     method: method.toUpperCase(),

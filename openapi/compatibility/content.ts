@@ -6,7 +6,7 @@ const GONE = {
   response: "no longer sent, so clients that read it break",
 };
 
-/** Compares what a body may be. A new media type is compatible: a client has to name it in its request. */
+/** Compares the content of a body. A new media type is compatible: a client has to name it in its request. */
 export function compareContent(
   comparison: Comparison,
   where: string,
@@ -21,7 +21,7 @@ export function compareContent(
   });
 }
 
-/** Compares what the value of a parameter or a header may be. */
+/** Compares the value of a parameter or a header. */
 export function compareValue(
   comparison: Comparison,
   where: string,

@@ -4,10 +4,10 @@ import { follow, write } from "../read.ts";
 export type Schema = SchemaObject | ReferenceObject | boolean;
 export type Keywords = SchemaObject & { [keyword: string]: unknown };
 
-/** Keywords that change neither which values are valid nor what they mean. Extensions (`x-`) do not either. */
+/** Keywords that affect neither the valid values nor their meaning. Extensions (`x-`) do not either. */
 const ANNOTATIONS = /^(\$comment|description|title|summary|examples?|externalDocs|deprecated|x-.*)$/;
 
-/** The keywords of a schema, with those of its reference and its `allOf` among them, without annotations. */
+/** The keywords of a schema, of its reference and of its `allOf`, without annotations. */
 export function flatten(document: OpenAPIObject, schema: Schema): Keywords {
   if (typeof schema === "boolean") return schema ? {} : { not: {} };
   const { $ref, allOf = [], ...rest } = schema as SchemaObject;
@@ -16,7 +16,7 @@ export function flatten(document: OpenAPIObject, schema: Schema): Keywords {
   return parts.map((part) => flatten(document, part)).reduce(merge, own);
 }
 
-/** Both hold. Two rules for the same keyword stay apart, under `allOf`. */
+/** Combines two schemas that both apply. Two rules for the same keyword stay separate, under `allOf`. */
 function merge(one: Keywords, other: Keywords): Keywords {
   const merged: Keywords = { ...one };
   for (const [keyword, value] of Object.entries(other)) {
@@ -38,7 +38,7 @@ function mergeFields(one: Keywords, other: Keywords): { [name: string]: SchemaOb
   return Object.fromEntries(fields);
 }
 
-/** By name, in a map: an object would find `constructor` in every schema. */
+/** A map by name: an object would have `constructor` for every schema. */
 export function fieldsOf({ properties = {} }: Keywords): Map<string, SchemaObject | ReferenceObject> {
   return new Map(Object.entries(properties));
 }

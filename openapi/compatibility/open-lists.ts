@@ -1,4 +1,4 @@
-// Lists that may grow (docs/versioning.md): one alternative lists the known values, and another one accepts them and more.
+// Lists that may grow (docs/versioning.md): one alternative lists the known values, and another accepts these and others.
 import { Validator } from "@cfworker/json-schema";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { write } from "../read.ts";
@@ -6,7 +6,9 @@ import { flatten, type Schema } from "./flatten.ts";
 import type { Documents } from "./schemas.ts";
 import { missing, valuesOf } from "./values.ts";
 
-/** The alternatives that decide which values are valid: without known values that another alternative accepts anyway. */
+/**
+ * The alternatives that decide which values are valid. A list of known values is omitted if another alternative accepts them all.
+ */
 export function withoutKnownValues(document: OpenAPIObject, alternatives: Schema[]): Schema[] {
   const others = alternatives.filter((one) => listedIn(document, one) === undefined);
   return alternatives.filter((one) => {
@@ -15,7 +17,7 @@ export function withoutKnownValues(document: OpenAPIObject, alternatives: Schema
   });
 }
 
-/** In responses, clients wait for the values of an open list that they know. */
+/** Clients may wait for the known values of an open list in a response. */
 export function compareKnownValues(
   { released, current }: Documents,
   where: string,
@@ -34,7 +36,7 @@ function isOpen(document: OpenAPIObject, alternatives: Schema[]): boolean {
   return withoutKnownValues(document, alternatives).length < alternatives.length;
 }
 
-/** The values of a schema that lists them. */
+/** The values that a schema lists. */
 export function listedIn(document: OpenAPIObject, schema: Schema): unknown[] | undefined {
   return valuesOf(flatten(document, schema));
 }

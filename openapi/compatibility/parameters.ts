@@ -5,7 +5,7 @@ import type { Documents } from "./schemas.ts";
 import { compareStability, stabilityOf } from "./stability.ts";
 
 interface Parameter extends ParameterObject {
-  /** As the operation has it: maybe a reference. */
+  /** As in the operation, possibly a reference. */
   part: ParameterObject | ReferenceObject;
 }
 
@@ -46,7 +46,7 @@ export function compareParameters(
   return changes;
 }
 
-/** By place and name: of two, the later replaces the earlier. Names of headers have no case. */
+/** By place and name. A later parameter replaces an earlier one. Header names are case-insensitive. */
 function parametersOf(document: OpenAPIObject, { parameters = [] }: OperationObject): Map<string, Parameter> {
   return new Map(
     parameters.map((part) => {
@@ -57,7 +57,7 @@ function parametersOf(document: OpenAPIObject, { parameters = [] }: OperationObj
   );
 }
 
-/** How a list or an object is written, with the defaults of OpenAPI 3.1, Parameter Object. */
+/** The serialisation of a list or an object, with the defaults of OpenAPI 3.1, Parameter Object. */
 function styleOf(parameter: ParameterObject): string {
   const { style = /query|cookie/.test(parameter.in) ? "form" : "simple" } = parameter;
   const { explode = style === "form" } = parameter;

@@ -16,7 +16,7 @@ export function compareResponses(
   for (const [status, part] of responses) {
     const found = newResponses.get(status);
     if (found === undefined) {
-      changes.push(`${where}: no longer answers ${status}, so clients that handle it meet another status`);
+      changes.push(`${where}: no longer returns ${status}, so clients that expect it get another status`);
       continue;
     }
     const place = sharedName(part, found) ?? `${where} ${status}`;
@@ -29,7 +29,7 @@ export function compareResponses(
   for (const status of newResponses.keys()) {
     // A new failure is compatible (docs/versioning.md).
     if (responses.has(status) || !/^[123]/.test(status)) continue;
-    changes.push(`${where}: may now answer ${status}, which its clients do not expect`);
+    changes.push(`${where}: may now return ${status}, which its clients do not expect`);
   }
   return changes;
 }
@@ -44,7 +44,7 @@ function compareHeaders(
   before: ResponseObject,
   after: ResponseObject,
 ): string[] {
-  // Names of headers have no case.
+  // Header names are case-insensitive.
   const newHeaders = new Map(Object.entries(after.headers ?? {}).map(([name, part]) => [name.toLowerCase(), part]));
   return Object.entries(before.headers ?? {}).flatMap(([name, part]) => {
     const found = newHeaders.get(name.toLowerCase());

@@ -1,5 +1,6 @@
-// Compares two versions of a schema. Where clients send values, the current version has to accept all that the released one accepts;
-// where clients receive them, it is the other way round. So each rule asks one thing: which values of `from` does `to` refuse?
+// Compares two versions of a schema. Where clients send values, the current version has to accept all that the released one
+// accepts; where clients receive values, the released one has to accept all that the current one allows. Each rule therefore
+// answers one question: which values of `from` does `to` refuse?
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import { expand, follow, sharedName, show, write } from "../read.ts";
 import { fieldsOf, flatten, type Keywords, type Schema } from "./flatten.ts";
@@ -17,13 +18,13 @@ export interface Comparison extends Documents {
   open?: string[];
 }
 
-/** Keywords with rules of their own. Any other only takes values away from a schema that has it. */
+/** Keywords with their own rules. Any other keyword only restricts the values of its schema. */
 const STRUCTURE = /^(type|properties|required|additionalProperties|items|default|readOnly|writeOnly)$/;
 
-/** Keywords that say what a value means. */
+/** Keywords that define the meaning of a value. */
 const MEANING = ["default", "readOnly", "writeOnly"];
 
-/** Sentences on what breaks the clients that send, or receive, values of this schema. */
+/** Sentences on the changes that break clients that send or receive values of this schema. */
 export function compareSchemas(comparison: Comparison, where: string, before: Schema, after: Schema): string[] {
   const { released, current, open = [] } = comparison;
   const pair = write([before, after]);
@@ -40,7 +41,7 @@ export function compareSchemas(comparison: Comparison, where: string, before: Sc
   ];
 }
 
-/** The side whose values there are, then the side that has to accept them. */
+/** The schema of the sender, then the schema of the receiver. */
 function sides<Side>({ direction }: Comparison, before: Side, after: Side): [from: Side, to: Side] {
   return direction === "request" ? [before, after] : [after, before];
 }
@@ -55,7 +56,7 @@ function compareKeywords(comparison: Comparison, where: string, before: Keywords
   if ([from, to].some(({ oneOf, anyOf }) => oneOf ?? anyOf)) return compareAlternatives(comparison, where, from, to);
 
   const types = compareTypes(direction, where, typesOf(from), typesOf(to));
-  // Of values that have nothing in common, nothing else is worth saying.
+  // Types that have nothing in common make further comparison pointless.
   if (!haveCommonType(from, to)) return types;
 
   const documents = sides(comparison, released, current);
@@ -78,7 +79,9 @@ function haveCommonType(one: Keywords, other: Keywords): boolean {
   return typesOf(one).some((type) => typesOf(other).includes(type));
 }
 
-/** Every alternative of `from` needs one of `to` that accepts all of it. The nearest one tells how far it is off. */
+/**
+ * Every alternative of `from` needs one of `to` that accepts all of its values. Otherwise the closest one supplies the sentences.
+ */
 function compareAlternatives(comparison: Comparison, where: string, from: Keywords, to: Keywords): string[] {
   const [fromDocument, toDocument] = sides(comparison, comparison.released, comparison.current);
   const [given, taken] = [alternativesOf(from), alternativesOf(to)];
@@ -101,7 +104,7 @@ function compareAlternatives(comparison: Comparison, where: string, from: Keywor
   return [...compareKnownValues(comparison, where, taken, given), ...changes];
 }
 
-/** `anyOf` counts as `oneOf`: alternatives that exclude each other are both. */
+/** `anyOf` counts as `oneOf`: for mutually exclusive alternatives they are equivalent. */
 function alternativesOf({ oneOf, anyOf, ...rest }: Keywords): Schema[] {
   const common: Keywords = oneOf === undefined || anyOf === undefined ? rest : { ...rest, anyOf };
   const alternatives = oneOf ?? anyOf ?? [{}];
@@ -131,7 +134,7 @@ function compareFields(comparison: Comparison, where: string, before: Keywords, 
   return changes;
 }
 
-/** Compares what is said of fields without a name of their own. A new field of the current version is one of them in the released one. */
+/** Compares the rules for unlisted fields. A new field of the current version is unlisted in the released one. */
 function compareOtherFields(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
   const { direction } = comparison;
   const [others, newOthers] = [before.additionalProperties ?? true, after.additionalProperties ?? true];
@@ -141,7 +144,7 @@ function compareOtherFields(comparison: Comparison, where: string, before: Keywo
   for (const [name, field] of fieldsOf(after)) {
     if (fieldsOf(before).has(name)) continue;
     if (typeof others === "object") changes.push(...compareSchemas(comparison, `${where}.${name}`, others, field));
-    // Otherwise clients have to cope with new fields (docs/versioning.md).
+    // Otherwise clients have to ignore new fields (docs/versioning.md).
     else if (!others && direction === "response") {
       changes.push(`${where}.${name}: the field is new in a closed object, ${CONSEQUENCE.response}`);
     }

@@ -1,9 +1,9 @@
 import type { ISpecificationExtension } from "openapi3-ts/oas31";
 
-/** The marks, from the one that promises nothing (docs/versioning.md). */
+/** The marks, in ascending order of what they promise (docs/versioning.md). */
 const MARKS = ["experimental", "beta", "stable"];
 
-/** The mark of an operation, or of a parameter, which by default has that of its operation. */
+/** The mark of an operation or of a parameter. A parameter inherits the mark of its operation. */
 export function stabilityOf(part: ISpecificationExtension, operation: ISpecificationExtension = {}): string {
   return part["x-stability"] ?? operation["x-stability"] ?? "stable";
 }

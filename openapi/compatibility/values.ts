@@ -1,5 +1,5 @@
-// Compares what two versions of a schema say of a single value: its type, the list that it comes from, its limits. Which values of
-// `from` does `to` refuse?
+// Compares the rules of two versions of a schema for a single value: its type, its list of values, its limits. Each rule answers
+// one question: which values of `from` does `to` refuse?
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expand, write } from "../read.ts";
 import type { Keywords } from "./flatten.ts";
@@ -16,7 +16,7 @@ const MAY = { request: "may no longer", response: "may now" };
 
 const TYPES = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
-/** The limits, and what each is where a schema does not set it. */
+/** The limits, each with its value when a schema does not set it. */
 const UNLIMITED = new Map([
   ...["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"].map((name) => [name, Infinity] as const),
   ...["minimum", "exclusiveMinimum"].map((name) => [name, -Infinity] as const),
@@ -49,7 +49,7 @@ export function compareLists(direction: Direction, where: string, from: Keywords
   return tellValues(direction, where, missing(given, accepted));
 }
 
-/** Sentences on values that are valid on one side only. */
+/** Sentences on values that only one side allows. */
 export function tellValues(direction: Direction, where: string, values: unknown[]): string[] {
   return values.map((value) => `${where}: ${MAY[direction]} be ${write(value)}, ${CONSEQUENCE[direction]}`);
 }
@@ -59,7 +59,7 @@ export function missing(values: unknown[], known: unknown[]): unknown[] {
   return values.filter((value) => !texts.has(write(value)));
 }
 
-/** Whether `to`, by this keyword of it, accepts what `from` accepts. A keyword that is unknown here has to be the same. */
+/** Whether `to` accepts under this keyword all that `from` accepts. A keyword that this module does not know has to be equal. */
 export function isKept(
   keyword: string,
   from: Keywords,

@@ -1,4 +1,4 @@
-// The description of the categories for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
+// The description of the categories for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
@@ -8,7 +8,7 @@ import { listCategories } from "./list-categories.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
 import { categoryPatch, updateCategory } from "./update-category.ts";
 
-/** Line breaks among it. */
+/** Line breaks included. */
 const ANY_TEXT = "^[\\s\\S]*$";
 
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
@@ -16,11 +16,11 @@ const CATEGORY_ID = { categoryId: { description: "Identifier of the category.", 
 
 const name: SchemaObject = {
   ...NAME,
-  description: "The name, kept byte for byte. No two categories have the same.",
+  description: "The name, stored byte for byte. It is unique among the categories.",
   examples: [CAMELIDS.name],
 };
 const description: SchemaObject = {
-  description: "Kept byte for byte. Absent when there is none.",
+  description: "Stored byte for byte. Absent when the category has none.",
   maxLength: MAX_DESCRIPTION_CHARACTERS,
   pattern: ANY_TEXT,
   examples: [CAMELIDS.description],
@@ -31,7 +31,7 @@ export const categories: Resource = {
   tag: {
     name: "Categories",
     description:
-      "Names for the categories that animals belong to. An animal can name a category that is not here: `categoryId` takes any 64-bit integer.",
+      "Names for the categories that animals belong to. The `categoryId` of an animal can be any 64-bit integer, also one without a category here.",
   },
   schemas: {
     NewCategory: {
@@ -48,7 +48,7 @@ export const categories: Resource = {
         description: {
           ...description,
           anyOf: [{ type: "string", maxLength: MAX_DESCRIPTION_CHARACTERS, pattern: ANY_TEXT }, { type: "null" }],
-          description: "Kept byte for byte. `null` removes it.",
+          description: "Stored byte for byte. `null` removes it.",
         },
       }),
       examples: [{ name: CAMELIDS.name, description: null }],
@@ -77,7 +77,7 @@ export const categories: Resource = {
       stability: "beta",
       summary: "List categories",
       description:
-        "Categories in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit`.",
+        "Returns categories in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit`.",
       parameters: pageParameters("categories"),
       success: {
         status: 200,
@@ -90,8 +90,7 @@ export const categories: Resource = {
       handlers: createCategory,
       stability: "beta",
       summary: "Add a category",
-      description:
-        "With an `Idempotency-Key`, the category is created exactly once, however often the request is repeated.",
+      description: "With an `Idempotency-Key`, the category is created exactly once, even if the request is repeated.",
       idempotencyKey: "category",
       body: {
         description: "A category",
@@ -111,7 +110,7 @@ export const categories: Resource = {
       stability: "beta",
       summary: "Change a category",
       description:
-        "A JSON Merge Patch (RFC 7396): the fields that it names change, and `null` removes the description. A patch that changes nothing leaves the version as it is.",
+        "Applies a JSON Merge Patch (RFC 7396): the fields in it change, and `null` removes the description. A patch that changes nothing leaves the version unchanged.",
       parameters: CATEGORY_ID,
       idempotencyKey: "change",
       ifMatch: true,
@@ -128,7 +127,7 @@ export const categories: Resource = {
       handlers: deleteCategory,
       stability: "beta",
       summary: "Delete a category",
-      description: "Only a category that no animal names. No other category ever gets its identifier.",
+      description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: CATEGORY_ID,
       ifMatch: true,
       success: { status: 204, description: "The category is deleted." },

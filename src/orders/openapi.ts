@@ -1,4 +1,4 @@
-// The description of the orders for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
+// The description of the orders for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, objectSchema, openList, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
@@ -28,7 +28,7 @@ const quantity: SchemaObject = {
   format: "int32",
   minimum: 1,
   maximum: 1,
-  description: "Always 1: an animal is one animal.",
+  description: "Always 1: each animal is unique.",
   examples: [PLACED.quantity],
 };
 
@@ -36,7 +36,7 @@ export const orders: Resource = {
   tag: {
     name: "Store",
     description:
-      "Orders. An order exists only for an animal that was `available` in the same transaction, which makes it `pending`. Cancelling makes it `available` again, and shipping makes it `sold`. At most one order that is not cancelled names an animal. [Selling an animal](/docs/orders) explains the states.",
+      "Orders for animals. Placing an order needs an `available` animal and makes it `pending` in the same transaction. Cancelling the order makes the animal `available` again, and shipping it makes the animal `sold`. An animal has at most one order that is not cancelled. [Selling an animal](/docs/orders) explains the states.",
   },
   schemas: {
     NewOrder: {
@@ -53,7 +53,7 @@ export const orders: Resource = {
         shipDate: {
           ...TIME,
           description:
-            "When the order was shipped, in RFC 3339 with at most three decimals of a second. When it is omitted, now. Only beside `status`.",
+            "When the order was shipped, in RFC 3339 with at most three decimals of a second. Defaults to the current time. Allowed only together with `status`.",
           examples: [SHIPPED.shipDate],
         },
       }),
@@ -70,7 +70,7 @@ export const orders: Resource = {
         quantity,
         status: {
           description:
-            "State of the order. More states may come while the group is beta: accept ones that you do not know.",
+            "State of the order. The list may grow while the group is beta: accept states that you do not know.",
           ...openList("OrderStatus"),
           examples: [PLACED.status],
         },
@@ -105,7 +105,7 @@ export const orders: Resource = {
       stability: "beta",
       summary: "List orders",
       description:
-        "Orders in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and the filters.",
+        "Returns orders in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit` and filters.",
       parameters: {
         ...pageParameters("orders"),
         status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
@@ -123,7 +123,7 @@ export const orders: Resource = {
       stability: "beta",
       summary: "Place an order",
       description:
-        "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, whatever became of the order.",
+        "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since.",
       idempotencyKey: "order",
       body: { description: "An order", schema: "NewOrder", example: { petId: PLACED.petId } },
       success: {
@@ -138,7 +138,7 @@ export const orders: Resource = {
       handlers: getOrder,
       stability: "beta",
       summary: "Fetch an order",
-      description: "Also an order that is cancelled.",
+      description: "Returns an order, also one that is cancelled.",
       parameters: ORDER_ID,
       success: {
         status: 200,
@@ -152,7 +152,8 @@ export const orders: Resource = {
       handlers: updateOrder,
       stability: "experimental",
       summary: "Ship an order",
-      description: "Ships a placed order, and its animal is sold. An order that is shipped already stays as it is.",
+      description:
+        "Ships a placed order and marks its animal as sold. An order that is already shipped does not change.",
       parameters: ORDER_ID,
       idempotencyKey: "change",
       ifMatch: true,
@@ -170,7 +171,7 @@ export const orders: Resource = {
       stability: "beta",
       summary: "Cancel an order",
       description:
-        "Cancels a placed order, and its animal is available again. The order stays, and says so. An order that is cancelled already stays as it is.",
+        "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
       parameters: ORDER_ID,
       ifMatch: true,
       success: { status: 204, description: "The order is cancelled." },

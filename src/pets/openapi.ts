@@ -1,4 +1,4 @@
-// The description of the animals for the OpenAPI document. Never part of the Worker (`npm run check:bundle`).
+// The description of the animals for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
@@ -15,7 +15,7 @@ const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT6
 
 const name: SchemaObject = {
   ...NAME,
-  description: "The animal's name, kept byte for byte. Characters are Unicode code points.",
+  description: "The animal's name, stored byte for byte. Characters are Unicode code points.",
   examples: [ADA.name],
 };
 const categoryId: SchemaObject = {
@@ -27,7 +27,7 @@ const categoryId: SchemaObject = {
 const fields = objectSchema(newPet(), {
   name,
   categoryId,
-  status: { ...ref("PetStatus"), description: "Availability status. When it is omitted, the animal is `available`." },
+  status: { ...ref("PetStatus"), description: "Availability status. Defaults to `available`." },
 });
 
 export const pets: Resource = {
@@ -47,7 +47,7 @@ export const pets: Resource = {
     },
     Animal: {
       type: "object",
-      description: "An animal: what was sent to create it, and its identifier.",
+      description: "An animal: its fields and its identifier.",
       properties: {
         id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [ADA.id] },
         ...fields.properties,
@@ -76,7 +76,7 @@ export const pets: Resource = {
       stability: "stable",
       summary: "List animals",
       description:
-        "Animals in ascending order of id. When there are more, the `Link` header holds the address of the next page, which keeps `limit` and the filters. Follow it as it is, or send its `cursor` with the same parameters. All filters combine.",
+        "Returns animals in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit` and filters. Follow it unchanged, or send its `cursor` with the same parameters. Filters can be combined.",
       parameters: {
         ...pageParameters("animals"),
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
@@ -93,8 +93,7 @@ export const pets: Resource = {
       handlers: createPet,
       stability: "stable",
       summary: "Add an animal",
-      description:
-        "With an `Idempotency-Key`, the animal is created exactly once, however often the request is repeated.",
+      description: "With an `Idempotency-Key`, the animal is created exactly once, even if the request is repeated.",
       idempotencyKey: "animal",
       body: { description: "An animal", schema: "NewPet", example: { name: ADA.name, categoryId: ADA.categoryId } },
       success: {
@@ -108,7 +107,8 @@ export const pets: Resource = {
       handlers: getPet,
       stability: "stable",
       summary: "Fetch an animal",
-      description: "Deprecated, to be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
+      description:
+        "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
       parameters: PET_ID,
       success: {
         status: 200,
@@ -123,7 +123,7 @@ export const pets: Resource = {
       stability: "beta",
       summary: "Change an animal",
       description:
-        "A JSON Merge Patch (RFC 7396): the fields that it names change. A patch that changes nothing leaves the version as it is.",
+        "Applies a JSON Merge Patch (RFC 7396): the fields in it change. A patch that changes nothing leaves the version unchanged.",
       parameters: PET_ID,
       idempotencyKey: "change",
       ifMatch: true,
@@ -140,7 +140,7 @@ export const pets: Resource = {
       handlers: deletePet,
       stability: "beta",
       summary: "Delete an animal",
-      description: "No other animal ever gets its identifier.",
+      description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
       ifMatch: true,
       success: { status: 204, description: "The animal is deleted." },

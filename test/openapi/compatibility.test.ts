@@ -110,7 +110,7 @@ describe("of the document of the service", () => {
         Object.assign(responses, { 200: responses[201] });
         Reflect.deleteProperty(responses, "201");
       },
-      [/^POST \/pets: no longer answers 201, /, /^POST \/pets: may now answer 200, /],
+      [/^POST \/pets: no longer returns 201, /, /^POST \/pets: may now return 200, /],
     ],
     [
       "a renamed code",

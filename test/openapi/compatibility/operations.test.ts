@@ -133,8 +133,8 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     /body\.a: the field may now be missing/,
   ],
   ["a new failure", { responses: { 200: OK } }, { responses: { 200: OK, 412: OK } }, null],
-  ["a new success", { responses: { 200: OK } }, { responses: { 200: OK, 202: OK } }, /may now answer 202, /],
-  ["a failure that goes", { responses: { 200: OK, 404: OK } }, { responses: { 200: OK } }, /no longer answers 404, /],
+  ["a new success", { responses: { 200: OK } }, { responses: { 200: OK, 202: OK } }, /may now return 202, /],
+  ["a failure that goes", { responses: { 200: OK, 404: OK } }, { responses: { 200: OK } }, /no longer returns 404, /],
   [
     "a new header",
     { responses: { 200: OK } },
