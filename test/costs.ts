@@ -1,4 +1,4 @@
-/** What a request costs in storage, which is what it costs in money and in round trips around the earth. */
+/** The storage operations of a request, which determine its price and its round trips. */
 export interface Cost {
   kvReads: number;
   d1RoundTrips: number;
@@ -15,8 +15,8 @@ export const rows = (rowsRead: number, rowsWritten = 0): Cost => ({
 });
 
 /**
- * Every kind of request, in the order in which test/cost.test.ts sends them. A figure here rises only when somebody means it to:
- * the tables of docs/capacity.md are made from it.
+ * Every kind of request, in the order in which test/cost.test.ts sends them. Raise a figure only on purpose. The tables of
+ * docs/capacity.md are generated from them.
  */
 export const COSTS = {
   "a list of 20": rows(21),
@@ -82,8 +82,8 @@ export const COSTS = {
 } satisfies { [request: string]: Cost };
 export type RequestKind = keyof typeof COSTS;
 
-/** What the hourly job costs for each `Idempotency-Key` that it removes, a day after its request. */
+/** The cost of the hourly job for each `Idempotency-Key` that it removes. */
 export const REMOVAL = { rowsRead: 4, rowsWritten: 1 };
 
-/** Bytes of the database, with the indexes: for an animal with a name of 12 characters, and for an `Idempotency-Key` of 36. */
+/** Bytes of the database, indexes included: for an animal with a name of 12 characters, and for an `Idempotency-Key` of 36. */
 export const BYTES = { animal: 80, idempotencyKey: 290 };

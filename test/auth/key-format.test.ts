@@ -4,7 +4,7 @@ import { generateKey, isWellFormedKey } from "../../src/auth/key-format.ts";
 
 const ENVIRONMENTS = ["local", "staging", "production"] as const;
 
-test("a generated key has the form of its environment, and of no other", () => {
+test("a generated key is valid in its environment and in no other", () => {
   for (const environment of ENVIRONMENTS) {
     for (let i = 0; i < 100; i++) {
       const key = generateKey(environment);
@@ -14,7 +14,7 @@ test("a generated key has the form of its environment, and of no other", () => {
   }
 });
 
-test("one mistyped, missing, added or swapped character is noticed", () => {
+test("one mistyped, missing, added or swapped character makes a key invalid", () => {
   const letter = fc.constantFrom(..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_ -");
   fc.assert(
     fc.property(fc.nat({ max: 50 }), letter, (position, wrong) => {
@@ -46,7 +46,7 @@ test("the random part uses all 62 characters evenly", () => {
   expect(chiSquared).toBeLessThan(140);
 });
 
-test("any other text is no key", () => {
+test("other texts are not keys", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ maxLength: 60 }), fc.stringMatching(/^[0-9A-Za-z]{36}$/)), (text) => {
       expect(isWellFormedKey(text, "local")).toBe(false);

@@ -8,7 +8,7 @@ import { grantKey, storeKey } from "../support/keys.ts";
 
 const SECOND = 1_000;
 
-/** The real namespace, which counts its reads and notes their options. */
+/** The real namespace, with a record of its reads and their options. */
 function countingStore() {
   const reads: unknown[] = [];
   const store = {
@@ -20,10 +20,10 @@ function countingStore() {
   return { reads, bindings: { API_KEYS: store as unknown as KVNamespace } };
 }
 
-/** An operation that asks for nothing but the key. */
+/** An operation that checks only the key. */
 const ask = (key: string, bindings: Partial<Env>) => call("/v1/pets/none", { key, bindings });
 
-/** Looks a key up as the service does, thousands of times in a second. */
+/** Looks up a key without a request, which is fast enough for thousands of keys. */
 const lookUp = (key: string, { API_KEYS }: { API_KEYS: KVNamespace }) => lookUpKey(API_KEYS, "local", key, () => {});
 
 let start: number;
@@ -46,7 +46,7 @@ describe("KV is read", () => {
     expect(reads).toEqual([]);
   });
 
-  test("once for the first request of a good key, and not for the next thousand within 30 seconds", async () => {
+  test("once for a thousand requests with a good key within 30 seconds", async () => {
     const { reads, bindings } = countingStore();
     const key = await grantKey();
     for (let i = 0; i <= 1_000; i++) {
@@ -72,7 +72,7 @@ describe("KV is read", () => {
     }
   });
 
-  test("again after 30 seconds from the moment it was asked, however long its response took", async () => {
+  test("again 30 seconds after the previous read began, even if that read was slow", async () => {
     const { reads, bindings } = countingStore();
     const slow = {
       async get(name: string, options: KVNamespaceGetOptions<"text">) {
@@ -93,7 +93,7 @@ describe("KV is read", () => {
     }
   });
 
-  test("again when the clock was set back", async () => {
+  test("again after the clock is set back", async () => {
     const { reads, bindings } = countingStore();
     const key = await grantKey();
     await ask(key, bindings);
@@ -102,7 +102,7 @@ describe("KV is read", () => {
     expect(reads).toHaveLength(2);
   });
 
-  test("once in 30 seconds for a record that is corrupt, which is logged as often", async () => {
+  test("once in 30 seconds for a corrupt record, and each read logs an error", async () => {
     const { reads, bindings } = countingStore();
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const key = generateKey("local");
@@ -115,7 +115,7 @@ describe("KV is read", () => {
     error.mockRestore();
   });
 
-  test("once in 5 seconds for a key that nobody has, or that was revoked", async () => {
+  test("once in 5 seconds for an unknown or a revoked key", async () => {
     const revoked = await grantKey({ revokedAt: new Date(start).toISOString() });
     for (const key of [generateKey("local"), revoked]) {
       const { reads, bindings } = countingStore();
@@ -133,7 +133,7 @@ describe("KV is read", () => {
     }
   });
 
-  test("again when the clock was set back after a refusal", async () => {
+  test("again after a refusal when the clock is set back", async () => {
     const { reads, bindings } = countingStore();
     const key = generateKey("local");
     await ask(key, bindings);
@@ -143,7 +143,7 @@ describe("KV is read", () => {
   });
 });
 
-test("a key that is being replaced works until the end that its rotation set", async () => {
+test("a rotated key works until the expiry that the rotation set", async () => {
   const end = start + 10 * SECOND;
   const replaced = { expiresAt: new Date(end).toISOString(), replacedBy: ["key_000000000000", "key_111111111111"] };
   for (const givenExpiresAt of [null, new Date(end + SECOND).toISOString()]) {
@@ -155,8 +155,8 @@ test("a key that is being replaced works until the end that its rotation set", a
   }
 });
 
-describe("what an isolate remembers of a key", () => {
-  test("ends in the millisecond that the key expires", async () => {
+describe("a cached key", () => {
+  test("expires to the millisecond", async () => {
     const { reads, bindings } = countingStore();
     const key = await grantKey({ expiresAt: new Date(start + 10 * SECOND).toISOString() });
     await expectError(await ask(key, bindings), "not_found");
@@ -167,7 +167,7 @@ describe("what an isolate remembers of a key", () => {
     expect(reads).toHaveLength(1);
   });
 
-  test("ends 30 seconds after it was read, when the key is revoked meanwhile", async () => {
+  test("is refused 30 seconds after it was read, if it has been revoked since", async () => {
     const key = generateKey("local");
     const record = { id: "x", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
     await storeKey(key, record);
@@ -179,7 +179,7 @@ describe("what an isolate remembers of a key", () => {
     await expectError(await ask(key, {}), "unauthorized");
   });
 
-  test("ends likewise when the record goes, or turns corrupt", async () => {
+  test("is refused in the same time when its record is deleted or becomes corrupt", async () => {
     for (const value of [undefined, "{"]) {
       vi.setSystemTime(start);
       const key = await grantKey();
@@ -191,7 +191,7 @@ describe("what an isolate remembers of a key", () => {
     }
   });
 
-  test("is forgotten with a refusal, also when the clock is set back afterwards", async () => {
+  test("stays refused after a refusal, even if the clock is set back", async () => {
     const key = await grantKey();
     await expectError(await ask(key, {}), "not_found");
     await env.API_KEYS.delete(await keyRecordName(key));
@@ -201,7 +201,7 @@ describe("what an isolate remembers of a key", () => {
     }
   });
 
-  test("lets a key in 5 seconds after it was refused, when it was created meanwhile", async () => {
+  test("is accepted 5 seconds after a refusal, if it has been created since", async () => {
     const key = generateKey("local");
     await expectError(await ask(key, {}), "unauthorized");
     await storeKey(key, { id: "x", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" });
@@ -209,7 +209,7 @@ describe("what an isolate remembers of a key", () => {
     await expectError(await ask(key, {}), "not_found");
   });
 
-  test("outlasts a flood of bad keys", async () => {
+  test("stays in the cache during a flood of bad keys", async () => {
     const { reads, bindings } = countingStore();
     const key = await grantKey();
     await ask(key, bindings);
@@ -220,7 +220,7 @@ describe("what an isolate remembers of a key", () => {
     expect(reads).toHaveLength(flood);
   });
 
-  test("is no more than a thousand keys: then the oldest is read again", async () => {
+  test("is evicted when a thousand newer keys follow", async () => {
     const { reads, bindings } = countingStore();
     const keys = await Promise.all(Array.from({ length: 1_001 }, () => grantKey()));
     for (const key of keys) await lookUp(key, bindings);
@@ -231,7 +231,7 @@ describe("what an isolate remembers of a key", () => {
     expect(reads).toHaveLength(1_002);
   });
 
-  test("carries the service through an outage of KV, for its 30 seconds", async () => {
+  test("is accepted for its 30 seconds while KV is down", async () => {
     const key = await grantKey();
     await ask(key, {});
     const down = { get: () => Promise.reject(new Error("KV GET failed: 503")) };

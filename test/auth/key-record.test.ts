@@ -15,7 +15,7 @@ test.each([LEAST, MOST, { ...MOST, givenExpiresAt: "2027-01-01T00:00:00Z" }])("%
   expect(parseKeyRecord(JSON.stringify(record))).toEqual(record);
 });
 
-describe("no record is", () => {
+describe("a value is not a record:", () => {
   test.each(["", "{", "null", "[]", "1", '"key"', "{}", `[${JSON.stringify(LEAST)}]`])("the text %s", (text) => {
     expect(parseKeyRecord(text)).toBeUndefined();
   });
@@ -24,7 +24,7 @@ describe("no record is", () => {
     expect(parseKeyRecord(JSON.stringify({ ...MOST, [field]: undefined }))).toBeUndefined();
   });
 
-  // A misspelt `revokedAt` must not let its key in.
+  // A misspelt `revokedAt` must not make its key valid.
   test.each(["revoked_at", "RevokedAt", "toString", "__proto__"])("one with the unknown field %s", (field) => {
     expect(parseKeyRecord(JSON.stringify(LEAST).replace("{", `{"${field}": "2026-01-01T00:00:00Z",`))).toBeUndefined();
   });

@@ -10,7 +10,7 @@ const BODY = "body-that-nobody-may-see";
 const QUERY = "query-that-nobody-may-see";
 const SQL = "INSERT INTO secrets-of-the-schema";
 
-test("no log line, response or stored record holds a key or a body, and no response holds SQL, whatever goes wrong", async () => {
+test("no log line, response or stored record holds a key or a body, and no response holds SQL, for every fault", async () => {
   const methods = ["log", "info", "warn", "error", "debug", "trace"] as const;
   const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
   const good = await grantKey();
@@ -23,7 +23,7 @@ test("no log line, response or stored record holds a key or a body, and no respo
   const throwing = (message: string) => () => {
     throw new Error(message);
   };
-  // A new one for each request: a faulty database works again after its faults.
+  // A new one for each request, because a faulty database works again after its faults.
   const faults: (() => Partial<Env>)[] = [
     () => ({}),
     () => ({ DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
@@ -64,7 +64,7 @@ test("no log line, response or stored record holds a key or a body, and no respo
   expect(answers.join("\n")).not.toMatch(/\.[jt]s:\d|SQLITE|D1_ERROR|KV GET/);
 
   const { results } = await env.DB.prepare("SELECT api_key_id, fingerprint, resource_id FROM idempotency_keys").all();
-  // An idempotency key is the client's own, and is stored; nothing else that it sent is.
+  // The service stores the idempotency key of a client and nothing else of its request.
   expect(JSON.stringify(results)).not.toContain("petstore_");
   const { keys: names } = await env.API_KEYS.list();
   const stored = await Promise.all(names.map(async ({ name }) => [name, await env.API_KEYS.get(name)]));

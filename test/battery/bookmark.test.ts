@@ -12,22 +12,22 @@ beforeAll(async () => {
 });
 
 describe.each(OPERATIONS)("$name", ({ path, outcomes, method, request }) => {
-  test("returns where the database stood, when it was asked", async () => {
+  test("returns a bookmark if it used the database", async () => {
     const response = await call(path, { ...request, key });
     expect(response.headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
     expect((await call(path, request)).headers.get("x-d1-bookmark")).toBeNull();
   });
 
-  test("takes the bookmark of an earlier answer", async () => {
+  test("accepts the bookmark of an earlier response", async () => {
     const bookmark = (await call("/v1/pets", { key })).headers.get("x-d1-bookmark") ?? "";
     const { starts, DB } = observedDatabase();
     const response = await call(path, { ...request, key, headers: { "x-d1-bookmark": bookmark }, bindings: { DB } });
     expect(outcomes).toContain(response.status);
-    // A write goes to the primary, which is never behind.
+    // A write goes to the primary, which is always up to date.
     expect(starts).toEqual([method === "GET" ? bookmark : "first-primary"]);
   });
 
-  test("reads from the nearest replica and writes on the primary, without one", async () => {
+  test("without a bookmark, reads from the nearest replica and writes to the primary", async () => {
     const { starts, DB } = observedDatabase();
     await call(path, { ...request, key, bindings: { DB } });
     expect(starts).toEqual([method === "GET" ? "first-unconstrained" : "first-primary"]);
@@ -50,7 +50,7 @@ describe.each(OPERATIONS)("$name", ({ path, outcomes, method, request }) => {
   });
 });
 
-test("a bookmark that moves on shows what was written since", async () => {
+test("the bookmark of a creation makes the animal visible to the next read", async () => {
   const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
   const bookmark = created.headers.get("x-d1-bookmark") ?? "";
   const found = await call(created.headers.get("Location") ?? "", { key, headers: { "x-d1-bookmark": bookmark } });

@@ -8,14 +8,14 @@ import { OPERATIONS } from "../support/operations.ts";
 const NO_CREDENTIALS = 'Bearer realm="petstore"';
 const INVALID_TOKEN = 'Bearer realm="petstore", error="invalid_token", error_description="The API key is not valid"';
 
-/** One character off: the form of a key, another checksum. */
+/** Changes one character, so that the key has the right form and a wrong checksum. */
 function mistype(key: string): string {
   return key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 }
 
-// That every route is an operation of the document, test/openapi/document.test.ts asserts.
+// test/openapi/document.test.ts asserts that every route is an operation of the document.
 describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
-  test("answers a good key", async () => {
+  test("accepts a good key", async () => {
     const response = await call(path, { ...request, key: await grantKey({ scopes: [scope] }) });
     expect(outcomes).toContain(response.status);
     expect(response.headers.get("Cache-Control")).toBe("private, no-store");
@@ -43,7 +43,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     expect(response.headers.get("Cache-Control")).toBe("private, no-store");
   });
 
-  test("refuses every kind of bad key with one and the same answer", async () => {
+  test("refuses every kind of bad key with the same response", async () => {
     const good = await grantKey();
     const foreign = generateKey("staging");
     await storeKey(foreign, { id: "x", name: "x", scopes: [scope], createdAt: "2026-01-01T00:00:00.000Z" });
@@ -75,7 +75,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     expect(messages.size).toBe(1);
   });
 
-  test("stops accepting a key in the millisecond that it expires", async () => {
+  test("stops accepting a key in the millisecond of its expiry", async () => {
     const expiresAt = Date.now() + 60_000;
     const key = await grantKey({ expiresAt: new Date(expiresAt).toISOString() });
     vi.useFakeTimers({ now: expiresAt - 1, toFake: ["Date"] });
@@ -98,7 +98,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     }
   });
 
-  test("refuses a key over its rate limit, and no other key", async () => {
+  test("refuses a key over its rate limit, and accepts another key", async () => {
     const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
     const key = await grantKey({ scopes: [scope] });
     for (let i = 0; i < 2; i++) expect(outcomes).toContain((await call(path, { ...request, key, bindings })).status);
@@ -108,14 +108,14 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     expect(outcomes).toContain((await call(path, { ...request, key: await grantKey(), bindings })).status);
   });
 
-  test("asks for the scope before it counts against the rate limit", async () => {
+  test("checks the scope before it counts the request against the rate limit", async () => {
     const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
     const key = await grantKey({ scopes: [] });
     for (let i = 0; i < 4; i++)
       await expectError(await call(path, { ...request, key, bindings }), "insufficient_scope");
   });
 
-  test("lets nobody in while KV is down", async () => {
+  test("refuses every key with 503 while KV is down", async () => {
     const down = { get: () => Promise.reject(new Error("KV GET failed: 500 Internal Server Error")) };
     const response = await call(path, {
       ...request,
@@ -126,14 +126,14 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     expect(response.headers.get("Retry-After")).toBe("5");
   });
 
-  test("answers 503 while the rate limiter is down", async () => {
+  test("responds with 503 while the rate limiter is down", async () => {
     const down = { limit: () => Promise.reject(new Error("limiter gone")) };
     const response = await call(path, { ...request, key: await grantKey(), bindings: { RATE_LIMITER: down } });
     await expectError(response, "service_unavailable");
   });
 });
 
-test("a corrupt record is logged as an error, by its name in KV", async () => {
+test("a corrupt record is logged as an error with its name in KV", async () => {
   const error = vi.spyOn(console, "error").mockImplementation(() => {});
   const key = generateKey("local");
   await storeKey(key, "{");

@@ -1,4 +1,4 @@
-// The built service in a harness, and Chromium, which reaches nothing else.
+// Starts the built service, and a Chromium that can reach nothing else.
 import { mkdirSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
@@ -8,19 +8,19 @@ import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
 import { buildBundle } from "../../scripts/wrangler.ts";
 
-/** Debian's, unless another is named. */
+/** Debian's Chromium by default. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export const SCREENSHOTS = ".dist/screenshots";
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-/** The renderer of the reference says its version, and nothing else. */
+/** The renderer of the reference logs its version. Nothing else is allowed. */
 const EXPECTED_MESSAGE = /^@scalar\/api-reference@[\d.]+$/;
 
 let harness: TestHarness;
 let browser: Browser;
-/** Of the service, on a loopback host and on another one. */
+/** The origins of the service, on a loopback host and on another one. */
 export const origins = { loopback: "", other: "" };
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ afterAll(async () => {
   await harness?.close();
 });
 
-/** A page that notes everything that a careful visitor would find in the console or the network log. */
+/** Opens a page and records every fault in its console and its network log. */
 export async function openPage(
   path: string,
   options: BrowserContextOptions & { origin?: string; prepare?: (page: Page) => Promise<unknown> } = {},
@@ -79,7 +79,7 @@ export async function openPage(
   return { page, faults };
 }
 
-/** The reference, once the part that the path names is drawn. */
+/** Opens the reference and waits for the section in the fragment of the path. */
 export async function openReference(...parameters: Parameters<typeof openPage>): ReturnType<typeof openPage> {
   const opened = await openPage(...parameters);
   const [, part = "description/introduction"] = parameters[0].split("#");

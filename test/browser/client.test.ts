@@ -10,10 +10,10 @@ import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { newProject } from "../built/project.ts";
 import { openPage, origins } from "./chromium.ts";
 
-// The packed client in the page of a shop. The shop has another origin than the service, so Chromium asks the service (CORS) before it
-// sends a request, and hides the headers of a response that the service does not expose.
+// Runs the packed client in the page of a shop. The shop and the service have different origins, so Chromium sends a CORS
+// preflight before a request and hides the response headers that the service does not expose.
 
-/** The global of the page, where the functions below run. */
+/** The global object of the page, where the functions below run. */
 declare const client: typeof Client;
 
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -90,7 +90,7 @@ test("it changes and deletes the version that it knows", async () => {
   expect(etag).toBe('"2"');
 });
 
-test("it gets the same animal for the same key, and is told so", async () => {
+test("it gets the same animal for the same key, marked as replayed", async () => {
   const [first, second] = await page.evaluate(async (options) => {
     const { pets } = new client.PetStore(options);
     const create = () => pets.create({ name: "Rex", categoryId: 7n }, { idempotencyKey: "of-a-page" });

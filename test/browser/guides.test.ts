@@ -4,7 +4,7 @@ import { openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
 
 const names = Object.keys(GUIDES);
 
-test.each(names)("the guide %s is there, and its links lead somewhere", async (guide) => {
+test.each(names)("the links of the guide %s exist", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`);
   expect(await page.locator("h1").count()).toBe(1);
   const links: string[] = await page.locator("a").evaluateAll((list) => list.map((link) => Reflect.get(link, "href")));
@@ -21,7 +21,7 @@ test.each(names)("the guide %s is there, and its links lead somewhere", async (g
   await page.context().close();
 });
 
-test.each(names)("the guide %s can be read on a phone, without scrolling sideways", async (guide) => {
+test.each(names)("the guide %s is not wider than a phone", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
   const width: number = await page.evaluate("document.documentElement.scrollWidth");
   expect(width).toBeLessThanOrEqual(PHONE.width);
@@ -34,7 +34,7 @@ test.each(names)("the guide %s can be read on a phone, without scrolling sideway
   await page.context().close();
 });
 
-test.each(names)("each code of the guide %s can be copied", async (guide) => {
+test.each(names)("each code block of the guide %s can be copied", async (guide) => {
   const { page } = await openPage(`/docs/${guide}`);
   const blocks = page.locator("article .code");
   expect(await blocks.count()).toBe(await page.locator("article pre").count());

@@ -5,7 +5,7 @@ import { operationsOf } from "../../openapi/read.ts";
 import { readDocument } from "../../scripts/client/document.ts";
 import { DESKTOP, openPage, openReference, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
 
-/** Of the page, where some of the functions below run. */
+/** The global object of the page, where some of the functions below run. */
 declare const getComputedStyle: (element: unknown) => { opacity: string; whiteSpace: string };
 
 const BEYOND_DOUBLE = "9007199254740993";
@@ -28,7 +28,7 @@ async function enterBody(page: Page, client: Locator, body: string): Promise<voi
   await page.keyboard.insertText(body);
 }
 
-/** Sends, and returns the status and the body that the page shows. */
+/** Sends the request and returns the status and the body that the page shows. */
 async function send(page: Page, client: Locator, status: string): Promise<string> {
   await client.getByRole("button", { name: SEND }).click();
   await client.getByText(status).waitFor();
@@ -56,7 +56,7 @@ test("a person enters a key, adds an animal with the largest category, and lists
   await page.context().close();
 });
 
-test("the key of local development is filled in on a loopback host, and there alone", async () => {
+test("the key of local development is filled in on a loopback host only", async () => {
   const local = await openPage("/docs");
   await local.page.getByText(`KEY=${LOCAL_API_KEY}`).waitFor();
   expect(await local.page.getByPlaceholder("Token").first().inputValue()).toBe(LOCAL_API_KEY);
@@ -79,7 +79,7 @@ test("the client offers a body as text only: the form would round", async () => 
   await page.context().close();
 });
 
-test("bounds and examples are shown, and sent, to the last digit", async () => {
+test("bounds and examples are shown and sent exactly", async () => {
   const { page, faults } = await openPage(CREATE_PET, {
     prepare: (page) =>
       page.route("**/reference.json", async (route) => {
@@ -92,7 +92,7 @@ test("bounds and examples are shown, and sent, to the last digit", async () => {
   });
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
   await operation.getByText(`From -9223372036854775808 to ${MAX_INT64}.`).first().waitFor();
-  // The sample of the request, and the example of the response.
+  // One in the sample of the request, one in the example of the response.
   const text = await operation.innerText();
   expect(text).toContain(`"categoryId":${BEYOND_DOUBLE}`);
   expect(text).toContain(`"categoryId": ${BEYOND_DOUBLE}`);
@@ -107,7 +107,7 @@ test("bounds and examples are shown, and sent, to the last digit", async () => {
   await page.context().close();
 });
 
-test("the samples are ours, in four languages, and each can be copied", async () => {
+test("the document's samples are shown in four languages, and each can be copied", async () => {
   const { page } = await openReference(CREATE_PET);
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
   const languages = [
@@ -146,7 +146,7 @@ test("each step of the quick start can be copied", async () => {
   await page.context().close();
 });
 
-test("the client shows no sample: it would be that of another request", async () => {
+test("the client hides the sample, which does not follow its inputs", async () => {
   const { page } = await openReference(CREATE_PET);
   const client = await openClient(page, "post /pets");
   expect(await client.getByText("Code Snippet").count()).toBe(1);
@@ -154,7 +154,7 @@ test("the client shows no sample: it would be that of another request", async ()
   await page.context().close();
 });
 
-test.each([DESKTOP, PHONE])("an operation shows its scope, and all of its statuses ($width px)", async (viewport) => {
+test.each([DESKTOP, PHONE])("an operation shows its scope and all of its statuses ($width px)", async (viewport) => {
   const { page } = await openReference(CREATE_PET, { viewport });
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
   await operation.getByText("The API key needs the scope pets:write.").waitFor();
@@ -218,7 +218,7 @@ test("on a phone, a person finds an operation in the menu and sends a request", 
   await page.keyboard.type("add an animal");
   await page.getByRole("option", { name: "Add an animal" }).first().tap();
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
-  // Elsewhere the button that copies appears when the pointer is over the sample.
+  // Without a touch screen, the copy button appears when the pointer is over the sample.
   const copy = operation.locator(".request-card").getByRole("button", { name: "Copy" });
   expect(await copy.evaluate((button) => getComputedStyle(button).opacity)).toBe("1");
   await operation.getByRole("button", { name: "Test Request" }).tap();
@@ -229,7 +229,7 @@ test("on a phone, a person finds an operation in the menu and sends a request", 
   await page.context().close();
 });
 
-test("without scripts, the page says where the document is", async () => {
+test("without JavaScript, the page links to the document", async () => {
   const { page } = await openPage("/docs", { javaScriptEnabled: false });
   await page.getByText("The reference needs JavaScript.").waitFor();
   await page.getByRole("link", { name: "The OpenAPI document" }).click();
@@ -238,7 +238,7 @@ test("without scripts, the page says where the document is", async () => {
   await page.context().close();
 });
 
-/** Presses Tab until something with this name has the focus. Returns the names of all that had it. */
+/** Presses Tab until an element with this name has the focus. Returns the names of all elements that had it. */
 async function tabTo(page: Page, name: string): Promise<string> {
   const reached: string[] = [];
   while (reached.at(-1)?.includes(name) !== true) {
@@ -253,7 +253,7 @@ async function tabTo(page: Page, name: string): Promise<string> {
   return reached.join("\n");
 }
 
-test("everything can be reached and used with the keyboard alone", async () => {
+test("the reference can be used with the keyboard alone", async () => {
   const { page } = await openPage("/docs");
   await page.getByRole("button", { name: "Open Search" }).waitFor();
   const reached = await tabTo(page, "Schemas");

@@ -7,7 +7,7 @@ import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { inNode, inWorkerd, startShop } from "../built/shop-fronts.ts";
 import { openPage, origins } from "./chromium.ts";
 
-// The headers that Chromium sends with a form, and the policy of the pages, as Chromium understands it.
+// Tests the headers that Chromium sends with a form, and how it applies the policy of the pages.
 
 /** A page with the form of a shop, and with the shop in a frame. Returns its origin. */
 async function startOtherSite(shop: string, fields: Record<string, string>): Promise<string> {
@@ -27,7 +27,7 @@ describe.each([
   ["in workerd", inWorkerd],
   ["in Node.js", inNode(process.execPath)],
 ])("the shop %s", (_runtime, start) => {
-  // To a host that is neither secure nor on this machine, Chromium sends no Sec-Fetch-Site.
+  // Chromium sends no Sec-Fetch-Site to an insecure host on another machine.
   test.each(["127.0.0.1", "petstore.example"])("at %s sells to its own form only", async (host) => {
     const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
     const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;

@@ -28,12 +28,12 @@ test("a category is created, with its address and version", async () => {
   expect(await (await call("/v1/categories", { key })).json()).toEqual([category]);
 });
 
-test("a description is absent when there is none, and may be empty", async () => {
+test("a missing description is absent from the response, and an empty one is stored", async () => {
   expect(await expectJson(await create({ name: "None" }), 201)).toEqual({ id: expect.any(Number), name: "None" });
   expect(await expectJson(await create({ name: "Empty", description: "" }), 201)).toMatchObject({ description: "" });
 });
 
-test("names and descriptions come back byte for byte", async () => {
+test("names and descriptions are returned byte for byte", async () => {
   for (const text of [
     "x".repeat(255),
     "🐕".repeat(255),
@@ -73,20 +73,20 @@ test.each([
   expect(await names()).toEqual([]);
 });
 
-describe("two categories never have one name", () => {
-  test("byte for byte", async () => {
+describe("two categories cannot have the same name", () => {
+  test("compared byte for byte", async () => {
     await create({ name: "é" });
     await expectError(await create({ name: "é", description: "another" }), "category_exists");
     for (const other of ["É", "e\u0301", "é ", "é\u0000"]) expect((await create({ name: other })).status).toBe(201);
     expect(await names()).toEqual(["é", "É", "e\u0301", "é ", "é\u0000"]);
   });
 
-  test("and the database knows it too", async () => {
+  test("and the database refuses the second", async () => {
     await create({ name: "A" });
     await expect(env.DB.exec("INSERT INTO categories (name) VALUES ('A')")).rejects.toThrow(/UNIQUE/);
   });
 
-  test("a refused creation uses up neither an id nor its key", async () => {
+  test("a refused creation consumes neither an id nor its key", async () => {
     const first = await (await create({ name: "A" })).json<{ id: number }>();
     const headers = { "Idempotency-Key": "refused" };
     await expectError(await create({ name: "A" }, headers), "category_exists");
@@ -98,7 +98,7 @@ describe("two categories never have one name", () => {
 });
 
 describe("under an Idempotency-Key", () => {
-  test("a category is created once, and the first response is repeated, whatever became of it", async () => {
+  test("a category is created once, and the first response is repeated after changes and deletion", async () => {
     const headers = { "Idempotency-Key": "once" };
     const body = { name: "A", description: "first" };
     const first = await create(body, headers);
@@ -121,19 +121,22 @@ describe("under an Idempotency-Key", () => {
     expect(await (await create({ name: '\u0000"A\\' }, headers)).text()).toBe(await first.text());
   });
 
-  test.each(TRANSIENT_ERRORS)("a passing failure is not seen, before or after the write: %s", async (message) => {
-    vi.spyOn(scheduler, "wait").mockResolvedValue();
-    for (const when of ["before", "after"] as const) {
-      const response = await create(
-        { name: when },
-        { "Idempotency-Key": `${when} ${message}`.replaceAll(" ", "-") },
-        { when, message },
-      );
-      expect(response.status).toBe(201);
-    }
-    expect(await names()).toEqual(["before", "after"]);
-    vi.restoreAllMocks();
-  });
+  test.each(TRANSIENT_ERRORS)(
+    "the service retries after a transient failure, before or after the write: %s",
+    async (message) => {
+      vi.spyOn(scheduler, "wait").mockResolvedValue();
+      for (const when of ["before", "after"] as const) {
+        const response = await create(
+          { name: when },
+          { "Idempotency-Key": `${when} ${message}`.replaceAll(" ", "-") },
+          { when, message },
+        );
+        expect(response.status).toBe(201);
+      }
+      expect(await names()).toEqual(["before", "after"]);
+      vi.restoreAllMocks();
+    },
+  );
 });
 
 test("without a key a creation is never repeated by the service", async () => {

@@ -20,7 +20,7 @@ const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {
   call(path, { method: "DELETE", key, headers, bindings });
 const addAnimal = () => call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: id } });
 
-test("a deleted category is gone: 204 without a body, then 404", async () => {
+test("a deletion is 204 without a body, and the category is 404 afterwards", async () => {
   const response = await remove();
   expect([response.status, await response.text()]).toEqual([204, ""]);
   await expectError(await remove(), "not_found");
@@ -33,7 +33,7 @@ test("an id is never used again", async () => {
   expect((await next.json<{ id: number }>()).id).toBeGreaterThan(id);
 });
 
-test("a category that an animal names stays, until the animal goes or names another", async () => {
+test("a category can be deleted only when no animal names it", async () => {
   const animals = await Promise.all([addAnimal(), addAnimal()]);
   const [first = "", second = ""] = animals.map(({ headers }) => headers.get("Location") ?? "");
   await expectError(await remove(), "category_in_use");
@@ -53,7 +53,7 @@ test.each(["999999999", "-1", "x", "01"])("there is no category %s to delete", a
   await expectError(await call(`/v1/categories/${unknown}`, { method: "DELETE", key }), "not_found");
 });
 
-test("If-Match of another version keeps the category", async () => {
+test("If-Match with another version prevents the deletion", async () => {
   await expectError(await remove({ "If-Match": '"2"' }), "precondition_failed");
   expect((await remove({ "If-Match": '"1"' })).status).toBe(204);
 });

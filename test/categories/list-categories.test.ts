@@ -46,7 +46,7 @@ beforeAll(async () => {
   reader = await grantKey({ scopes: ["pets:read"] });
 });
 
-test("pets:read lists categories, and changes none", async () => {
+test("pets:read permits listing and nothing else", async () => {
   expect((await call("/v1/categories", { key: reader })).status).toBe(200);
   const request = { method: "POST", key: reader, body: { name: "A" } };
   await expectError(await call("/v1/categories", request), "insufficient_scope");

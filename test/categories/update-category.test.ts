@@ -5,7 +5,7 @@ import { grantKey } from "../support/keys.ts";
 let key: string;
 let path: string;
 let id: number;
-/** New for each test: names are unique. */
+/** New for each test, because names are unique. */
 let name: string;
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ test("null removes the description, once", async () => {
   }
 });
 
-test("a patch without a change leaves the version", async () => {
+test("a patch that changes nothing keeps the version", async () => {
   for (const body of [{}, { name }, { description: "first" }, { name, description: "first" }]) {
     const response = await patch(body);
     expect(await expectJson(response, 200)).toEqual({ id, name, description: "first" });
@@ -63,7 +63,7 @@ test.each([
   expect(await expectError(await patch(body), "invalid_request")).toMatch(message);
 });
 
-test("a patch has to declare a media type that fits", async () => {
+test("a patch with another media type is refused", async () => {
   await expectError(await patch({}, { "Content-Type": "text/plain" }), "unsupported_media_type");
   expect((await patch({}, { "Content-Type": "application/merge-patch+json" })).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-// The rules of a PATCH that all resources share: If-Match is strict, and an Idempotency-Key makes it happen once.
+// The rules of PATCH that all resources share: If-Match is strict, and with an Idempotency-Key a patch is applied once.
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
 import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
@@ -6,27 +6,27 @@ import { grantKey } from "../support/keys.ts";
 
 interface Kind {
   name: string;
-  /** Creates a resource, and returns its path. */
+  /** Creates a resource and returns its path. */
   create: () => Promise<string>;
   /** Changes it. */
   change: object;
   /** Another change of the same operation. */
   other: object;
-  /** Changes nothing of a new resource. */
+  /** A patch that leaves a new resource unchanged. */
   nothing: object;
   invalid: object;
-  /** Changes it once more, behind the back of the client: after this the first change would be another one. */
+  /** Another change by somebody else, after which `change` would have a different effect. */
   disturb: (path: string) => Promise<unknown>;
-  /** Makes a conflict of `change`, and returns its code. */
+  /** Makes `change` conflict, and returns the error code. */
   conflict: (path: string) => Promise<"pet_on_order" | "category_exists" | "order_cancelled">;
-  /** Takes the conflict away. */
+  /** Removes the conflict. */
   appease?: (path: string) => Promise<unknown>;
 }
 
 let key: string;
 beforeAll(async () => {
   key = await grantKey();
-  // Time is not what is tested here.
+  // Retries need not wait here.
   vi.spyOn(scheduler, "wait").mockResolvedValue();
 });
 
@@ -121,7 +121,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
   }
 
   describe("with If-Match", () => {
-    test("that names the version of two takes effect once, also when both ask for the same", async () => {
+    test("that names the same version twice takes effect once, also when both patches are equal", async () => {
       const headers = { "If-Match": '"1"' };
       const responses = await Promise.all([patch(kind.change, headers), patch(kind.change, headers)]);
       expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 412]));
@@ -129,7 +129,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       expect(await present()).toBe('"2"');
     });
 
-    test("that changes nothing keeps the version, so that it claims nothing", async () => {
+    test("that changes nothing keeps the version", async () => {
       for (let i = 0; i < 2; i++) expect(tag(await patch(kind.nothing, { "If-Match": '"1"' }))).toBe('"1"');
     });
 
@@ -173,30 +173,30 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       }
     });
 
-    test("leaves the key as it was when it is invalid", async () => {
+    test("leaves the key unused when it is invalid", async () => {
       await expectError(await once(kind.invalid), "invalid_request");
       await expectError(await once(kind.change, { "If-Match": "1" }), "invalid_request");
       expect((await firstOf(await once(kind.change))).tag).toBe('"2"');
     });
 
-    test("leaves the key as it was when nothing is there", async () => {
+    test("leaves the key unused when the resource does not exist", async () => {
       const nowhere = path.replace(/\d+$/, "999999999");
       const request = { method: "PATCH", key, body: kind.change, headers: { "Idempotency-Key": idempotencyKey } };
       await expectError(await call(nowhere, request), "not_found");
       expect((await firstOf(await once(kind.change))).tag).toBe('"2"');
     });
 
-    test("leaves the key as it was when it conflicts", async () => {
+    test("leaves the key unused when it conflicts", async () => {
       const code = await kind.conflict(path);
       await expectError(await once(kind.change), code);
       await expectError(await once(kind.change, { "If-Match": '"99"' }), code);
       await kind.appease?.(path);
-      // Another request, which the key would refuse if the conflict had used it up.
+      // A different request. The key would refuse it if the conflict had stored the first.
       const harmless = kind.appease === undefined ? {} : kind.other;
       await firstOf(await once(harmless));
     });
 
-    test("leaves the key as it was when the version is another one", async () => {
+    test("leaves the key unused when the version does not match", async () => {
       await expectError(await once(kind.change, { "If-Match": '"2"' }), "precondition_failed");
       await expectError(await once(kind.nothing, { "If-Match": '"2"' }), "precondition_failed");
       await expectError(await once({}, { "If-Match": '"2"' }), "precondition_failed");
@@ -223,7 +223,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       await expectReplay(await once(kind.change), first);
     });
 
-    test("is the same request in other bytes, and with a weak tag", async () => {
+    test("is the same request with other bytes and with a weak tag", async () => {
       const headers = { "If-Match": '"1"' };
       const first = await firstOf(await once(kind.change, headers));
       await expectReplay(await once({ x: 1, ...kind.change }, { "If-Match": 'W/"1"' }), first);
@@ -247,7 +247,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       }
     });
 
-    test("is repeated by the client after an error that lasts", async () => {
+    test("can be repeated by the client after a permanent error", async () => {
       const fault = { when: "after" as const, message: LASTING_ERRORS[0] ?? "" };
       await expectError(await once(kind.change, { "If-Match": '"1"' }, fault), "service_unavailable");
       await kind.disturb(path);
@@ -256,7 +256,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       expect(response.headers.get("Idempotency-Replayed")).toBe("true");
     });
 
-    test("happens once among twenty that race", async () => {
+    test("is applied once when twenty requests race", async () => {
       const responses = await Promise.all(Array.from({ length: 20 }, () => once(kind.change, { "If-Match": '"1"' })));
       expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
       expect(responses.filter(({ headers }) => headers.has("Idempotency-Replayed"))).toHaveLength(19);
@@ -269,7 +269,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
   });
 });
 
-test("a field that is left out is another request than one that is null", async () => {
+test("a patch without a field differs from one with null", async () => {
   const path = await create("/v1/categories", { name: unique(), description: "x" });
   const headers = { "Idempotency-Key": unique() };
   const name = unique();
@@ -286,7 +286,7 @@ test("a shipment without a precondition is repeated by the service", async () =>
   expect([response.status, response.headers.get("ETag")]).toEqual([200, '"2"']);
 });
 
-test("a shipment under a key changes the animal once, and one that changes nothing does not change it", async () => {
+test("a shipment under a key changes the animal once, and one that changes nothing leaves it unchanged", async () => {
   const pet = await create("/v1/pets", { name: "Rex", categoryId: 7 });
   const path = await create("/v1/store/orders", { petId: idOf(pet) });
   for (let i = 0; i < 3; i++) {

@@ -7,7 +7,7 @@ const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
 const int64 = fc.bigInt({ min: MIN, max: MAX });
 
-test("every int64 survives parsing and writing to the last digit", () => {
+test("every int64 is parsed and written exactly", () => {
   fc.assert(
     fc.property(int64, (integer) => {
       const { n } = parseExact(`{"n":${integer}}`) as { n: unknown };
@@ -18,7 +18,7 @@ test("every int64 survives parsing and writing to the last digit", () => {
   );
 });
 
-test("an integer is the same in every way to spell it", () => {
+test("an integer is the same in every notation", () => {
   fc.assert(
     fc.property(int64, fc.nat({ max: 25 }), fc.nat({ max: 25 }), (integer, zeros, shift) => {
       const negative = integer < 0n;
@@ -32,7 +32,7 @@ test("an integer is the same in every way to spell it", () => {
   );
 });
 
-test("a fraction is no integer, however small it is", () => {
+test("a fraction is not an integer, however small", () => {
   fc.assert(
     fc.property(int64, fc.nat({ max: 40 }), fc.integer({ min: 1, max: 9 }), (integer, zeros, digit) => {
       expect(toInt64(parseExact(`${integer}.${"0".repeat(zeros)}${digit}`))).toBeUndefined();
@@ -40,7 +40,7 @@ test("a fraction is no integer, however small it is", () => {
   );
 });
 
-test("an integer outside int64 is none", () => {
+test("an integer outside the range of int64 is refused", () => {
   fc.assert(
     fc.property(fc.oneof(fc.bigInt({ min: MAX + 1n }), fc.bigInt({ max: MIN - 1n })), (integer) => {
       expect(toInt64(parseExact(String(integer)))).toBeUndefined();
@@ -49,11 +49,11 @@ test("an integer outside int64 is none", () => {
   );
 });
 
-test("apart from its integers, JSON parses as it always does", () => {
+test("apart from integers, the result equals that of JSON.parse", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom("", " ", "\n\t"), (value, space) => {
       const text = JSON.stringify(value, undefined, space);
-      // The first number makes sure that there is one that JSON.parse may round, and tells how such a number begins.
+      // The first number is one that JSON.parse may round, and shows how such a number begins.
       const [[mark], exact] = parseExact(`[1234567890123456, ${text}]`) as [unknown[], unknown];
       const isLong = (v: unknown) => Array.isArray(v) && v[0] === mark;
       const withoutNumbers = (_: string, v: unknown) => (typeof v === "number" || isLong(v) ? "a number" : v);
@@ -62,7 +62,7 @@ test("apart from its integers, JSON parses as it always does", () => {
   );
 });
 
-test("isInt64 takes the canonical decimal form and no other", () => {
+test("isInt64 accepts only the canonical decimal form", () => {
   fc.assert(
     fc.property(int64, (integer) => {
       expect(isInt64(String(integer))).toBe(true);

@@ -20,7 +20,7 @@ async function countPets(): Promise<number | null> {
   return env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n");
 }
 
-/** A body that a test writes as it goes, and whose reading it can watch. */
+/** A body that a test writes in steps, with a count of its reads. */
 function openBody() {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
@@ -69,7 +69,7 @@ describe("a body", () => {
     expect(reads.mock.calls.length).toBe(1);
   });
 
-  test("may be announced with exactly 64 KiB, and not with a byte more", async () => {
+  test("may have a Content-Length of 64 KiB, and not a byte more", async () => {
     const send = (bytes: number) =>
       call("/v1/pets", {
         method: "POST",
@@ -86,7 +86,7 @@ describe("a body", () => {
     expect(response.status).toBe(201);
   });
 
-  test("that outlives its key creates nothing", async () => {
+  test("that arrives after its key expired creates nothing", async () => {
     const start = Date.now();
     vi.useFakeTimers({ now: start, toFake: ["Date"] });
     const short = await grantKey({ expiresAt: new Date(start + 5_000).toISOString() });
@@ -102,7 +102,7 @@ describe("a body", () => {
     expect(await countPets()).toBe(before);
   });
 
-  test("that outlives its key creates nothing, also when the key was revoked", async () => {
+  test("that arrives after its key was revoked creates nothing", async () => {
     const start = Date.now();
     vi.useFakeTimers({ now: start, toFake: ["Date"] });
     const revoked = generateKey("local");
@@ -113,7 +113,7 @@ describe("a body", () => {
     const response = call("/v1/pets", { method: "POST", key: revoked, body });
     await write(REX.slice(0, 10));
     await storeKey(revoked, { ...record, revokedAt: new Date(start).toISOString() });
-    // The isolate reads the record anew after 30 seconds.
+    // The isolate reads the record again after 30 seconds.
     vi.setSystemTime(start + 30_000);
     await write(REX.slice(10));
     await close();
@@ -141,7 +141,7 @@ describe("a body", () => {
   });
 });
 
-test("a body that was read in part, because it is too large, is read on", async () => {
+test("the rest of a body that is too large is read up to a limit", async () => {
   const { body, write } = openBody();
   const response = call("/v1/pets", { method: "POST", key, body });
   let sent = 0;
@@ -151,11 +151,11 @@ test("a body that was read in part, because it is too large, is read on", async 
   await Promise.race([response, sending]);
   void sending.catch(() => {});
   await expectError(await response, "payload_too_large");
-  // The 64 KiB that it may have, and then a byte and 256 KiB more.
+  // The limit of 64 KiB and one byte, and then 256 KiB more.
   expect(sent).toBeGreaterThan(256 * 1024);
 });
 
-describe("a body that its response does not need", () => {
+describe("a body that the response does not need", () => {
   test.each([
     ["a refusal", "POST", "/v1/pets"],
     ["an unknown path", "PUT", "/nothing"],
@@ -172,16 +172,16 @@ describe("a body that its response does not need", () => {
       }
     })();
     await Promise.race([response, sending]);
-    // The stream breaks off with the request.
+    // The stream ends with the request.
     void sending.catch(() => {});
-    // The last piece may still be on its way.
+    // The last chunk may still be in transit.
     expect(read).toBeGreaterThan(224 * 1024);
     expect(read).toBeLessThanOrEqual(256 * 1024);
   });
 });
 
 test.each(OPERATIONS.filter(({ method }) => method === "PATCH"))(
-  "$name tells the media types of a patch to a client that sends another",
+  "$name lists the media types of a patch in a 415 response",
   async ({ path, request }) => {
     const response = await call(path, { ...request, key, headers: { "Content-Type": "application/json-patch+json" } });
     await expectError(response, "unsupported_media_type");

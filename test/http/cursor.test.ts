@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from "../../src/http/cursor.ts";
 
 const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((integer) => String(integer) as Int64);
 
-test("a cursor leads back to its id, for every int64", () => {
+test("a cursor decodes to its id, for every int64", () => {
   fc.assert(
     fc.property(id, (after) => {
       expect(encodeCursor(after)).toMatch(/^[\w-]{16}$/);
@@ -14,7 +14,7 @@ test("a cursor leads back to its id, for every int64", () => {
   );
 });
 
-test("a cursor with one character changed is none", () => {
+test("a cursor with one changed character is invalid", () => {
   fc.assert(
     fc.property(id, fc.nat({ max: 15 }), fc.base64String({ minLength: 4, maxLength: 4 }), (after, index, letters) => {
       const cursor = encodeCursor(after);
@@ -25,7 +25,7 @@ test("a cursor with one character changed is none", () => {
   );
 });
 
-test("any other text is none", () => {
+test("any other text is invalid", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\w-]{16}$/)), (text) => {
       expect(decodeCursor(text)).toBeUndefined();

@@ -36,7 +36,7 @@ describe.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])("%
   const allowed = [...methods, "OPTIONS"].toSorted();
   const allowedBy = (response: Response) => response.headers.get("Allow")?.split(", ").toSorted();
 
-  test("responds to other methods with 405 and its own", async () => {
+  test("responds to other methods with 405 and lists its own", async () => {
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((name) => !methods.includes(name))) {
       const response = await call(path, { method, key });
       await expectError(response, "method_not_allowed");
@@ -44,7 +44,7 @@ describe.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])("%
     }
   });
 
-  test("tells its methods to OPTIONS, and logs no error", async () => {
+  test("lists its methods in response to OPTIONS, and logs no error", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     const response = await call(path, { method: "OPTIONS", key });
     const [[line]] = log.mock.calls as [[string]];
@@ -57,12 +57,12 @@ describe.each<[string, string[]]>([...METHODS, ["/health", ["GET", "HEAD"]]])("%
   });
 });
 
-test("OPTIONS tells a stranger nothing, and finds nothing at an unknown path", async () => {
+test("OPTIONS is 401 without a key, and 404 at an unknown path", async () => {
   await expectError(await call("/v1/pets", { method: "OPTIONS" }), "unauthorized");
   await expectError(await call("/v1/nothing", { method: "OPTIONS", key }), "not_found");
 });
 
-test("a path without end is as unknown as any other, and is not decoded to its end", async () => {
+test("a very long path is not found, and only its beginning is decoded", async () => {
   const endless = "%80a".repeat(4_000);
   const decode = vi.spyOn(globalThis, "decodeURI");
   await expectError(await call(`/${endless}`), "not_found");
@@ -73,12 +73,12 @@ test("a path without end is as unknown as any other, and is not decoded to its e
   await expectError(await call(`/v1/pets/1${"0".repeat(2_000)}`, { key }), "not_found");
 });
 
-test("a query without end is refused", async () => {
+test("a very long query is refused", async () => {
   const message = await expectError(await call(`/v1/pets?${"&%80".repeat(2_000)}`, { key }), "invalid_request");
   expect(message).toBe("The address has to be at most 4096 characters.");
 });
 
-test("HEAD answers like GET, without the body", async () => {
+test("HEAD responds like GET, without the body", async () => {
   for (const path of ["/v1/pets", "/health"]) {
     const [head, get] = await Promise.all([call(path, { method: "HEAD", key }), call(path, { key })]);
     expect(head.status).toBe(get.status);
@@ -87,7 +87,7 @@ test("HEAD answers like GET, without the body", async () => {
   }
 });
 
-test("the health check answers anybody, and touches no storage", async () => {
+test("the health check needs no key and no storage", async () => {
   const broken = new Proxy({}, { get: () => expect.unreachable("storage was touched") });
   const response = await call("/health", {
     bindings: { DB: broken as D1Database, API_KEYS: broken as KVNamespace, RATE_LIMITER: broken as RateLimit },
@@ -97,7 +97,7 @@ test("the health check answers anybody, and touches no storage", async () => {
   expect(response.headers.get("Cache-Control")).toBe("no-store");
 });
 
-test("a configuration without the version binding costs the deployment's name, and no request", async () => {
+test("without the version binding, requests succeed and the deployment has no name", async () => {
   const bindings = { VERSION: undefined } as unknown as Partial<Env>;
   expect(await expectJson(await call("/health", { bindings }), 200)).toEqual({ status: "ok", version });
   await expectJson(await call("/v1/pets", { key, bindings }), 200);
@@ -105,13 +105,13 @@ test("a configuration without the version binding costs the deployment's name, a
 
 describe("when D1 fails", () => {
   const SECRET = "parameter-that-must-not-leak";
-  /** As often as the service retries. */
+  /** The number of attempts of the service. */
   const failing = (message: string) => {
     const fault = { when: "before" as const, message: `D1_ERROR: ${message} ${SECRET}` };
     return faultyDatabase(fault, fault, fault).DB;
   };
 
-  test.each(OPERATIONS)("$name responds with 503 and tells nothing", async ({ path, request }) => {
+  test.each(OPERATIONS)("$name responds with 503 and no details", async ({ path, request }) => {
     for (const message of ["Network connection lost.", "no such table: pets: SQLITE_ERROR", "D1 DB is overloaded."]) {
       const response = await call(path, { ...request, key, bindings: { DB: failing(message) } });
       const text = await expectError(response, "service_unavailable");
@@ -133,7 +133,7 @@ describe("when D1 fails", () => {
   });
 });
 
-test("an exception is a 500 that tells nothing", async () => {
+test("an exception is a 500 without details", async () => {
   const response = await call("/v1/pets", {
     key,
     bindings: { RATE_LIMITER: { limit: async () => undefined as never } },
@@ -141,10 +141,10 @@ test("an exception is a 500 that tells nothing", async () => {
   expect(await expectError(response, "internal_error")).toBe("Something went wrong inside the service.");
 });
 
-describe("the local service says how its storage is prepared", () => {
+describe("the local service explains how to prepare its storage", () => {
   const HINT = expect.stringContaining("npm run dev");
 
-  /** What the service warns of while it answers with this status. */
+  /** The warnings of the service during a response with this status. */
   async function warnings(status: number, ...request: Parameters<typeof call>): Promise<unknown[]> {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const response = await call(...request);
@@ -161,7 +161,7 @@ describe("the local service says how its storage is prepared", () => {
     expect(await warnings(503, "/v1/pets", { key, bindings: { DB } })).toEqual([]);
   });
 
-  test("when it is not", async () => {
+  test("when it is not prepared", async () => {
     await reset();
     expect(await warnings(401, "/v1/pets", { key: LOCAL_API_KEY })).toEqual([HINT]);
     const granted = await grantKey();

@@ -4,7 +4,7 @@ import { call, REQUEST_ID } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
-/** The headers that the document names for any response, but for those that a browser reads by itself. */
+/** All response headers in the document, except those that a browser reads itself. */
 const DOCUMENTED_HEADERS = new Set(
   Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }: { responses: object }) =>
@@ -35,7 +35,7 @@ async function everyKindOfAnswer(headers: Record<string, string> = {}) {
   ];
 }
 
-test("secure headers are on every answer", async () => {
+test("every response has the security headers", async () => {
   for (const { headers } of await everyKindOfAnswer()) {
     expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
     expect(headers.get("Strict-Transport-Security")).toMatch(/^max-age=\d{8}/);
@@ -46,7 +46,7 @@ test("secure headers are on every answer", async () => {
   }
 });
 
-test("the pages of the documentation take scripts and data from their own origin only", async () => {
+test("the pages of the documentation load scripts and data from their own origin only", async () => {
   for (const path of ["/docs", "/docs/errors"]) {
     const response = await call(path);
     expect(response.status).toBe(200);
@@ -59,7 +59,7 @@ test("the pages of the documentation take scripts and data from their own origin
   }
 });
 
-test("a cache keeps assets for good, and pages until they change", async () => {
+test("a cache keeps assets forever, and pages until they change", async () => {
   const page = await call("/docs");
   expect(page.headers.get("Cache-Control")).toBe("public, max-age=0, must-revalidate");
   const paths = [...(await page.text()).matchAll(/"(\/docs\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
@@ -77,7 +77,7 @@ test("a cache keeps assets for good, and pages until they change", async () => {
   await missing.body?.cancel();
 });
 
-test("pages of any origin may read the document, and a cache may keep it", async () => {
+test("pages of any origin may read the document, and a cache may store it", async () => {
   const response = await call("/openapi.json");
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
   expect(response.headers.get("Cache-Control")).toMatch(/^public/);
@@ -90,7 +90,7 @@ describe("X-Request-Id", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("is always ours: a client could send anything, and it would stand in the log", async () => {
+  test("ignores the id of a client, which could be anything and would appear in the log", async () => {
     for (const { headers } of await everyKindOfAnswer({ "X-Request-Id": key })) {
       expect(headers.get("X-Request-Id")).toMatch(REQUEST_ID);
     }
@@ -98,7 +98,7 @@ describe("X-Request-Id", () => {
 });
 
 describe("cross-origin requests", () => {
-  test("a preflight is answered without a key", async () => {
+  test("a preflight succeeds without a key", async () => {
     for (const path of ["/v1/pets", "/v1/pets/1", "/v1/nothing"]) {
       const response = await call(path, {
         method: "OPTIONS",
@@ -121,7 +121,7 @@ describe("cross-origin requests", () => {
     }
   });
 
-  test("every answer is readable from any origin, with the headers that clients need", async () => {
+  test("every response is readable from any origin, with the headers that clients need", async () => {
     for (const { headers } of await everyKindOfAnswer({ Origin: "https://shop.example" })) {
       expect(headers.get("Access-Control-Allow-Origin")).toBe("*");
       expect(headers.get("Access-Control-Allow-Credentials")).toBeNull();
@@ -133,7 +133,7 @@ describe("cross-origin requests", () => {
   });
 });
 
-test("a request without an Origin gets no headers for other origins", async () => {
+test("a request without an Origin gets no CORS headers", async () => {
   for (const { headers } of await everyKindOfAnswer()) {
     expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
   }
@@ -148,7 +148,7 @@ describe("the request log", () => {
     return lines;
   }
 
-  test("is one line with the id, the route and what it cost", async () => {
+  test("is one line with the id, the route and the cost of the request", async () => {
     let id: string | null = null;
     const lines = await logged(async () => {
       id = (await call("/v1/pets?limit=5", { key })).headers.get("X-Request-Id");

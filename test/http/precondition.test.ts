@@ -12,7 +12,7 @@ beforeAll(async () => {
   path = created.headers.get("Location") ?? "";
 });
 
-/** A change of nothing: 200 when the header lets it through. */
+/** A patch that changes nothing: 200 if the header matches. */
 const ask = (value: string) => call(path, { method: "PATCH", key, body: {}, headers: { "If-Match": value } });
 
 test.each(["*", '"1"', 'W/"1"', '"5","1"', '"5" , "1"', '"1", "5"', ', ,"1",', '"5",\t"a,b", W/"1"', '"ü","1"'])(
@@ -22,8 +22,9 @@ test.each(["*", '"1"', 'W/"1"', '"5","1"', '"5" , "1"', '"1", "5"', ', ,"1",', '
   },
 );
 
-// Cloudflare's edge compresses JSON for clients that accept it, and then sends `W/"1"` for our `"1"`. A client returns what it got.
-test("a tag that the edge has weakened still names its version", async () => {
+// Cloudflare's edge compresses JSON for clients that accept it, and then sends `W/"1"` instead of `"1"`. A client sends back the
+// tag that it received.
+test("a tag that the edge has weakened still matches its version", async () => {
   const tag = (await call(path, { key })).headers.get("ETag");
   expect((await ask(`W/${tag}`)).status).toBe(200);
   await expectError(await ask('W/"2"'), "precondition_failed");
@@ -62,6 +63,6 @@ test.each(CHANGES)("$name refuses a malformed If-Match", async ({ path, request 
   await expectError(await call(path, { ...request, key, headers: { "If-Match": "1" } }), "invalid_request");
 });
 
-test("If-Match means nothing where nothing changes", async () => {
+test("If-Match is ignored by reads", async () => {
   expect((await call(path, { key, headers: { "If-Match": "1" } })).status).toBe(200);
 });

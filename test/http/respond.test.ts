@@ -16,7 +16,7 @@ async function respond(handler: Handler<AppEnv>): Promise<Response> {
 }
 
 const HANDLERS: { [name: string]: Handler<AppEnv> } = {
-  "our own json": (c) => json(c, { made: "here" }, 200),
+  "json of respond.ts": (c) => json(c, { made: "here" }, 200),
   "c.json": (c) => c.json({ made: "by Hono" }, 200),
   "c.json after c.header": (c) => {
     c.header("X-Own", "kept");
@@ -32,7 +32,7 @@ const HANDLERS: { [name: string]: Handler<AppEnv> } = {
 };
 
 test.each(Object.entries(HANDLERS))(
-  "a handler that responds with %s sends what every response must have",
+  "a handler that responds with %s sends the headers of every response",
   async (_, handler) => {
     const { headers } = await respond(handler);
     expect(headers.get("X-Request-Id")).toMatch(REQUEST_ID);
@@ -44,7 +44,7 @@ test.each(Object.entries(HANDLERS))(
   },
 );
 
-test("headers that a handler sets by itself stay", async () => {
+test("headers that a handler sets are kept", async () => {
   const handler: Handler<AppEnv> = (c) => {
     c.header("X-Own", "kept");
     return c.json({}, 200, { "Cache-Control": "public" });

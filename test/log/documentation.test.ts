@@ -8,7 +8,7 @@ import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { placedDatabase } from "../support/placed-d1.ts";
 
-// docs/observability.md and the lines of the service name the same fields.
+// Holds the fields in docs/observability.md against the lines of the service.
 
 let key: string;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the page says of each field, by the heading of its table. */
+/** The fields in the table under a heading of the page, with their descriptions. */
 function documentedFields(heading: string): Map<string, { presence: string; meaning: string }> {
   const [, section = ""] = page.split(`\n## ${heading}\n`);
   const [table = ""] = section.split("\n## ");
@@ -28,7 +28,7 @@ function documentedFields(heading: string): Map<string, { presence: string; mean
 
 type Line = Record<string, unknown>;
 
-/** The lines that the service writes meanwhile, on either stream. */
+/** The lines that the service writes during `run`, on both streams. */
 async function linesOf(run: () => Promise<unknown>): Promise<{ log: Line[]; error: Line[] }> {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});
   const error = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -67,7 +67,7 @@ test("a request logs the documented fields, and only those", async () => {
   for (const line of log) expect(Object.keys(line)).toEqual(expect.arrayContaining(always));
 });
 
-test("a request that D1 served tells where, and whose trace it belongs to", async () => {
+test("a request that D1 served logs the region and the trace of its caller", async () => {
   const DB = placedDatabase({ served_by_region: "WEUR", served_by_primary: false });
   const { log } = await linesOf(() => call("/v1/pets/12345", { ...EVERYTHING, key, bindings: { DB } }));
   expect(log).toEqual([
@@ -97,27 +97,27 @@ test("a request that D1 served tells where, and whose trace it belongs to", asyn
   ]);
 });
 
-test("a creation, which is a transaction, tells where as well", async () => {
+test("a creation, which is a transaction, logs the region as well", async () => {
   const DB = placedDatabase({ served_by_region: "EEUR", served_by_primary: true });
   const create: Call = { method: "POST", body: { name: "Rex", categoryId: 1 }, headers: { "Idempotency-Key": "a" } };
   const { log } = await linesOf(() => call("/v1/pets", { ...create, key, bindings: { DB } }));
   expect(log).toEqual([expect.objectContaining({ status: 201, d1Region: "EEUR", d1Primary: true })]);
 });
 
-test("in local development, D1 tells no region, and the field is absent", async () => {
+test("in local development D1 has no region, and the field is absent", async () => {
   const { log } = await linesOf(() => call("/v1/pets", { key }));
   expect(log).toEqual([expect.objectContaining({ status: 200, d1Duration: expect.any(Number) })]);
   expect(log[0]).not.toHaveProperty("d1Region");
 });
 
-test("a malformed traceparent leaves no trace in the line", async () => {
+test("a malformed traceparent is not logged", async () => {
   const traceparent = `00-${TRACE}-${SPAN}-01-${key}`;
   const { log } = await linesOf(() => call("/v1/pets", { key, headers: { traceparent } }));
   expect(log).toHaveLength(1);
   for (const field of ["traceId", "parentSpanId"]) expect(log[0]).not.toHaveProperty(field);
 });
 
-test("a failure logs the documented fields beside the line of its request", async () => {
+test("a failure logs the documented fields in a second line", async () => {
   const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
   const { log, error } = await linesOf(() => call("/v1/pets", { key, bindings: { DB } }));
   expect(fieldsOf(error)).toEqual(namesOf(documentedFields("The line of a failure")));

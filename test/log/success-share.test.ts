@@ -8,10 +8,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** As wrangler.toml may set it. Its type is that of the one value that stands there. */
+/** A setting as in wrangler.toml. The cast is needed because its type is the literal value there. */
 const share = (setting: unknown) => ({ LOG_SUCCESS_SHARE: setting }) as Partial<Env>;
 
-/** How often a line is written of so many requests, by the weight that it has. */
+/** The number of lines written for so many requests, by their weight. */
 function count(requests: number, status: number, setting: unknown): { lines: number; weights: unknown[] } {
   const weights = Array.from({ length: requests }, () => weightOf(status, setting));
   const written = weights.filter((weight) => weight !== undefined);
@@ -36,26 +36,23 @@ describe("LOG_SUCCESS_SHARE", () => {
   });
 
   test.each([undefined, null, "", " ", "half", "1.5", "-0.5", "2", "0x0", "1e-1", ".5", "0,5", Number.NaN, {}])(
-    "%j is no share, so that every success is kept",
+    "%j is not a share, so every success is logged",
     (setting) => {
       expect(count(100, 200, setting)).toEqual({ lines: 100, weights: [1] });
     },
   );
 
-  test.each([400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503])(
-    "keeps every %i, whatever it says",
-    (status) => {
-      expect(count(100, status, "0")).toEqual({ lines: 100, weights: [1] });
-    },
-  );
+  test.each([400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503])("of any value logs every %i", (status) => {
+    expect(count(100, status, "0")).toEqual({ lines: 100, weights: [1] });
+  });
 
-  test.each([200, 201, 204, 302, 304])("takes %i for a success", (status) => {
+  test.each([200, 201, 204, 302, 304])("counts %i as a success", (status) => {
     expect(count(100, status, "0").lines).toBe(0);
   });
 });
 
 describe("the log of a service with LOG_SUCCESS_SHARE", () => {
-  /** The lines of one request, on whatever stream. */
+  /** The lines of one request, on both streams. */
   async function linesOf(...request: Parameters<typeof call>): Promise<Record<string, unknown>[]> {
     const spies = [vi.spyOn(console, "log"), vi.spyOn(console, "error")];
     for (const spy of spies) spy.mockImplementation(() => {});
@@ -63,7 +60,7 @@ describe("the log of a service with LOG_SUCCESS_SHARE", () => {
     return spies.flatMap(({ mock }) => mock.calls.map(([line]) => JSON.parse(line)));
   }
 
-  test("0.1 keeps a success or leaves it out, by chance", async () => {
+  test("0.1 logs a success at random", async () => {
     const key = await grantKey();
     const random = vi.spyOn(Math, "random");
     random.mockReturnValue(0.0999);
@@ -75,7 +72,7 @@ describe("the log of a service with LOG_SUCCESS_SHARE", () => {
     expect(await linesOf("/v1/pets", { key, bindings: share("0.1") })).toEqual([]);
   });
 
-  test("0 keeps a refusal, and an outage with its cause", async () => {
+  test("0 logs a refusal, and an outage with its cause", async () => {
     const key = await grantKey();
     expect(await linesOf("/v1/pets", { bindings: share("0") })).toEqual([
       expect.objectContaining({ status: 401, weight: 1 }),

@@ -11,7 +11,7 @@ describe("a traceparent header (W3C Trace Context, section 3.2)", () => {
     ["of version 00", `00-${TRACE}-${SPAN}-01`],
     ["of a trace that is not sampled", `00-${TRACE}-${SPAN}-00`],
     ["of a later version", `cc-${TRACE}-${SPAN}-01`],
-    ["of a later version with fields that are not known yet", `cc-${TRACE}-${SPAN}-01-what-the-future-brings`],
+    ["of a later version with unknown fields", `cc-${TRACE}-${SPAN}-01-what-the-future-brings`],
   ])("%s is read", (_, header) => {
     expect(parseTraceParent(header)).toEqual(IDS);
   });
@@ -30,14 +30,14 @@ describe("a traceparent header (W3C Trace Context, section 3.2)", () => {
     ["without flags", `00-${TRACE}-${SPAN}`],
     ["with other characters", `00-${"g".repeat(32)}-${SPAN}-01`],
     ["after a space", ` 00-${TRACE}-${SPAN}-01`],
-    // Two headers, as Headers joins them.
+    // Two headers, joined as by Headers.
     ["that came twice", `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
     ["that came twice in a later version", `cc-${TRACE}-${SPAN}-01, cc-${TRACE}-${SPAN}-01`],
   ])("%s is ignored", (_, header) => {
     expect(parseTraceParent(header)).toBeUndefined();
   });
 
-  test("of any well-formed ids is read, and with one character replaced by another kind it is ignored", () => {
+  test("with any well-formed ids is read, and is ignored when one character is replaced by an invalid one", () => {
     const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length - 1}}[1-9a-f]$`));
     fc.assert(
       fc.property(hex(32), hex(16), hex(2), fc.nat(54), (traceId, parentSpanId, flags, index) => {

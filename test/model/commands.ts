@@ -1,4 +1,4 @@
-// Commands that go to the service and to the model: each request, and each answer of the model to it.
+// Commands for the service and the model: each is a request with the response that the model gives to it.
 import type fc from "fast-check";
 import { expect } from "vitest";
 import { call, ORIGIN } from "../support/client.ts";
@@ -8,7 +8,7 @@ import { type Answer, failure, type IfMatch, type Model, TIMELESS } from "./mode
 /** The API keys of the clients. */
 export type Service = readonly string[];
 
-/** One request, with the faults of D1 that it meets. */
+/** One request, with the faults of D1 during it. */
 interface Request {
   method: string;
   path: string;
@@ -18,7 +18,7 @@ interface Request {
   headers?: Record<string, string>;
 }
 
-/** Retries of the service, after faults that pass: of changes that can be repeated. */
+/** Retries of a repeatable change by the service, after transient faults. */
 const MAX_ATTEMPTS = 3;
 
 export class Change implements fc.AsyncCommand<Model, Service> {
@@ -29,9 +29,9 @@ export class Change implements fc.AsyncCommand<Model, Service> {
   readonly #text: string;
 
   /**
-   * @param request made from the model as it is before the request.
-   * @param answer of the model, each time that the request reaches the database.
-   * @param isRepeatable whether the service repeats the request after a fault that passes.
+   * @param request builds the request from the state of the model before it.
+   * @param answer the response of the model, each time that the request reaches the database.
+   * @param isRepeatable whether the service repeats the request after a transient fault.
    */
   constructor(
     text: string,
@@ -62,7 +62,7 @@ export class Change implements fc.AsyncCommand<Model, Service> {
     expect(await read(response)).toEqual(this.#expected(model, request));
   }
 
-  /** The answer after the faults. */
+  /** The response after the faults. */
   #expected(model: Model, request: Request): Answer {
     const attempts = this.#isRepeatable ? MAX_ATTEMPTS : 1;
     for (const fault of Array.from({ length: attempts }, (_, attempt) => this.#faults[attempt])) {

@@ -14,8 +14,8 @@ import {
   STATUSES,
 } from "./model.ts";
 
-// The service against a plain model of it: the same random commands go to both, and every answer has to be the model's.
-// To reproduce a failure, take `seed` and `path` from fast-check's report.
+// Compares the service with a simple model: both get the same random commands, and every response has to be equal. To reproduce a
+// failure, use `seed` and `path` from fast-check's report.
 
 const SEED = 20_301_205;
 const RUNS = 14;
@@ -23,7 +23,7 @@ const COMMANDS_PER_RUN = 250;
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-// Few of each, so that requests are often the same, and names and categories meet.
+// Few of each, so that requests are often equal, and names and categories collide.
 const name = fc.constantFrom("Rex", "Émile 🐍", "\u0000", 'a"b\\c');
 const smallId = fc.integer({ min: 1, max: 12 });
 const categoryId = fc.oneof(
@@ -57,10 +57,10 @@ const idempotencyKey = optional(fc.record<Key>({ client: fc.nat({ max: 1 }), key
 const keyHeader = (key: Key | undefined): Record<string, string> =>
   key === undefined ? {} : { "Idempotency-Key": key.key };
 const nameOf = (key: Key | undefined) => key && `${key.client} ${key.key}`;
-/** Distances from the version that the resource has when the request is sent. */
+/** Differences from the version of the resource when the request is sent. */
 const distances = optional(fc.uniqueArray(fc.constantFrom(-1, 0, 1), { minLength: 1, maxLength: 2 }));
 
-/** A body, with `categoryId` to the last digit. */
+/** A body, with the exact `categoryId`. */
 function write(fields: object): string {
   const members = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -210,14 +210,14 @@ const commands = [
 let apiKeys: string[];
 beforeAll(async () => {
   apiKeys = [await grantKey(), await grantKey()];
-  // Time is not what is tested here.
+  // Retries need not wait here.
   vi.spyOn(scheduler, "wait").mockResolvedValue();
 });
 afterAll(() => {
   vi.restoreAllMocks();
 });
 
-test("whatever is asked, in whatever order and with whatever faults, the answers are the model's", async () => {
+test("the service responds like the model, for any requests in any order and with any faults", async () => {
   let steps = 0;
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { size: "max", maxCommands: COMMANDS_PER_RUN }), async (list) => {

@@ -1,11 +1,11 @@
-// The whole service, as one would write it if nothing ever failed and nobody else were there.
+// The whole service, for one client at a time and without failures.
 
 export const STATUSES = ["available", "pending", "sold"] as const;
 type Status = (typeof STATUSES)[number];
 
 export interface NewPet {
   name: string;
-  /** Decimal digits: the model does not round either. */
+  /** Decimal digits, because the model must not round either. */
   categoryId: string;
   status?: Status | undefined;
 }
@@ -40,20 +40,20 @@ interface Order extends Versioned {
   shipDate: string | null;
 }
 
-/** Stands for the time at which an order was placed, in the model and in the answers that are compared with it. */
+/** Replaces the time of placing an order, in the model and in the responses that are compared with it. */
 export const TIMELESS = "a time";
 
-/** What a client sees of a response. */
+/** The parts of a response that a client sees. */
 export interface Answer {
   status: number;
-  /** The body of a success; the code of a failure. */
+  /** The body of a success, or the code of a failure. */
   body: string;
   etag?: string;
   location?: string;
   replayed?: true;
 }
 
-/** The versions that `If-Match` names; undefined without the header. */
+/** The versions that `If-Match` names. Undefined without the header. */
 export type IfMatch = number[] | undefined;
 
 export class Model {
@@ -130,7 +130,7 @@ export class Model {
       if (order === undefined) return failure(404, "not_found");
       if (order.status === "cancelled") return failure(409, "order_cancelled");
       const wasPlaced = order.status === "placed";
-      // A shipped order stays as it is, whatever the date.
+      // A shipped order does not change, whatever the date.
       const answer = change(order, wasPlaced ? { status: "shipped", shipDate } : {}, versions, writeOrder);
       if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
       return answer;
@@ -142,7 +142,7 @@ export class Model {
     if (order === undefined) return failure(404, "not_found");
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
-    // The version before the cancellation counts too: its response may have been lost.
+    // The version before the cancellation matches too, because its response may have been lost.
     if (wasPlaced ? isStale(order, versions) : isStale(order, versions) && !versions?.includes(order.version - 1)) {
       return failure(412, "precondition_failed");
     }
@@ -172,7 +172,7 @@ export class Model {
       : { status: 200, body: writePet(pet), etag: `"${pet.version}"` };
   }
 
-  /** Every animal that the filters let through. */
+  /** Every animal that matches the filters. */
   listPets(filter: {
     status?: Status | undefined;
     categoryId?: string | undefined;
@@ -235,7 +235,7 @@ function isStale({ version }: Versioned, versions: IfMatch): boolean {
 }
 
 function move(pet: Pet | undefined, status: Status): void {
-  if (pet === undefined) throw new Error("An order that is not cancelled names an animal that is gone");
+  if (pet === undefined) throw new Error("An order that is not cancelled names a deleted animal");
   pet.status = status;
   pet.version++;
 }

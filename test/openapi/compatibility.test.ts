@@ -4,7 +4,7 @@ import { findBreakingChanges } from "../../openapi/compatibility.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { answering, api, expectVerdict, getToy, type Verdict } from "../support/documents.ts";
 
-describe("of the document of the service", () => {
+describe("in the document of the service", () => {
   type Editable = typeof document;
 
   function expectChange(edit: (copy: Editable) => void, verdict: Verdict): void {
@@ -23,21 +23,21 @@ describe("of the document of the service", () => {
       },
     ],
     [
-      "a new field of responses, always there",
+      "a new required field of responses",
       (copy) => {
         Object.assign(copy.components.schemas.Animal.properties, { age: { type: "integer" } });
         copy.components.schemas.Animal.required.push("age");
       },
     ],
     [
-      "a new optional field of requests, with rules of its own",
+      "a new optional field of requests, with its own rules",
       (copy) => Object.assign(copy.components.schemas.NewPet.properties, { age: { type: "integer", maximum: 99 } }),
     ],
     ["a new operation", (copy) => Object.assign(copy.paths, { "/toys": { get: copy.paths["/pets"].get } })],
     ["a new error code", (copy) => copy.components.schemas.ErrorCode.enum.push("teapot")],
     ["a new state of orders", (copy) => copy.components.schemas.OrderStatus.enum.push("returned")],
     [
-      "an operation that is deprecated",
+      "a newly deprecated operation",
       (copy) => Object.assign(copy.paths["/pets"].post, { deprecated: true, "x-sunset": "2040-01-01" }),
     ],
     [
@@ -58,7 +58,7 @@ describe("of the document of the service", () => {
 
   test.each<[string, (copy: Editable) => void, Verdict]>([
     [
-      "an operation that goes",
+      "a removed operation",
       (copy) => Reflect.deleteProperty(copy.paths["/pets/{petId}"], "get"),
       /^GET \/pets\/\{petId\}: the operation is gone, /,
     ],
@@ -68,7 +68,7 @@ describe("of the document of the service", () => {
       /^GET \/pets: operationId was "listPets" and is now "list", /,
     ],
     [
-      "a parameter that is written in another way",
+      "a parameter with another style",
       (copy) => {
         const [limit] = copy.paths["/pets"].get.parameters;
         Object.assign(limit ?? {}, {
@@ -84,7 +84,7 @@ describe("of the document of the service", () => {
       /^GET \/pets: x-required-scope was "pets:read" and is now "pets:write", /,
     ],
     [
-      "a field of responses that goes",
+      "a removed field of responses",
       (copy) => Reflect.deleteProperty(copy.components.schemas.Animal.properties, "status"),
       /^schemas\/Animal\.status: the field is gone, /,
     ],
@@ -135,12 +135,12 @@ describe("of the document of the service", () => {
       /^schemas\/NewPet\.name: maxLength was 255 and is now 100, so requests /,
     ],
     [
-      "a header that goes",
+      "a removed header",
       (copy) => Reflect.deleteProperty(copy.paths["/pets"].post.responses[201].headers, "Location"),
       /^POST \/pets 201, header Location: the header is gone, /,
     ],
     [
-      "a header that is no longer always there",
+      "a header that becomes optional",
       (copy) => Object.assign(copy.components.headers["X-Request-Id"], { required: false }),
       /^headers\/X-Request-Id: the header may now be missing, /,
     ],
@@ -155,7 +155,7 @@ describe("of the document of the service", () => {
     expectChange(edit, verdict);
   });
 
-  test("a change in a shared component is told once, however often the component is used", () => {
+  test("a change in a shared component is reported once, however often the component is used", () => {
     const copy = structuredClone(document);
     copy.components.schemas.Error.required.pop();
     expect(findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject)).toEqual([
@@ -178,12 +178,12 @@ describe("of stability marks", () => {
     ["a stable operation that becomes beta", marked("stable"), marked("beta"), /was stable and is now beta, /],
     ["an operation without a mark that becomes beta", getToy({}), getToy({ "x-stability": "beta" }), /was stable/],
     ["a beta operation that becomes experimental", marked("beta"), marked("experimental"), /was beta and is now exp/],
-    ["a mark that nobody knows", marked("beta"), marked("alpha"), /was beta and is now alpha, /],
+    ["an unknown mark", marked("beta"), marked("alpha"), /was beta and is now alpha, /],
     ["a beta operation that becomes stable", marked("beta"), marked("stable"), null],
     ["a change of a beta operation", marked("beta"), marked("beta", { type: "null" }), null],
     ["a change of an experimental operation", marked("experimental", { type: "null" }), marked("stable"), null],
-    ["an experimental operation that goes", marked("experimental"), api({}), null],
-    ["a beta operation that goes", marked("beta"), api({}), /the operation is gone/],
+    ["a removed experimental operation", marked("experimental"), api({}), null],
+    ["a removed beta operation", marked("beta"), api({}), /the operation is gone/],
     ["a wider response of a beta operation", marked("beta", { type: "null" }), marked("beta"), /may now be of type/],
 
     ["a new beta parameter", getToy({}), size("beta"), null],
@@ -194,8 +194,8 @@ describe("of stability marks", () => {
       /parameter size: was stable and is now beta, /,
     ],
     ["a beta parameter that becomes stable", size("beta"), size(undefined), null],
-    ["a beta parameter that goes", size("beta"), getToy({}), /the parameter is gone/],
-    ["an experimental parameter that goes", size("experimental"), getToy({}), null],
+    ["a removed beta parameter", size("beta"), getToy({}), /the parameter is gone/],
+    ["a removed experimental parameter", size("experimental"), getToy({}), null],
     ["an experimental parameter that changes", size("experimental"), size("beta", { schema: { maximum: 5 } }), null],
     [
       "an experimental parameter that becomes required",

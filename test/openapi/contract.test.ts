@@ -10,7 +10,7 @@ function contract(operation: OperationObject, schemas: { [name: string]: SchemaO
   return contractOf(api({ "/toys/{id}": { get: operation, delete: operation } }, schemas));
 }
 
-/** Asserts that an answer is, or is not, one of those that the document describes. */
+/** Asserts whether the document describes a response. */
 async function expectVerdict(
   { expectDocumented }: ReturnType<typeof contractOf>,
   answer: Response,
@@ -70,7 +70,7 @@ describe("a response with a media type", () => {
     ["application/json", "{}", /getToy 200: the media type/],
   ])("%s: %s", (mediaType, body, verdict) => expectVerdict(toy, answer(body, mediaType), verdict));
 
-  test("may not come without it", () =>
+  test("must have it", () =>
     expectVerdict(toy, new Response(new TextEncoder().encode("id\n1")), /getToy 200: the media type/));
 
   test("has no body when the request was HEAD", () =>
@@ -109,7 +109,7 @@ describe("a response has no field that the document does not list", () => {
     await expectVerdict(toy, Response.json(bad), /getToy 200: the body/);
   });
 
-  test("nor a value that an open list does not name", async () => {
+  test("nor a value that an open list does not list", async () => {
     const list = { Colour: { type: "string", enum: ["red"] } } satisfies typeof schemas;
     const toy = contract({ responses: { 200: { ...OK, ...json(openList("Colour")) } } }, list);
     await expectVerdict(toy, Response.json("red"), "documented");
@@ -132,7 +132,7 @@ test("an operation is found beside other members of its path", () => {
   expect(findOperation("GET", "/v1/toys")).toBeUndefined();
 });
 
-test("headers are looked up where they are: in the response, or behind a reference", async () => {
+test("headers are found in the response and behind a reference", async () => {
   const headers = { ETag: { required: true, schema: { type: "string", pattern: '^"' } } } as const;
   const document = {
     ...api({

@@ -23,7 +23,7 @@ function isValid(value: unknown, schema: object): boolean {
   return new Validator({ ...schema, components: { schemas } }, "2020-12").validate(value).valid;
 }
 
-test("every route below /v1 has its description, and every description its route", () => {
+test("every route under /v1 has a description, and every description has a route", () => {
   const routes = createApp()
     .routes.filter(({ path }) => path.startsWith("/v1/") && path !== "/v1/*")
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
@@ -48,7 +48,7 @@ test("every operation has an id, a tag, a scope, a stability and the bearer sche
   expect(document.paths["/pets/{petId}"].get).toMatchObject({ deprecated: true, "x-sunset": "2030-12-05" });
 });
 
-test("every example is valid by its own schema", () => {
+test("every example is valid under its schema", () => {
   let examples = 0;
   function check(value: unknown, schema: object, where: string) {
     examples++;
@@ -79,7 +79,7 @@ test("every example is valid by its own schema", () => {
   expect(examples).toBeGreaterThan(30);
 });
 
-test("every integer, text and array has its bounds", () => {
+test("every integer, string and array has bounds", () => {
   const rules: { [type: string]: string[][] } = {
     integer: [["format"], ["minimum"], ["maximum"]],
     string: [
@@ -105,7 +105,7 @@ test("every integer, text and array has its bounds", () => {
   expect(boundsFound).toBeGreaterThan(50);
 });
 
-test("the error codes are those of the service, each with its status", () => {
+test("the document has the error codes of the service, each with its status", () => {
   expect(schemas.ErrorCode.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {
     const responses: [string, { content: { "application/json": { examples: object } } }][] = Object.entries(
@@ -124,7 +124,7 @@ test.each(['"1"', 'W/"3"', '"999999999999999"', 'W/"999999999999999"'])("ETag: %
   expect(isValid(tag, document.components.headers.ETag.schema)).toBe(true);
 });
 
-test("lists that may grow are open in responses, and no other list is", () => {
+test("the lists that may grow are the open lists in responses", () => {
   const [error] = schemas.Error.examples;
   expect(isValid({ ...error, code: "too_early" }, schemas.Error)).toBe(true);
   expect(isValid({ ...error, code: "Too early!" }, schemas.Error)).toBe(false);
@@ -134,7 +134,7 @@ test("lists that may grow are open in responses, and no other list is", () => {
   expect(isValid({ ...animal, status: "returned" }, schemas.Animal)).toBe(false);
 });
 
-describe("the schemas of requests say what the service checks", () => {
+describe("the schemas of requests match the checks of the service", () => {
   const name = fc.oneof(
     fc.string({ unit: "grapheme", maxLength: 300 }),
     fc.stringMatching(/^[\s\u0085\ufeff]{0,4}$/),
@@ -153,7 +153,7 @@ describe("the schemas of requests say what the service checks", () => {
     let valid = 0;
     fc.assert(
       fc.property(fc.record({ name, categoryId, status, extra: fc.jsonValue() }, { requiredKeys: [] }), (body) => {
-        // As the service reads it: a number past 2^53 is exact there.
+        // Parsed like in the service, where a number above 2^53 is exact.
         const accepted = newPet().safeParse(parseExact(JSON.stringify(body))).success;
         expect(isValid(body, schemas.NewPet)).toBe(accepted);
         if (accepted) valid++;
@@ -172,7 +172,7 @@ describe("the schemas of requests say what the service checks", () => {
         fc.property(
           fc.oneof(fc.integer({ min: -5, max: 110 }), fc.constantFrom("sold", "pending", "available", "x")),
           (value) => {
-            // A query holds text; a schema speaks of what it means.
+            // A query holds strings, and the schema describes the parsed value.
             expect(isValid(value, schema)).toBe(listPetsQuery().safeParse({ [parameter]: String(value) }).success);
           },
         ),
@@ -180,7 +180,7 @@ describe("the schemas of requests say what the service checks", () => {
     }
   });
 
-  /** The schema of a parameter. Wherever it appears, it is the same. */
+  /** The schema of a parameter. Asserts that it is the same in every operation. */
   function schemaOf(name: string): object {
     const parameters: { name?: string; schema?: object }[] = operations.flatMap(
       ({ operation }) => operation.parameters,
@@ -191,7 +191,7 @@ describe("the schemas of requests say what the service checks", () => {
     return found[0]?.schema ?? {};
   }
 
-  /** Texts of these pieces: many are valid, and many are so but for one character. */
+  /** Strings of these pieces: many are valid, and many are one character away from valid. */
   const textOf = (...pieces: string[]) =>
     fc
       .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...pieces) }, fc.string({ maxLength: 1 })), {
@@ -231,7 +231,7 @@ describe("the schemas of requests say what the service checks", () => {
     ],
     [
       "cursor",
-      // Its checksum is beyond a pattern.
+      // A pattern cannot check the checksum.
       (value) => CURSOR.test(value),
       fc.oneof(
         fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((after) => encodeCursor(String(after) as Int64)),

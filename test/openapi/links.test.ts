@@ -9,7 +9,7 @@ import { OPERATIONS } from "../support/operations.ts";
 const described = [...operationsOf(document as unknown as OpenAPIObject).values()];
 const components: { [operationId: string]: LinkObject } = document.components.links;
 
-/** The names of the links of an operation, and where they lead. */
+/** The names of the links of an operation, with their targets. */
 function linksOf({ responses = {} }: OperationObject): Map<string, LinkObject | undefined> {
   const links = Object.values(responses).flatMap((response: { links?: { [name: string]: { $ref: string } } }) =>
     Object.entries(response.links ?? {}),
@@ -17,7 +17,7 @@ function linksOf({ responses = {} }: OperationObject): Map<string, LinkObject | 
   return new Map(links.map(([name, { $ref }]) => [name, components[$ref.replace("#/components/links/", "")]]));
 }
 
-test("a response with one resource leads to the other operations on it", () => {
+test("a response with one resource links to the other operations on it", () => {
   const found = described.map((operation) => [operation.operationId, [...linksOf(operation).keys()]]);
   expect(Object.fromEntries(found.filter(([, names]) => names?.length))).toEqual({
     createPet: ["getPet", "updatePet", "deletePet"],

@@ -17,7 +17,7 @@ const order = async () => (await client.get(path)).json<{ status: string; shipDa
 const tag = async () => (await client.get(path)).headers.get("ETag");
 
 describe("shipping", () => {
-  test("completes the order, and sells the animal", async () => {
+  test("completes the order and sells the animal", async () => {
     const placed = await order();
     const response = await client.patch(path, { status: "shipped" });
     const shipped = (await expectJson(response, 200)) as { shipDate: string };
@@ -91,7 +91,7 @@ describe("shipping", () => {
     expect(await client.animal(petId)).toEqual(["sold", '"3"']);
   });
 
-  test("a cancelled order is refused, and its animal left alone", async () => {
+  test("a cancelled order is refused, and its animal does not change", async () => {
     await client.delete(path);
     await expectError(await client.ship(path), "order_cancelled");
     await expectError(await client.patch(path, { status: "shipped" }, { "If-Match": '"9"' }), "order_cancelled");
@@ -119,7 +119,7 @@ describe("shipping", () => {
 });
 
 describe("cancelling", () => {
-  test("frees the animal; the order stays and says so", async () => {
+  test("makes the animal available, and the order remains as cancelled", async () => {
     const placed = await order();
     const response = await client.delete(path);
     expect([response.status, await response.text()]).toEqual([204, ""]);
@@ -128,7 +128,7 @@ describe("cancelling", () => {
     expect(await client.animal(petId)).toEqual(["available", '"3"']);
   });
 
-  test("again is answered like the first time, and touches neither the order nor the animal", async () => {
+  test("again gets the same response, and changes neither the order nor the animal", async () => {
     await client.delete(path);
     expect((await client.delete(path)).status).toBe(204);
     expect([await tag(), await client.animal(petId)]).toEqual(['"2"', ["available", '"3"']]);
@@ -137,7 +137,7 @@ describe("cancelling", () => {
     expect(await client.animal(petId)).toEqual(["sold", '"4"']);
   });
 
-  test("does not free the animal of a later order", async () => {
+  test("again does not free the animal of a later order", async () => {
     await client.delete(path);
     await client.place({ petId });
     expect((await client.delete(path)).status).toBe(204);
@@ -147,7 +147,7 @@ describe("cancelling", () => {
     ]);
   });
 
-  test("is answered also when the animal is gone", async () => {
+  test("again succeeds even if the animal is deleted", async () => {
     await client.delete(path);
     await client.delete(`/v1/pets/${petId}`);
     expect((await client.delete(path)).status).toBe(204);
@@ -220,7 +220,7 @@ describe("a failure of D1", () => {
     vi.spyOn(scheduler, "wait").mockResolvedValue();
   });
 
-  test.each(TRANSIENT_ERRORS)("that passes is not seen: %s", async (message) => {
+  test.each(TRANSIENT_ERRORS)("that is transient is retried: %s", async (message) => {
     for (const when of ["before", "after"] as const) {
       const shipped = await client.placeNew();
       expect((await client.patch(shipped.path, { status: "shipped" }, {}, { when, message })).status).toBe(200);
@@ -231,7 +231,7 @@ describe("a failure of D1", () => {
     }
   });
 
-  test("that lasts leaves the order and its animal together", async () => {
+  test("that is permanent leaves the order and its animal consistent", async () => {
     const message = LASTING_ERRORS[0] ?? "";
     await expectError(await client.delete(path, {}, { when: "after", message }), "service_unavailable");
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([["cancelled"], ["available", '"3"']]);

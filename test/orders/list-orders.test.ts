@@ -9,7 +9,7 @@ import { observedDatabase } from "../support/observed-d1.ts";
 
 const STATUSES = ["placed", "shipped", "cancelled"] as const;
 const TOTAL = 20_000;
-/** Every order of this animal but one is cancelled. */
+/** All orders of this animal except one are cancelled. */
 const BUSY_PET = 7;
 const TIME = "2026-11-22T09:30:00.000Z";
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
   ).run();
 });
 
-test("following the links visits every order once and in order, whatever the filters", async () => {
+test("following the links visits every order once and in order, with any filters", async () => {
   const start = fc.integer({ min: 0, max: TOTAL });
   const status = fc.option(fc.constantFrom(...STATUSES), { nil: undefined });
   const petId = fc.option(fc.constantFrom(BUSY_PET, 12_000, 15_001, 3), { nil: undefined });
@@ -63,7 +63,7 @@ test("following the links visits every order once and in order, whatever the fil
           order.id > after && (wanted ?? order.status) === order.status && (pet ?? order.petId) === order.petId,
       );
       let path: string | undefined = `/v1/store/orders?${query.toString()}`;
-      // Two pages, and whether there are more.
+      // Two pages, and the presence of a third.
       for (let page = 0; page < 2 && path !== undefined; page++) {
         const response: Response = await call(path, { key });
         const slice = expected.slice(page * limit, (page + 1) * limit).map(toWire);
@@ -76,7 +76,7 @@ test("following the links visits every order once and in order, whatever the fil
   );
 });
 
-describe("a page costs its own rows and one more, at every depth", () => {
+describe("a page reads its own rows and one more, at every depth", () => {
   test.each<[string, number?]>([
     ["limit=20"],
     ["limit=20&status=placed"],
@@ -115,7 +115,7 @@ test.each([
   expect(await expectError(response, "invalid_request")).toMatch(message);
 });
 
-test("an animal beyond 2^53 is told from its neighbour", async () => {
+test("an animal beyond 2^53 is distinguished from its neighbour", async () => {
   const insert = env.DB.prepare("INSERT INTO orders (pet_id, status, created_at) VALUES (?, 'placed', ?)");
   await env.DB.batch(["9007199254740992", "9007199254740993"].map((petId) => insert.bind(petId, TIME)));
   for (const petId of ["9007199254740992", "9007199254740993"]) {

@@ -33,7 +33,7 @@ test("an order is placed for an animal that is available, which becomes pending"
   expect(await client.animal(petId)).toEqual(["pending", '"2"']);
 });
 
-test("the same order is one, in whatever form its quantity comes", async () => {
+test("a quantity of 1 is accepted in every notation", async () => {
   for (const quantity of ["1", "1.0", "1e0"]) {
     const petId = await client.addAnimal();
     const order = await expectJson(await client.place(`{"petId": ${petId}, "quantity": ${quantity}, "x": 1}`), 201);
@@ -73,7 +73,7 @@ describe("an animal is not available", () => {
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
   });
 
-  test("when it was shipped, also when somebody says that it is available", async () => {
+  test("when it was shipped, even if its status was set to available", async () => {
     const { petId, path } = await client.placeNew();
     await client.ship(path);
     await expectError(await client.place({ petId }), "pet_not_available");
@@ -90,7 +90,7 @@ test("an animal whose order was cancelled can be ordered again", async () => {
   expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
 });
 
-test("the database refuses a second order that is not cancelled, whatever the service does", async () => {
+test("the database itself refuses a second order that is not cancelled", async () => {
   const { petId } = await client.placeNew();
   const insert = (status: string) =>
     env.DB.prepare("INSERT INTO orders (pet_id, status, created_at, ship_date) VALUES (?, ?, 'x', 'x')")
@@ -104,7 +104,7 @@ test("the database refuses a second order that is not cancelled, whatever the se
 describe("under an Idempotency-Key", () => {
   const key = () => ({ "Idempotency-Key": crypto.randomUUID() });
 
-  test("an order is placed once, and the first response is repeated, whatever became of the order", async () => {
+  test("an order is placed once, and the first response is repeated after changes of the order", async () => {
     const petId = await client.addAnimal();
     const headers = key();
     const first = await client.place({ petId }, headers);
@@ -121,7 +121,7 @@ describe("under an Idempotency-Key", () => {
     expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
   });
 
-  test("another order is refused, and changes nothing", async () => {
+  test("another order is refused and changes nothing", async () => {
     const headers = key();
     const petId = await client.addAnimal();
     await client.place({ petId: await client.addAnimal() }, headers);
@@ -129,7 +129,7 @@ describe("under an Idempotency-Key", () => {
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([[], ["available", '"1"']]);
   });
 
-  test("a refused order leaves the key as new as before", async () => {
+  test("a refused order leaves the key unused", async () => {
     const headers = key();
     const { petId, path } = await client.placeNew();
     await expectError(await client.place({ petId }, headers), "pet_not_available");
@@ -138,15 +138,18 @@ describe("under an Idempotency-Key", () => {
     expect([placed.status, placed.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
   });
 
-  test.each(TRANSIENT_ERRORS)("a passing failure is not seen, before or after the write: %s", async (message) => {
-    vi.spyOn(scheduler, "wait").mockResolvedValue();
-    for (const when of ["before", "after"] as const) {
-      const petId = await client.addAnimal();
-      expect((await client.place({ petId }, key(), { when, message })).status).toBe(201);
-      expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
-    }
-    vi.restoreAllMocks();
-  });
+  test.each(TRANSIENT_ERRORS)(
+    "the service retries after a transient failure, before or after the write: %s",
+    async (message) => {
+      vi.spyOn(scheduler, "wait").mockResolvedValue();
+      for (const when of ["before", "after"] as const) {
+        const petId = await client.addAnimal();
+        expect((await client.place({ petId }, key(), { when, message })).status).toBe(201);
+        expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
+      }
+      vi.restoreAllMocks();
+    },
+  );
 });
 
 test("without a key a placement is never repeated by the service", async () => {

@@ -15,7 +15,7 @@ export class Client {
     return new Client(await grantKey());
   }
 
-  /** Adds an animal, and returns its id. */
+  /** Adds an animal and returns its id. */
   async addAnimal(status = "available"): Promise<number> {
     const body = { name: "Rex", categoryId: 1, status };
     const response = await call("/v1/pets", { method: "POST", key: this.key, body });
@@ -72,7 +72,7 @@ export class Client {
   }
 }
 
-/** What the table holds of an animal's orders, in the order of their placement. */
+/** The rows of an animal's orders, in the order of their placement. */
 export async function statesOf(petId: number): Promise<string[]> {
   const statement = env.DB.prepare("SELECT status FROM orders WHERE pet_id = ? ORDER BY id").bind(petId);
   return (await statement.all<{ status: string }>()).results.map(({ status }) => status);

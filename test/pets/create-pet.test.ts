@@ -16,7 +16,7 @@ async function countPets(): Promise<number> {
   return (await env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n")) ?? Number.NaN;
 }
 
-test("answers 201 with the whole animal and where it is", async () => {
+test("responds with 201, the whole animal and its address", async () => {
   const response = await create({ name: "Rex", categoryId: 7, status: "pending" });
   const animal = (await expectJson(response, 201)) as { id: number };
   expect(animal).toEqual({ id: expect.any(Number), name: "Rex", categoryId: 7, status: "pending" });
@@ -62,7 +62,7 @@ describe("the name", () => {
     const created = await create({ name, categoryId: 7 });
     const body = await created.text();
     expect(JSON.parse(body)).toMatchObject({ name });
-    // The database writes the body of a creation, and JSON.stringify that of a GET: to the byte the same.
+    // The database writes the body of a creation, and JSON.stringify writes that of a GET. They have to be equal.
     expect(await (await call(created.headers.get("Location") ?? "", { key })).text()).toBe(body);
   });
 
@@ -91,7 +91,7 @@ describe("the name", () => {
   });
 });
 
-test("a lone surrogate breaks the rule of a name, wherever it comes from", () => {
+test("a lone surrogate breaks the rule of a name, also without JSON", () => {
   for (const name of ["\ud800", "Rex \udc00", "\ude00\ud83d"]) {
     expect(newPet().safeParse({ name, categoryId: 7 }).success).toBe(false);
   }
@@ -160,7 +160,7 @@ test.each(['"Sold"', '"gone"', '""', "null", "1", '["sold"]'])("the status canno
   expect(message).toBe("status has to be one of available, pending, sold.");
 });
 
-test("a failure names every offending field with its rule", async () => {
+test("a failure names every invalid field with its rule", async () => {
   const message = await expectError(await create({ status: "gone" }), "invalid_request");
   for (const field of ["name", "categoryId", "status"]) expect(message).toMatch(new RegExp(`(^|; )${field} `));
 });
@@ -180,7 +180,7 @@ describe("the body", () => {
   });
 
   test.each(["[]", "null", '"Rex"', "5", "true", '[{"name": "Rex", "categoryId": 7}]'])(
-    "cannot be JSON but an object: %s",
+    "cannot be JSON that is not an object: %s",
     async (body) => {
       expect(await expectError(await create(body), "invalid_request")).toBe(
         "The request body has to be a JSON object.",
@@ -198,18 +198,18 @@ describe("the body", () => {
     await expectError(await create(body), "invalid_request");
   });
 
-  test("may nest as deep as it is long, beside an integer that JSON.parse would round", async () => {
+  test("may be nested up to its maximum length, together with an integer that JSON.parse would round", async () => {
     const nested = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
     const response = await create(`{"x": ${nested}, "name": "Rex", "categoryId": 9223372036854775807}`);
     expect(response.status).toBe(201);
     expect(await response.text()).toContain('"categoryId":9223372036854775807,');
   });
 
-  test("is no object when it is an integer that JSON.parse would round", async () => {
+  test("is not an object when it is an integer that JSON.parse would round", async () => {
     expect(await expectError(await create("9223372036854775807"), "invalid_request")).toMatch(/a JSON object/);
   });
 
-  test("is read in time, whatever its numbers look like", async () => {
+  test("with a very long number is read quickly", async () => {
     const zeros = `0.${"0".repeat(65_000)}1`;
     await expectError(await create(`{"name": "Rex", "categoryId": ${zeros}}`), "invalid_request");
   });
@@ -288,7 +288,7 @@ test("checks the scope before the media type, and the media type before the body
   await expectError(await call("/v1/pets", { ...bad, key }), "unsupported_media_type");
 });
 
-test("the table refuses what breaks the rules, whoever writes it", async () => {
+test("the table refuses rows that break the rules", async () => {
   const insert = env.DB.prepare("INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)");
   for (const row of [
     ["", 1, "sold"],
@@ -303,7 +303,7 @@ test("the table refuses what breaks the rules, whoever writes it", async () => {
   }
 });
 
-test("a row that the table refuses is a bug of ours: 500, and nothing is stored", async () => {
+test("a row that the table refuses is a bug: 500, and nothing is stored", async () => {
   const before = await countPets();
   await env.DB.exec(
     "CREATE TRIGGER refuse BEFORE INSERT ON pets BEGIN SELECT RAISE(ABORT, 'a rule that the service does not know'); END",

@@ -17,7 +17,7 @@ beforeEach(async () => {
 const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
   call(path, { method: "DELETE", key, headers, bindings });
 
-test("a deleted animal is gone: 204 without a body, then 404", async () => {
+test("a deletion is 204 without a body, and the animal is 404 afterwards", async () => {
   const response = await remove();
   expect(response.status).toBe(204);
   expect(await response.text()).toBe("");
@@ -38,7 +38,7 @@ test("an id is never used again", async () => {
   );
 });
 
-test("a creation is replayed as it was, also when its animal is gone", async () => {
+test("a creation is replayed even after its animal is deleted", async () => {
   const request = { method: "POST", key, body: { name: "Rex", categoryId: 7 }, headers: { "Idempotency-Key": "gone" } };
   const first = await call("/v1/pets", request);
   path = first.headers.get("Location") ?? "";
@@ -56,14 +56,14 @@ test.each(["999999999", "-1", "rex", "01", "9223372036854775808"])(
   },
 );
 
-test("If-Match of another version keeps the animal", async () => {
+test("If-Match with another version prevents the deletion", async () => {
   await call(path, { method: "PATCH", key, body: { name: "Max" } });
   await expectError(await remove({ "If-Match": '"1"' }), "precondition_failed");
   await expectError(await remove({ "If-Match": '"3"' }), "precondition_failed");
   expect((await remove({ "If-Match": '"7", W/"2"' })).status).toBe(204);
 });
 
-test("a deletion is sent once: after a failure nobody knows whether it took effect", async () => {
+test("a deletion is not retried, because after a failure it is unknown whether it took effect", async () => {
   vi.spyOn(scheduler, "wait").mockRejectedValue(new Error("no retry"));
   for (const message of [...TRANSIENT_ERRORS, ...LASTING_ERRORS]) {
     const { DB, roundTrips } = faultyDatabase({ when: "before", message });

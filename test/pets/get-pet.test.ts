@@ -22,14 +22,14 @@ beforeAll(async () => {
   await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Odd', 1, 'sold')");
 });
 
-test("answers the animal", async () => {
+test("returns the animal", async () => {
   const { starts, DB } = observedDatabase();
   const response = await call("/v1/pets/1", { key, bindings: { DB } });
   expect(await expectJson(response, 200)).toEqual({ id: 1, name: "Rex", categoryId: 7, status: "sold" });
   expect(starts).toHaveLength(1);
 });
 
-test("finds ids beyond 2^53 to the last digit", async () => {
+test("finds ids beyond 2^53 exactly", async () => {
   const max = await call("/v1/pets/9223372036854775807", { key });
   expect(await max.text()).toBe(
     '{"id":9223372036854775807,"name":"Max","categoryId":-9223372036854775808,"status":"sold"}',
@@ -39,7 +39,7 @@ test("finds ids beyond 2^53 to the last digit", async () => {
   expect((await call("/v1/pets/9007199254740993", { key })).status).toBe(200);
 });
 
-test("an id that nobody has is not found", async () => {
+test("an unknown id is not found", async () => {
   expect(await expectError(await call("/v1/pets/12345", { key }), "not_found")).toBe(
     "There is no animal with this id.",
   );
@@ -83,7 +83,7 @@ test("any text but the canonical decimal form is not found without D1", async ()
   );
 });
 
-describe("every answer announces the end of the operation", () => {
+describe("every response announces the removal of the operation", () => {
   function expectDeprecation(response: Response) {
     expect(response.headers.get("Deprecation")).toBe("@1764892800");
     expect(response.headers.get("Sunset")).toBe("Thu, 05 Dec 2030 00:00:00 GMT");
@@ -113,7 +113,7 @@ describe("every answer announces the end of the operation", () => {
     }
   });
 
-  test("and a new operation, whose path its own would match as well, does not", async () => {
+  test("a new operation at a path that also matches /pets/{petId} does not", async () => {
     const app = new Hono<AppEnv>()
       .use(lifecycle)
       .get("/v1/pets/search", guard("pets:read"), (c) => json(c, [], 200))
@@ -124,7 +124,7 @@ describe("every answer announces the end of the operation", () => {
     expect(response.headers.get("Deprecation")).toBeNull();
   });
 
-  test("and no other operation does", async () => {
+  test("no other operation does", async () => {
     for (const response of [
       await call("/v1/pets", { key }),
       await call("/v1/pets", { method: "POST", key, body: {} }),

@@ -49,7 +49,7 @@ test("the first request creates the animal, in one round trip", async () => {
   expect([await count("pets"), await count("idempotency_keys")]).toEqual([1, 1]);
 });
 
-test("the same request again gets the first answer again, and creates nothing", async () => {
+test("a repeated request gets the first response again and creates nothing", async () => {
   const first = await create("k1");
   const again = await create("k1");
   expect(again.response.status).toBe(201);
@@ -60,7 +60,7 @@ test("the same request again gets the first answer again, and creates nothing", 
   expect(await count("pets")).toBe(1);
 });
 
-test("the first answer is repeated even after the animal changed or went", async () => {
+test("the first response is repeated even after the animal was changed or deleted", async () => {
   const first = await (await create("k1")).response.text();
   await env.DB.exec("UPDATE pets SET status = 'sold'");
   expect(await (await create("k1")).response.text()).toBe(first);
@@ -94,11 +94,11 @@ test.each([
   const first = await (await create("k1")).response.text();
   await expectError((await create("k1", { body })).response, "idempotency_key_reused");
   expect(await count("pets")).toBe(1);
-  // And the key still stands for the first one.
+  // The key still belongs to the first request.
   expect(await (await create("k1")).response.text()).toBe(first);
 });
 
-test("another API key may use the same idempotency key for itself", async () => {
+test("another API key can use the same idempotency key", async () => {
   await create("k1");
   const { response } = await create("k1", { apiKey: await grantKey(), body: { ...REX, name: "Max" } });
   expect(response.status).toBe(201);
@@ -111,14 +111,14 @@ test("without a key, every request creates an animal", async () => {
   expect([await count("pets"), await count("idempotency_keys")]).toEqual([3, 0]);
 });
 
-test("a request that fails validation stores nothing, and leaves the key free", async () => {
+test("a request that fails validation stores nothing and leaves the key unused", async () => {
   await expectError((await create("k1", { body: { ...REX, status: "gone" } })).response, "invalid_request");
   expect([await count("pets"), await count("idempotency_keys")]).toEqual([0, 0]);
   expect((await create("k1")).response.headers.get("Idempotency-Replayed")).toBeNull();
 });
 
 describe("a retry after a release", () => {
-  test("is still the same request: the fingerprint of version 1.0.0 stays", async () => {
+  test("is still the same request: it has the fingerprint of version 1.0.0", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
     expect(await fingerprintOf("createPet", newPet(), pet)).toBe(
       "195844ede41e51d4b34f0397410207edf12f75a0917a2a8b76967d8405ce3c7b",
@@ -155,7 +155,7 @@ describe("a retry after a release", () => {
   });
 });
 
-test("the response that is repeated is the one that was stored, not one made of the request again", async () => {
+test("the stored response is repeated, not one built from the repeated request", async () => {
   await create("k1");
   const stored = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
   await env.DB.prepare("UPDATE idempotency_keys SET response = ?").bind(stored).run();
@@ -201,12 +201,12 @@ describe("the header", () => {
     expect((await create("K1")).response.headers.get("Idempotency-Replayed")).toBeNull();
   });
 
-  test("means nothing to the operations that read", async () => {
+  test("is ignored by operations that read", async () => {
     expect((await call("/v1/pets", { key, headers: { "Idempotency-Key": "" } })).status).toBe(200);
   });
 });
 
-test("of many concurrent requests with one key, one creates and all get its answer", async () => {
+test("of many concurrent requests with one key, one creates the animal and all get its response", async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => create("k1")));
   const bodies = await Promise.all(answers.map(({ response }) => response.text()));
   expect(new Set(bodies).size).toBe(1);
@@ -219,7 +219,7 @@ describe("when D1 fails", () => {
   const MOMENTS = ["before", "after"] as const;
 
   test.each(TRANSIENT_ERRORS.flatMap((message) => MOMENTS.map((when) => ({ message, when }))))(
-    "$message ($when the write): the service tries again",
+    "$message ($when the write): the service retries",
     async (fault) => {
       for (const failures of [1, 2]) {
         const { response, roundTrips } = await create(`k${failures}`, { faults: Array<Fault>(failures).fill(fault) });
@@ -231,7 +231,7 @@ describe("when D1 fails", () => {
   );
 
   test.each(TRANSIENT_ERRORS.flatMap((message) => MOMENTS.map((when) => ({ message, when }))))(
-    "$message ($when the write) for good: 503, and the client's retry gets the true answer",
+    "$message ($when the write) on every attempt: 503, and the client's retry gets the right response",
     async (fault) => {
       const { response, roundTrips } = await create("k1", { faults: [fault, fault, fault] });
       await expectError(response, "service_unavailable");
@@ -247,7 +247,7 @@ describe("when D1 fails", () => {
   );
 
   test.each(LASTING_ERRORS.flatMap((message) => MOMENTS.map((when) => ({ message, when }))))(
-    "$message ($when the write): 503 at once, and the client's retry gets the true answer",
+    "$message ($when the write): 503 at once, and the client's retry gets the right response",
     async (fault) => {
       const { response, roundTrips } = await create("k1", { faults: [fault] });
       await expectError(response, "service_unavailable");
@@ -268,7 +268,7 @@ describe("when D1 fails", () => {
     }
   });
 
-  test("waits longer before each retry, and not always the same", async () => {
+  test("waits longer before each retry, for a random time", async () => {
     const wait = vi.spyOn(scheduler, "wait").mockResolvedValue();
     const fault: Fault = { when: "before", message: "D1_ERROR: Network connection lost." };
     for (let i = 0; i < 20; i++) await create("k1", { faults: [fault, fault, fault] });
@@ -299,7 +299,7 @@ describe("the scheduled job", () => {
       .run();
   }
 
-  test("forgets a key after its 24 hours, and not before", async () => {
+  test("forgets a key after 24 hours, and not before", async () => {
     for (const name of ["old", "young", "new"]) await create(name);
     await age("old", DAY + 1);
     await age("young", DAY - 60);
@@ -311,7 +311,7 @@ describe("the scheduled job", () => {
     expect((await create("old")).response.headers.get("Idempotency-Replayed")).toBeNull();
   });
 
-  test("forgets any number of them", async () => {
+  test("forgets any number of keys", async () => {
     await env.DB.exec(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) SELECT 'a', i, 'f', i, 0 FROM n",
     );
@@ -320,7 +320,7 @@ describe("the scheduled job", () => {
     expect(await count("idempotency_keys")).toBe(1);
   });
 
-  test("reads a batch at most when nothing is to be forgotten", async () => {
+  test("reads at most one batch when no key has expired", async () => {
     await env.DB.exec(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) SELECT 'a', i, 'f', i, unixepoch() FROM n",
     );

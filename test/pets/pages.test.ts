@@ -6,10 +6,10 @@ import { call } from "../support/client.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
-/** One animal in this many is sold, and one in this many, beside it, is pending. */
+/** One animal in this many is sold, and the one next to it is pending. */
 const RARE = 1_000;
 const TOTAL = 20_000;
-/** Each with this many of them: of one category, one animal is pending or sold, if any. */
+/** The number of categories. In each, at most one animal is pending or sold. */
 const CATEGORIES = 100;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
   ).run();
 });
 
-/** Asks for a page, and returns it with what D1 was asked and what that cost. */
+/** Requests a page, and returns it with the statements of D1 and their cost. */
 async function page(query: string) {
   const { DB, statements } = observedDatabase();
   const response = await call(`/v1/pets?${query}`, { key: await grantKey(), bindings: { DB } });
@@ -29,10 +29,10 @@ async function page(query: string) {
 
 const after = (id: string) => `cursor=${encodeCursor(id as Int64)}`;
 
-/** A page of a category merges three statuses: it looks at one row of each of the others. */
+/** A page of a category merges three statuses, and reads one row ahead of each of the other two. */
 const AHEAD = 2;
 
-describe("a page costs its own rows and one more", () => {
+describe("a page reads its own rows and one more", () => {
   test.each<[string, number, string, number?]>([
     ["the first page", 20, ""],
     ["a deep page", 20, after("15000")],
@@ -44,7 +44,7 @@ describe("a page costs its own rows and one more", () => {
     ["a deep page of a category", 20, `${after("15000")}&categoryId=7`, AHEAD],
     ["a page of a category with a common status", 20, `${after("10000")}&categoryId=7&status=available`],
     ["a page of a category with a rare status", 20, "categoryId=0&status=sold"],
-    ["a page of a category with a status that none has", 20, "categoryId=7&status=sold"],
+    ["a page of a category without animals of the status", 20, "categoryId=7&status=sold"],
     ["a page of a category without animals", 20, "categoryId=-1"],
   ])("%s", async (_, limit, query, ahead = 0) => {
     const { animals, statements } = await page(`limit=${limit}&${query}`);

@@ -40,32 +40,32 @@ describe("a patch", () => {
     await expectAnimal(fields, 2);
   });
 
-  test("without fields changes nothing, and answers with the animal and its version", async () => {
+  test("without fields changes nothing, and returns the animal and its version", async () => {
     await patch({ name: "Max" });
     const response = await patch({});
     expect(await expectJson(response, 200)).toEqual(rex({ name: "Max" }));
     expect(response.headers.get("ETag")).toBe('"2"');
   });
 
-  test("to the values that are there changes nothing", async () => {
+  test("to the current values changes nothing", async () => {
     const response = await patch({ name: "Rex", categoryId: 7.0, status: "available" });
     expect(await expectJson(response, 200)).toEqual(rex());
     expect(response.headers.get("ETag")).toBe('"1"');
   });
 
-  test("leaves out fields that no animal has, and the id", async () => {
+  test("ignores unknown fields and the id", async () => {
     const response = await patch('{"id": 5, "version": 9, "colour": "red", "__proto__": {"status": "sold"}}');
     expect(await expectJson(response, 200)).toEqual(rex());
     expect(response.headers.get("ETag")).toBe('"1"');
   });
 
   test.each(["9007199254740993", "-9223372036854775808", "9223372036854775807"])(
-    "keeps the category %s to the last digit",
+    "stores the category %s exactly",
     async (categoryId) => {
       const text = `{"id":${id},"name":"Rex","categoryId":${categoryId},"status":"available"}`;
       const response = await patch(`{"categoryId": ${categoryId}}`);
       expect(await response.text()).toBe(text);
-      // To the value that is there, which no rounding may hide.
+      // The current value. Rounding must not hide it.
       expect((await patch(`{"categoryId": ${categoryId}}`)).headers.get("ETag")).toBe('"2"');
       const neighbour = BigInt(categoryId) > 0n ? BigInt(categoryId) - 1n : BigInt(categoryId) + 1n;
       expect((await patch(`{"categoryId": ${neighbour}}`)).headers.get("ETag")).toBe('"3"');
@@ -122,12 +122,12 @@ test.each(["999999999", "9223372036854775807", "-1", "rex", "01", "9223372036854
 );
 
 describe("If-Match", () => {
-  test("of the present version lets the change through", async () => {
+  test("of the current version permits the change", async () => {
     expect((await patch({ name: "Max" }, { "If-Match": '"1"' })).headers.get("ETag")).toBe('"2"');
     expect((await patch({ name: "Moritz" }, { "If-Match": '"2"' })).headers.get("ETag")).toBe('"3"');
   });
 
-  test("of another version refuses it, and nothing changes", async () => {
+  test("of another version refuses the change", async () => {
     for (const tag of ['"2"', '"0"', '"01"', '"x"', '""', '"1.0"', '"9007199254740993"']) {
       const response = await patch({ name: "Max" }, { "If-Match": tag });
       await expectError(response, "precondition_failed");
@@ -136,14 +136,14 @@ describe("If-Match", () => {
     await expectAnimal({}, 1);
   });
 
-  test("comes after a 404, and before nothing else", async () => {
+  test("is checked after the existence of the animal, and also for an empty patch", async () => {
     const headers = { "If-Match": '"5"' };
     const body = { name: "Max" };
     await expectError(await call("/v1/pets/999999999", { method: "PATCH", key, body, headers }), "not_found");
     await expectError(await patch({}, headers), "precondition_failed");
   });
 
-  test("of the version before refuses a patch without fields", async () => {
+  test("of the previous version refuses a patch without fields", async () => {
     await patch({ name: "Max" });
     await expectError(await patch({}, { "If-Match": '"1"' }), "precondition_failed");
   });
@@ -151,13 +151,13 @@ describe("If-Match", () => {
 
 describe("a failure of D1", () => {
   beforeAll(() => {
-    // Time is not what is tested here.
+    // Retries need not wait here.
     vi.spyOn(scheduler, "wait").mockResolvedValue();
   });
 
-  // A second run could undo what somebody else changed after the first, and saw confirmed.
+  // A second run could undo a change that somebody else made, successfully, after the first.
   test.each([{}, { "If-Match": "*" }, { "If-Match": '"1"' }])(
-    "is told without an Idempotency-Key: %o",
+    "is reported without an Idempotency-Key: %o",
     async (headers) => {
       const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
       await expectError(await patch({ name: "Max" }, headers, { DB }), "service_unavailable");
@@ -167,7 +167,7 @@ describe("a failure of D1", () => {
   );
 });
 
-test("an animal that is patched by the name of another resource stays as it is in the table", async () => {
+test("a patch that changes only the name keeps the category an integer in the table", async () => {
   await patch({ name: "Max" });
   const row = await env.DB.prepare("SELECT typeof(category_id) AS type, version FROM pets WHERE id = ?")
     .bind(id)

@@ -17,15 +17,15 @@ export interface Call {
   /** Sent as a bearer token. */
   key?: string;
   headers?: Record<string, string>;
-  /** An object is sent as JSON; a text, bytes or a stream as they are, with the media type of JSON. */
+  /** An object is sent as JSON. A string, bytes or a stream is sent unchanged, with the media type of JSON. */
   body?: object | BodyInit;
-  /** Where Cloudflare says that the request came from. */
+  /** The origin of the request according to Cloudflare. */
   cf?: CfProperties;
-  /** Bindings to put in the place of the real ones. */
+  /** Bindings that replace the real ones. */
   bindings?: Partial<Env>;
 }
 
-/** Sends a request to the app, in the isolate of the test: what the test spies on and how it sets the clock holds there too. */
+/** Sends a request to the app in the isolate of the test, so that spies and fake clocks of the test apply to it. */
 export async function call(
   path: string,
   { method = "GET", key, headers = {}, body, cf, bindings }: Call = {},
@@ -51,7 +51,7 @@ function isRaw(body: object | BodyInit): body is BodyInit {
   return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
 }
 
-/** Asserts the whole failure: status, media type, request id, and exactly the three fields. Returns the message. */
+/** Asserts all of a failure: status, media type, request id, and exactly the three fields. Returns the message. */
 export async function expectError(response: Response, code: ErrorCode): Promise<string> {
   const body = await response.json<ErrorBody>();
   expect(body).toEqual({ code, message: expect.stringMatching(/\S/), status: ERRORS[code].status });

@@ -2,8 +2,9 @@ import type { Schema } from "@cfworker/json-schema";
 import { UNKNOWN_VALUE } from "../../openapi/describe.ts";
 
 /**
- * The schema of a value that the service sends, closed: a field that is not in the document is a fault, and so is a value that an open
- * list does not name, though clients have to put up with new ones. Requests stay open, whatever schema they share with responses.
+ * Closes the schema of a value that the service sends. A field that is not in the document is then a fault, and so is a value
+ * that an open list does not list, although clients have to accept new ones. Requests stay open, even with a schema that they
+ * share with responses.
  */
 export function close(schema: Schema): Schema {
   const { $ref, allOf, anyOf, oneOf, properties, type } = schema;

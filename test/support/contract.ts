@@ -5,7 +5,7 @@ import { operationsOf, resolve } from "../../openapi/read.ts";
 import ownDocument from "../../public/openapi.json" with { type: "json" };
 import { close, closeInside } from "./closed.ts";
 
-/** Headers of every response of the service, which say nothing about the operation (src/http/respond.ts), and those of HTTP itself. */
+/** Headers that are unrelated to the operation: those of every response (src/http/respond.ts), and those of HTTP itself. */
 const EVERYWHERE = new Set([
   "access-control-expose-headers",
   "content-length",
@@ -13,7 +13,7 @@ const EVERYWHERE = new Set([
   "content-type",
   "strict-transport-security",
   "x-content-type-options",
-  // What a server adds on the way out.
+  // Added by a server.
   "connection",
   "content-encoding",
   "date",
@@ -23,7 +23,7 @@ const EVERYWHERE = new Set([
 
 export const { findOperation, expectDocumented } = contractOf(ownDocument as unknown as OpenAPIObject);
 
-/** How the answers of a service are held against a document of its interface. */
+/** Checks the responses of a service against the document of its interface. */
 export function contractOf(document: OpenAPIObject) {
   const operations = operationsOf(document);
   const validators = new WeakMap<object, Validator>();
@@ -31,7 +31,7 @@ export function contractOf(document: OpenAPIObject) {
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
   );
 
-  /** The operation of the document that a request means, if it means one. */
+  /** The operation of the document that matches a request, if any. */
   function findOperation(method: string, pathname: string): OperationObject | undefined {
     for (const [name, operation] of operations) {
       const [documented, template = ""] = name.split(" ");
@@ -42,8 +42,8 @@ export function contractOf(document: OpenAPIObject) {
   }
 
   /**
-   * Asserts that an answer is one that the document describes: its status, each of its headers, and its body. Requests that mean no
-   * operation of the document are not its business.
+   * Asserts that the document describes a response: its status, each of its headers, and its body. Ignores requests that match
+   * no operation of the document.
    */
   async function expectDocumented(method: string, url: string, answer: Response): Promise<void> {
     const operation = findOperation(method, new URL(url).pathname);
@@ -89,7 +89,7 @@ export function contractOf(document: OpenAPIObject) {
     expect(validatorOf(schema).validate(value).errors, what).toEqual([]);
   }
 
-  /** To make one costs more than all else that a test does with a response. */
+  /** Cached, because building one takes longer than the rest of a check. */
   function validatorOf(schema: object): Validator {
     const known = validators.get(schema);
     if (known !== undefined) return known;

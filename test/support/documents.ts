@@ -2,7 +2,7 @@ import type { OpenAPIObject, OperationObject, PathItemObject, SchemaObject } fro
 import { expect } from "vitest";
 import { findBreakingChanges } from "../../openapi/compatibility.ts";
 
-/** `null` for a change that breaks nobody, else a part of each sentence that tells of it. */
+/** `null` for a compatible change, else a part of each sentence that reports it. */
 export type Verdict = null | RegExp | RegExp[];
 
 export function expectVerdict(released: OpenAPIObject, current: OpenAPIObject, verdict: Verdict): void {

@@ -1,6 +1,6 @@
 import { wrappedDatabase } from "./wrapped-d1.ts";
 
-/** What happens to one round trip: nothing, or an error before or after the statements took effect. */
+/** The fault of one round trip: none, or an error before or after the statements took effect. */
 export type Fault = undefined | { when: "before" | "after"; message: string };
 
 /** The documented errors of D1 after which the same statement may be sent again. */
@@ -10,7 +10,7 @@ export const TRANSIENT_ERRORS = [
   "D1_ERROR: D1 DB reset because its code was updated.",
 ];
 
-/** The documented errors of D1 after which it may not, or not yet. */
+/** The documented errors of D1 after which it may not be sent again, or not at once. */
 export const LASTING_ERRORS = [
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
   "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
@@ -19,9 +19,7 @@ export const LASTING_ERRORS = [
   "D1_ERROR: Exceeded maximum DB size.",
 ];
 
-/**
- * The real database, with these faults on its round trips, in order; after them it works. `roundTrips` counts all.
- */
+/** The real database, with one of these faults on each round trip, in order. Afterwards it works. `roundTrips` counts all. */
 export function faultyDatabase(...faults: Fault[]): { DB: D1Database; roundTrips: () => number } {
   let count = 0;
   const DB = wrappedDatabase(async (run) => {

@@ -3,7 +3,7 @@ import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 
-/** Stores a new key, good for everything unless told otherwise. */
+/** Stores a new key, by default with all scopes. */
 export async function grantKey(record: Partial<KeyRecord> = {}, environment: Environment = "local"): Promise<string> {
   const key = generateKey(environment);
   await storeKey(key, {

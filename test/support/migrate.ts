@@ -6,16 +6,16 @@ declare global {
   namespace Cloudflare {
     interface Env {
       TEST_MIGRATIONS: D1Migration[];
-      /** Two requests a minute, to meet the limit in a test. */
+      /** Two requests a minute, so that a test can reach the limit. */
       TIGHT_RATE_LIMITER: RateLimit;
     }
   }
 }
 
-// The files of the project share isolates. Each one starts with empty storage, and with the real clock.
+// The files of the project share isolates. Each starts with empty storage and the real clock.
 beforeAll(async () => {
   vi.useRealTimers();
-  // `reset()` passes over storage that workerd has unloaded, which it does after ten seconds without a use. A use loads it.
+  // workerd unloads storage after ten seconds without use, and `reset()` skips unloaded storage. This query loads it.
   await env.DB.exec("SELECT 1");
   await env.API_KEYS.list({ limit: 1 });
   await reset();

@@ -1,11 +1,11 @@
 import { type BoundStatement, wrappedDatabase } from "./wrapped-d1.ts";
 
-/** A statement that reached D1, and what D1 says that it cost. */
+/** A statement that reached D1, with the cost that D1 reports. */
 export interface ObservedStatement extends BoundStatement {
   meta?: D1Meta;
 }
 
-/** The real database, which notes how its sessions were opened and which statements they ran. */
+/** The real database, with a record of how its sessions were opened and which statements they ran. */
 export function observedDatabase() {
   const starts: string[] = [];
   const statements: ObservedStatement[] = [];

@@ -2,16 +2,16 @@ import document from "../../public/openapi.json" with { type: "json" };
 import type { Scope } from "../../src/auth/scopes.ts";
 import type { Call } from "./client.ts";
 
-/** An operation of the document, with a request that it describes by example. */
+/** An operation of the document, with a request made from its examples. */
 export interface Operation {
   name: string;
   method: string;
-  /** With the examples of its parameters in it. */
+  /** With the examples of its parameters. */
   path: string;
   /** As in the document: `/v1/pets/{petId}`. */
   template: string;
   scope: Scope;
-  /** A good request gets one of these: the success, or that the example's resource is not there. */
+  /** The statuses of a good request: the success, or 404 for the resource of the example. */
   outcomes: number[];
   /** The method and the body, for `call`. */
   request: Pick<Call, "method" | "body">;
@@ -45,7 +45,7 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
   }),
 );
 
-/** The methods of each path of the document, HEAD among them where there is GET. */
+/** The methods of each path of the document, with HEAD if there is GET. */
 export const METHODS: [path: string, methods: string[]][] = Object.keys(paths).map((template) => {
   const there = OPERATIONS.filter((operation) => operation.template === `/v1${template}`);
   const methods = there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));

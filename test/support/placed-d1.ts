@@ -1,9 +1,9 @@
 import { wrappedDatabase } from "./wrapped-d1.ts";
 
-/** What D1 says about the instance that responded. Its local simulation names no region. */
+/** The metadata of D1 about the instance that responded. Its local simulation has no region. */
 export type Place = Required<Pick<D1Meta, "served_by_region" | "served_by_primary">>;
 
-/** The real database, which says that an instance at this place responded. */
+/** The real database, which reports that an instance in this region responded. */
 export function placedDatabase(place: Place): D1Database {
   return wrappedDatabase(async (run) => {
     const results = await run();

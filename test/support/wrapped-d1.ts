@@ -15,9 +15,9 @@ interface Bound extends BoundStatement {
 }
 
 /**
- * The real database, with something around each of its round trips.
+ * The real database, with a wrapper around each of its round trips.
  *
- * @param onSession gets the bookmark or constraint that a session is opened with.
+ * @param onSession receives the bookmark or constraint of each new session.
  */
 export function wrappedDatabase(roundTrip: RoundTrip, onSession: (start: string) => void = () => {}): D1Database {
   const DB = {

@@ -27,21 +27,21 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     /query parameter size: the parameter is now required/,
   ],
   ["a parameter that becomes optional", { parameters: [query({ required: true })] }, { parameters: [query({})] }, null],
-  ["a parameter that goes", { parameters: [query({})] }, {}, /query parameter size: the parameter is gone/],
+  ["a removed parameter", { parameters: [query({})] }, {}, /query parameter size: the parameter is gone/],
   [
-    "a parameter that changes its place",
+    "a parameter that moves",
     { parameters: [query({})] },
     { parameters: [query({ in: "header" })] },
     /query parameter size: the parameter moved to the header/,
   ],
   [
-    "a header parameter in other case",
+    "a header parameter in another case",
     { parameters: [query({ in: "header", name: "If-Match" })] },
     { parameters: [query({ in: "header", name: "if-match" })] },
     null,
   ],
   [
-    "a query parameter in other case",
+    "a query parameter in another case",
     { parameters: [query({ name: "If-Match" })] },
     { parameters: [query({ name: "if-match" })] },
     /query parameter If-Match: the parameter is gone/,
@@ -59,13 +59,13 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     null,
   ],
   [
-    "the default way to write a list, spelled out",
+    "the default style of a list, made explicit",
     { parameters: [query({ schema: { type: "array" } })] },
     { parameters: [query({ schema: { type: "array" }, style: "form", explode: true })] },
     null,
   ],
   [
-    "another way to write a list",
+    "another style of a list",
     { parameters: [query({ schema: { type: "array" } })] },
     { parameters: [query({ schema: { type: "array" }, explode: false })] },
     /size: the parameter was of style form, exploded and is now of style form, not exploded/,
@@ -92,7 +92,7 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     /a request body is now required/,
   ],
   ["a body that becomes optional", { requestBody: { required: true, ...json({}) } }, { requestBody: json({}) }, null],
-  ["a body that goes", { requestBody: json({}) }, {}, /application\/json is no longer accepted/],
+  ["a removed body", { requestBody: json({}) }, {}, /application\/json is no longer accepted/],
   [
     "a new media type of requests",
     { requestBody: json({}) },
@@ -100,7 +100,7 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     null,
   ],
   [
-    "a media type of requests that goes",
+    "a removed media type of requests",
     { requestBody: { content: { ...json({}).content, [PATCH]: { schema: {} } } } },
     { requestBody: json({}) },
     /application\/merge-patch\+json is no longer accepted/,
@@ -134,7 +134,7 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
   ],
   ["a new failure", { responses: { 200: OK } }, { responses: { 200: OK, 412: OK } }, null],
   ["a new success", { responses: { 200: OK } }, { responses: { 200: OK, 202: OK } }, /may now return 202, /],
-  ["a failure that goes", { responses: { 200: OK, 404: OK } }, { responses: { 200: OK } }, /no longer returns 404, /],
+  ["a removed failure", { responses: { 200: OK, 404: OK } }, { responses: { 200: OK } }, /no longer returns 404, /],
   [
     "a new header",
     { responses: { 200: OK } },
@@ -142,13 +142,13 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     null,
   ],
   [
-    "an optional header that goes",
+    "a removed optional header",
     { responses: { 200: { ...OK, headers: { ETag: {} } } } },
     { responses: { 200: OK } },
     /200, header ETag: the header is gone/,
   ],
   [
-    "a header in other case",
+    "a header in another case",
     { responses: { 200: { ...OK, headers: { ETag: {} } } } },
     { responses: { 200: { ...OK, headers: { Etag: {} } } } },
     null,
@@ -168,26 +168,26 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
 
   // Keys
   ["a second way to authenticate", { security: [{ a: [] }] }, { security: [{ a: [] }, { b: [] }] }, null],
-  ["an operation that opens", { security: [{ a: [] }] }, { security: [{ a: [] }, {}] }, null],
+  ["an operation that no longer needs a key", { security: [{ a: [] }] }, { security: [{ a: [] }, {}] }, null],
   [
-    "a way to authenticate that goes",
+    "a removed way to authenticate",
     { security: [{ a: [] }, { b: [] }] },
     { security: [{ a: [] }] },
     /\{"b":\[\]\} is no longer enough to authenticate/,
   ],
-  ["an open operation that closes", {}, { security: [{ a: [] }] }, /\{\} is no longer enough to authenticate/],
+  ["an operation that now needs a key", {}, { security: [{ a: [] }] }, /\{\} is no longer enough to authenticate/],
 ])("%s", (_, before, after, verdict) => {
   expectVerdict(getToy(before), getToy(after), verdict);
 });
 
-test("members of a path that are no operations are none", () => {
+test("members of a path that are not operations are ignored", () => {
   const pathItem: PathItemObject = { summary: "A toy.", parameters: [query({})], servers: [], "x-owner": "Toys" };
   const released = api({ "/toys": { ...pathItem, get: { responses: { 200: OK } } } });
   expectVerdict(released, released, null);
   expectVerdict(released, api({ "/toys": { get: released.paths?.["/toys"]?.get ?? {} } }), /parameter size: .* gone/);
 });
 
-test("a parameter may move between the path and its operation, which comes first", () => {
+test("a parameter may move between the path and its operation, which takes precedence", () => {
   const onPath = (parameter: ParameterObject, own: ParameterObject[] = []) =>
     api({ "/toys": { parameters: [parameter], get: { parameters: own, responses: { 200: OK } } } });
   const onOperation = api({ "/toys": { get: { parameters: [query({})], responses: { 200: OK } } } });
@@ -197,13 +197,13 @@ test("a parameter may move between the path and its operation, which comes first
   expectVerdict(onOperation, onPath(query({ required: true }), [query({})]), null);
 });
 
-test("what an operation says of itself comes before what the document says of all", () => {
+test("the rules of an operation take precedence over those of the document", () => {
   const locked = (operation: OperationObject) => ({ ...getToy(operation), security: [{ a: [] }] });
   expectVerdict(locked({}), getToy({ security: [{ a: [] }] }), null);
   expectVerdict(locked({ security: [] }), locked({}), /\{\} is no longer enough to authenticate/);
 });
 
-test("a reference that points at nothing is an error that names it", () => {
+test("a reference without a target is an error that names it", () => {
   const broken = answering({ $ref: "#/components/schemas/Nothing" });
-  expect(() => findBreakingChanges(broken, broken)).toThrow("#/components/schemas/Nothing points at nothing");
+  expect(() => findBreakingChanges(broken, broken)).toThrow("#/components/schemas/Nothing does not exist");
 });

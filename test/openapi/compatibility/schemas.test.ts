@@ -16,7 +16,7 @@ const open = (...known: string[]): SchemaObject => ({
 });
 const map = (values: SchemaObject | boolean): SchemaObject => ({ type: "object", additionalProperties: values });
 
-// What breaks the clients that send a value, and what breaks those that receive it.
+// Each change, with its effect on clients that send the value and on clients that receive it.
 test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdict }]>([
   [
     "a higher limit",
@@ -70,7 +70,7 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
     { sent: null, received: /body: may now be "b", / },
   ],
   [
-    "a value of an enumeration that goes",
+    "a removed value of an enumeration",
     { enum: ["a", "b"] },
     { enum: ["a"] },
     { sent: /body: may no longer be "b", /, received: null },
@@ -84,19 +84,19 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
   ],
   ["a new value of an open list", open("a"), open("a", "b"), { sent: null, received: null }],
   [
-    "a value of an open list that goes",
+    "a removed value of an open list",
     open("a", "b"),
     open("a"),
     { sent: null, received: /body: may no longer be "b", so clients that wait for it never receive it/ },
   ],
   [
-    "a new value that an open list does not take",
+    "a new value that an open list does not accept",
     open("a"),
     open("a", "longer"),
     { sent: null, received: /body: may now be "longer", / },
   ],
   [
-    "an open list that takes longer values",
+    "an open list that accepts longer values",
     open("a"),
     { anyOf: [{ enum: ["a"] }, { type: "string", maxLength: 9 }] },
     { sent: null, received: /body: maxLength was 5 and is now 9, / },
@@ -128,7 +128,7 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
   ],
   ["a field that may be missing", toy, { ...toy, required: [] }, { sent: null, received: /body\.a: .* be missing/ }],
   [
-    "a field that goes",
+    "a removed field",
     toy,
     { type: "object" },
     {
@@ -186,7 +186,7 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
     { sent: null, received: /body: may now be of type null/ },
   ],
   [
-    "an alternative that goes",
+    "a removed alternative",
     { anyOf: [{ type: "string" }, { type: "null" }] },
     { anyOf: [{ type: "null" }] },
     { sent: /body: may no longer be of type string/, received: null },
@@ -264,13 +264,13 @@ const withSchemas = (schemas: { [name: string]: SchemaObject }, use: SchemaObjec
     schemas,
   );
 
-test("a schema that is sent and received breaks on both sides", () => {
+test("a schema that clients send and receive breaks both sides", () => {
   const before = withSchemas({ Toy: toy });
   expectVerdict(before, withSchemas({ Toy: { ...toy, required: [] } }), /may now be missing/);
   expectVerdict(withSchemas({ Toy: { ...toy, required: [] } }), before, /now required/);
 });
 
-test("a recursive schema comes to an end, and its changes are found", () => {
+test("the comparison of a recursive schema ends and finds its changes", () => {
   const tree = (name: string, more: SchemaObject = {}): SchemaObject => ({
     type: "object",
     properties: { name: { type: "string", ...more }, parts: { type: "array", items: reference(name) } },
@@ -278,12 +278,12 @@ test("a recursive schema comes to an end, and its changes are found", () => {
   const released = withSchemas({ Toy: tree("Toy") });
   expectVerdict(released, released, null);
   expectVerdict(released, withSchemas({ Toy: tree("Toy", { maxLength: 5 }) }), /^schemas\/Toy\.name: maxLength/);
-  // Two that name each other, under new names, and one that is written out a level deeper.
+  // Two schemas that refer to each other, under new names, and one that is written out one level deeper.
   const twins = { A: tree("B"), B: tree("A") };
   expectVerdict(released, withSchemas(twins, reference("A")), null);
   expectVerdict(withSchemas(twins, reference("A")), released, null);
   expectVerdict(released, withSchemas({ Toy: tree("Toy") }, tree("Toy")), null);
-  // Where the check compares as it stands what it does not understand.
+  // A keyword that the check does not understand, and compares for equality.
   const negated = withSchemas({ Toy: { not: tree("Toy") } });
   expectVerdict(negated, negated, null);
   expectVerdict(negated, withSchemas({ Toy: { not: tree("Toy", { maxLength: 5 }) } }), [
@@ -301,7 +301,7 @@ test("a change behind a reference is found where the check only compares for equ
   ]);
 });
 
-test("a keyword beside a reference counts", () => {
+test("a keyword next to a reference counts", () => {
   const before = withSchemas({ Toy: { type: "string" } });
   const after = withSchemas({ Toy: { type: "string" } }, { ...reference("Toy"), maxLength: 5 });
   expectVerdict(before, after, /request body: maxLength was not set and is now 5/);
@@ -315,7 +315,7 @@ test("an alternative that may be null does not hide a change of the other", () =
   expectVerdict(before, withSchemas({ Toy: { ...toy, required: [] } }, nullable), /^schemas\/Toy\.a: .* be missing/);
 });
 
-test("a value of a list that is open in responses and closed in requests is compatible when it is new, and breaks when it goes", () => {
+test("a new value of a list that is open in responses and closed in requests is compatible, and a removed one is not", () => {
   const shop = (...known: string[]) =>
     api(
       {
@@ -335,7 +335,7 @@ test("a value of a list that is open in responses and closed in requests is comp
   ]);
 });
 
-test("the limits of an int64 are compared to the last digit", () => {
+test("the limits of an int64 are compared exactly", () => {
   const upTo = (maximum: string) =>
     parseDocument(
       JSON.stringify(sending({ type: "integer", maximum: 0 })).replace('"maximum":0', `"maximum":${maximum}`),
@@ -349,7 +349,7 @@ test("the limits of an int64 are compared to the last digit", () => {
   expectVerdict(upTo("1.5"), upTo("1e30"), null);
 });
 
-test("after a change that breaks nobody, every value that was valid is valid", () => {
+test("after a compatible change, every value that was valid is still valid", () => {
   const leaf: fc.Arbitrary<SchemaObject> = fc.record(
     {
       type: fc.constantFrom<NonNullable<SchemaObject["type"]>>("integer", "number", "string", ["string", "null"]),
@@ -360,7 +360,7 @@ test("after a change that breaks nobody, every value that was valid is valid", (
     },
     { requiredKeys: ["type"] },
   );
-  // Both versions name the same fields: that a new one is compatible is a rule of ours, not of JSON Schema.
+  // Both versions have the same fields, because new fields are compatible by this project's rules and not by JSON Schema.
   const toy = (a: SchemaObject, required: string[], additionalProperties: SchemaObject | boolean): SchemaObject => ({
     type: "object",
     properties: { a, b: {} },
