@@ -125,11 +125,11 @@ test("a key without the scope costs nothing", async () => {
   expect(await ask("/v1/pets", { ...create(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
 });
 
-test("the first request of a key in an isolate costs one read of KV more", async () => {
+test("the first request of a key in an isolate costs one more KV read", async () => {
   expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
 });
 
-test("the cost of forgetting an idempotency key, a day later", async () => {
+test("the cost of removing an expired idempotency key", async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
@@ -150,13 +150,13 @@ test("the cost of forgetting an idempotency key, a day later", async () => {
     }),
   };
   expect(await forgetExpiredKeys(DB as unknown as D1Database)).toBe(500);
-  // The second finds nothing more to remove.
+  // The second batch finds nothing to remove.
   expect(meta).toHaveLength(2);
   expect(meta[0]?.rows_written).toBe(REMOVAL.rowsWritten * 500);
   expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
 });
 
-test("the bytes that an animal and an idempotency key take in the database", async () => {
+test("the bytes of an animal and of an idempotency key in the database", async () => {
   const key = await grantKey({ id: "key_0123456789ab" });
   const idempotencyKey = crypto.randomUUID();
   await call("/v1/pets", {
@@ -164,7 +164,7 @@ test("the bytes that an animal and an idempotency key take in the database", asy
     ...create({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
   });
   const size = async () => (await env.DB.prepare("SELECT 1").run()).meta.size_after;
-  /** Bytes for each of many copies of what was created. */
+  /** Bytes per row, measured with many copies of a row. */
   const bytesOf = async (insert: string) => {
     const before = await size();
     await env.DB.prepare(
@@ -176,7 +176,7 @@ test("the bytes that an animal and an idempotency key take in the database", asy
     animal: await bytesOf(
       "INSERT INTO pets (name, category_id, status) SELECT name, i % 100, status FROM pets, n WHERE name = 'Animal 12345'",
     ),
-    // The keys of clients are in no order, which leaves room in the pages of their index.
+    // The keys of clients are random, which leaves room in the pages of their index.
     idempotencyKey: await bytesOf(
       `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, response, resource_id, created_at)
        SELECT api_key_id, hex(randomblob(18)), fingerprint, response, resource_id, created_at
@@ -189,7 +189,7 @@ test("the bytes that an animal and an idempotency key take in the database", asy
   }
 });
 
-/** Sends a request, and counts: round trips at the bindings, rows as D1 does, from the log line. */
+/** Sends a request and counts its round trips at the bindings. The rows are those of D1, from the log line. */
 async function ask(path: string, request: Call) {
   const get = vi.spyOn(env.API_KEYS, "get");
   const log = vi.spyOn(console, "log");

@@ -8,7 +8,7 @@ declare module "vitest" {
   }
 }
 
-/** Builds the bundle once for all files of this project. */
+/** Builds the bundle once for all test files of this project. */
 export default async function build(project: TestProject): Promise<void> {
   project.provide("bundle", await buildBundle("production"));
 }

@@ -36,7 +36,7 @@ test("an operation without a method is a fault", () => {
   expect(faultsOf(toys(), { methods: "" })).toEqual(["The client has no method with a doc comment for getToy."]);
 });
 
-test("the doc comment of another method does not count", () => {
+test("the doc comment of another method is ignored", () => {
   const other = toys({ operationId: "listToys" });
   const document = { ...toys(), paths: { ...toys().paths, "/other": other.paths?.["/toys"] ?? {} } };
   const faults = ["getToy", "listToys"].map((id) => `The client has no method with a doc comment for ${id}.`);
@@ -55,7 +55,7 @@ test.each([
   );
 });
 
-test("types of another document are stale", () => {
+test("types generated from another document are stale", () => {
   const types = originOf(toys({ summary: "Fetch" }));
   expect(faultsOf(toys(), { types })).toEqual(["client/src/schema.ts is stale. Run npm run generate:client-types."]);
 });
@@ -66,7 +66,7 @@ test("a field with format int64 has to be among the fields of the client", () =>
   ]);
 });
 
-test("a field of the client has to have format int64, everywhere", () => {
+test("a field of the client has to have format int64 everywhere in the document", () => {
   expect(faultsOf(toys(), { int64Fields: ["id", "weight", "height"] })).toEqual([
     "weight is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",
     "height is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",

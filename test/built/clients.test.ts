@@ -33,7 +33,7 @@ test("a client generated from the document lists, creates and fetches, with type
   expectTypeOf(failed.error).toEqualTypeOf<components["schemas"]["Error"] | undefined>();
   expect(failed.error).toMatchObject({ code: "invalid_request", status: 400 });
 
-  // @ts-expect-error -- the document knows no such status
+  // @ts-expect-error -- the document has no such status
   await client.GET("/pets", { params: { query: { status: "gone" } } });
 });
 

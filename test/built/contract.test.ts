@@ -17,7 +17,7 @@ const request = (path: string, init?: RequestInit, key?: string) => sendDocument
 const post = (body: BodyInit) =>
   request("/v1/pets", { method: "POST", body, headers: { "Content-Type": "application/json" } });
 
-/** What the service logged: one object a line. */
+/** The log of the service, one object per line. */
 function logLines(): Record<string, unknown>[] {
   return service.harness
     .getLogs()
@@ -26,7 +26,7 @@ function logLines(): Record<string, unknown>[] {
     .map((message) => JSON.parse(message));
 }
 
-/** Sends a request line by line, and returns the answer with its body parsed. */
+/** Sends a request line by line. Returns the response with its body parsed. */
 async function send(lines: string[], body = "", until?: RegExp) {
   const head = [...lines, `Host: ${service.url.host}`, "Connection: close"].join("\r\n");
   const response = parseResponse(await exchange(service.url, Buffer.from(`${head}\r\n\r\n${body}`), { until }));
@@ -50,7 +50,7 @@ test("an animal is created, listed and fetched", async () => {
   expect(await fetched.text()).toBe(animal);
 });
 
-test("the next page is at the address that the client called", async () => {
+test("the address of the next page has the host that the client called", async () => {
   await post('{"name": "Rex", "categoryId": 1}');
   const first = await request("/v1/pets?limit=1");
   const next = /^<(.+)>; rel="next"$/.exec(first.headers.get("Link") ?? "")?.[1] ?? "";
@@ -71,7 +71,7 @@ test("the longest link to a next page is as long as the document says", async ()
     ];
     return exchange(service.url, Buffer.from(`${lines.join("\r\n")}\r\n\r\n`)).then(parseResponse);
   };
-  // The longest address that the service takes.
+  // The longest address that the service accepts.
   const { status, headers, body } = await ask(4_096);
   await expectDocumented("GET", service.url.origin + path, new Response(body, { status, headers }));
   expect(status).toBe(200);
@@ -79,7 +79,7 @@ test("the longest link to a next page is as long as the document says", async ()
   expect((await ask(4_097)).status).toBe(400);
 });
 
-test("the key of local development opens nothing in production", async () => {
+test("the key of local development is refused in production", async () => {
   await grantProductionKey(service.worker, LOCAL_API_KEY);
   const response = await request("/v1/pets", {}, LOCAL_API_KEY);
   expect(response.status).toBe(401);
@@ -90,23 +90,20 @@ describe("a client with 64-bit integers", () => {
   const MAX = 2n ** 63n - 1n;
   const MIN = -(2n ** 63n);
 
-  /** JSON with its integers as bigints: what a client needs that has no smaller type. */
+  /** Parses JSON with bigints, for clients whose integers are all 64-bit. */
   function parseBig(text: string): unknown {
     const reviver = (_key: string, value: unknown, { source }: { source?: string } = {}) =>
       typeof value === "number" && source !== undefined ? BigInt(source) : value;
     return JSON.parse(text, reviver);
   }
 
-  test.each([MAX, MIN, 2n ** 53n + 1n, -(2n ** 53n) - 1n])(
-    "gets %s back, from the body and from the list",
-    async (n) => {
-      const created = parseBig(await (await post(`{"name": "Rex", "categoryId": ${n}}`)).text()) as { id: bigint };
-      expect(created).toMatchObject({ categoryId: n });
-      expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
-    },
-  );
+  test.each([MAX, MIN, 2n ** 53n + 1n, -(2n ** 53n) - 1n])("gets %s back in the body and in the list", async (n) => {
+    const created = parseBig(await (await post(`{"name": "Rex", "categoryId": ${n}}`)).text()) as { id: bigint };
+    expect(created).toMatchObject({ categoryId: n });
+    expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
+  });
 
-  test("finds the largest id, in the path and in the list, and pages past it", async () => {
+  test("finds the largest id in the path and in the list, and pages past it", async () => {
     const { DB } = await service.worker.getEnv();
     await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX - 1n}, 'Last but one', 1, 'sold')`);
     await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX}, 'Last', 1, 'sold')`);
@@ -116,7 +113,7 @@ describe("a client with 64-bit integers", () => {
     expect(parseBig(await next.text())).toEqual([expect.objectContaining({ id: MAX })]);
     expect(next.headers.get("Link")).toBeNull();
     expect(parseBig(await (await request(`/v1/pets/${MAX}`)).text())).toMatchObject({ id: MAX, name: "Last" });
-    // Back to where ids go on from.
+    // Restores the counter of ids.
     await DB.exec(`DELETE FROM pets WHERE id > ${MAX - 2n}`);
     await DB.exec("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM pets) WHERE name = 'pets'");
   });
@@ -144,7 +141,7 @@ describe("over a raw socket", () => {
     expect(response).toMatchObject({ status: 413, body: { code: "payload_too_large", status: 413 } });
   });
 
-  test("a body that is announced too large is 413 before it is sent", async () => {
+  test("a Content-Length above the limit is 413 before the body is sent", async () => {
     const response = await send(
       ["POST /v1/pets HTTP/1.1", authorization(), jsonType, "Content-Length: 1000000"],
       "",
@@ -153,7 +150,7 @@ describe("over a raw socket", () => {
     expect(response).toMatchObject({ status: 413, body: { code: "payload_too_large", status: 413 } });
   });
 
-  test("an answer that needs no body arrives, however much of one is sent", async () => {
+  test("a response that needs no body arrives, however much of it is sent", async () => {
     const size = 300_000;
     const requests = {
       "PUT /nothing": 404,
@@ -173,7 +170,7 @@ describe("over a raw socket", () => {
     for (const { line, expected, status } of answers) expect(status, line).toBe(expected);
   });
 
-  test("a client that hangs up in the middle of a body is no failure of ours", async () => {
+  test("a client that hangs up in the middle of a body causes no failure", async () => {
     service.harness.clearLogs();
     await exchange(
       service.url,
@@ -207,12 +204,12 @@ describe("over a raw socket", () => {
     expect(await send([`DELETE ${path} HTTP/1.1`, authorization(), 'If-Match: "1"'])).toMatchObject({ status: 412 });
   });
 
-  test("two Authorization headers are no key", async () => {
+  test("two Authorization headers are 401", async () => {
     const response = await send(["GET /v1/pets HTTP/1.1", authorization(), authorization()]);
     expect(response).toMatchObject({ status: 401, body: { code: "unauthorized", status: 401 } });
   });
 
-  test("bytes beyond ASCII in a header are an answer like others", async () => {
+  test("bytes beyond ASCII in a header get an ordinary response", async () => {
     const response = await send(["GET /v1/pets HTTP/1.1", "Authorization: Bearer p\u00e9tstore"]);
     expect(response).toMatchObject({ status: 401, body: { code: "unauthorized", status: 401 } });
   });

@@ -22,13 +22,13 @@ function faultsOf(text: string, figures?: string[]): string[] {
   return findFaults(root, "page.md", TABLES, figures);
 }
 
-test("a page in order has no faults", () => {
+test("a correct page has no faults", () => {
   expect(
     faultsOf("# Page\n\n<!-- generated: numbers -->\n\n| 1 | 2 |\n\n<!-- end -->\n\n[Up](#page), [other](other.md).\n"),
   ).toEqual([]);
 });
 
-test("a stale table is found, and written", () => {
+test("a stale table is found and rewritten", () => {
   const stale = "Before\n<!-- generated: numbers -->\n| 1 | 3 |\n<!-- end -->\nAfter\n";
   expect(faultsOf(stale)).toEqual(["page.md is stale. Run npm run generate:docs."]);
   const written = withTables(stale, TABLES);
@@ -36,7 +36,7 @@ test("a stale table is found, and written", () => {
   expect(faultsOf(written)).toEqual([]);
 });
 
-test("a figure of the code that the page does not say is found", () => {
+test("a figure of the code that is missing on the page is found", () => {
   expect(faultsOf("A key lives for 24\nhours.", ["lives for 24 hours"])).toEqual([]);
   expect(faultsOf("A key lives for 48 hours.", ["lives for 24 hours"])).toEqual([
     'page.md does not say "lives for 24 hours", which follows from the code.',
@@ -64,7 +64,7 @@ test.each([
 });
 
 test.each(["nothing.md", "other.md#nothing", "other.md#Twice", "#nothing", "/nothing", "other", "../other.md"])(
-  "the link %s leads nowhere",
+  "the link %s is broken",
   (link) => {
     expect(faultsOf(`[A link](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
     expect(faultsOf(`- ![An image](${link})`)).toEqual([`page.md: the link to ${link} leads nowhere.`]);
@@ -72,11 +72,11 @@ test.each(["nothing.md", "other.md#nothing", "other.md#Twice", "#nothing", "/not
   },
 );
 
-test("a link in code is no link", () => {
+test("a link in code is ignored", () => {
   expect(faultsOf("`[A link](nothing.md)`\n\n```md\n[A link](nothing.md)\n```\n")).toEqual([]);
 });
 
-test("an npm script that is not there is found, between words and in code", () => {
+test("an unknown npm script is found in prose and in code", () => {
   const text =
     "Run `npm run check`, `npm run chek` and `npm run keys -- list`.\n\n```sh\nnpm run --silent kees -- list\n```\n";
   expect(faultsOf(text)).toEqual(["page.md: there is no script chek.", "page.md: there is no script kees."]);

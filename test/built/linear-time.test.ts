@@ -8,8 +8,8 @@ import { Server } from "../../bench/server.ts";
 import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
 import { READERS, type Reader, type Task, type Text } from "./linear-time/readers.ts";
 
-// Whatever looks at what a stranger sends has to take time in proportion to its length. Measured in workerd, the engine that serves:
-// what takes linear time in Node can take quadratic time there. Only Linux tells the CPU time of another process exactly.
+// Every reader of untrusted input has to take linear time. This test measures in workerd, because an expression that is linear in
+// Node can be quadratic there. Only Linux reports the exact CPU time of another process.
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-linear-time-"));
 let server: Server;
@@ -42,10 +42,10 @@ afterAll(async () => {
 });
 
 const SAMPLES = 4;
-/** Microseconds. A collection of garbage can take as much; what is quadratic takes far more. */
+/** Microseconds. A garbage collection can take as much. Quadratic time takes far more. */
 const NEGLIGIBLE = 5_000;
 
-/** Microseconds of CPU that reading the text so many times takes: the least of some samples, because the first ones compile. */
+/** Microseconds of CPU for reading the text so many times: the minimum of some samples, because the first ones compile. */
 async function cost(task: Task): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let sample = 0; sample < SAMPLES && least > NEGLIGIBLE; sample++) {
@@ -57,7 +57,7 @@ async function cost(task: Task): Promise<number> {
   return Math.max(least, NEGLIGIBLE);
 }
 
-/** What a reader waits for, repeated: pieces that look like the beginning of what it takes, and characters that end a match late. */
+/** Repeated pieces that look like the beginning of valid input, and characters that end a match late. */
 const piece = fc.oneof(
   fc.constantFrom(...' \t01a-_.e"\\[{;%🐕\u2028'),
   fc.constantFrom('\\"', "%80a", "%ZZ", "1,", "1.0,", "0.0", "1e1,", "1e-100,", "1234567890123456,", '"#":1,'),
@@ -79,10 +79,13 @@ const start = fc.constantFrom(
 const end = fc.constantFrom("", "\u2028", "!", "x", '"', "]", "\n", "1");
 
 const SHORT = 4_000;
-/** How much longer the long text is, and how many times the short one is read. Quadratic time would take so many times as long. */
+/**
+ * The factor between the lengths of the two texts, and the number of reads of the short one. Quadratic time would take this many
+ * times as long.
+ */
 const FACTOR = 16;
 const ALLOWED_RATIO = FACTOR / 2;
-/** Bodies that once cost far more than their length: a reviver took quadratic time for the first two, and much time for the others. */
+/** Bodies that are expensive for a reviver: it takes quadratic time for the first two, and much time for the others. */
 const EXPENSIVE_BODIES = [
   ['{"a":1.0,', '"#":1,', '"b":1}'],
   ['{"a":1234567890123456,', '"#":1,', '"b":1}'],

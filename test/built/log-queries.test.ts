@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { RequestLine } from "../../src/log/log.ts";
 import { startBuiltService } from "./service.ts";
 
-// The jq commands of docs/observability.md, run by a shell as they stand there, on lines that the production bundle wrote.
+// Runs the jq commands of docs/observability.md unchanged in a shell, on lines that the production bundle wrote.
 
 const PAGE = readFileSync("docs/observability.md", "utf8");
 const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
@@ -23,7 +23,7 @@ const COMMANDS = new Map(
 );
 
 let folder: string;
-/** Lines of the production bundle, by what happened. */
+/** Lines of the production bundle, by the kind of request. */
 let recorded: { [name: string]: RequestLine };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "petstore-log-"));
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A recorded line as it is on Cloudflare, where a request can take any time and reach any instance. */
+/** Turns a recorded line into one from Cloudflare, with another duration and D1 instance. */
 function line(name: string, change: Partial<RequestLine> = {}): RequestLine {
   return { ...(recorded[name] ?? expect.unreachable()), deployment: "old", keyId: "key_shop", ...change };
 }
@@ -77,7 +77,7 @@ const JOB = { level: "info", event: "idempotency keys forgotten", count: 0 };
 const BROKEN = { status: 503, errorCode: "service_unavailable" };
 const kept = { weight: 10 };
 
-/** Every query, with lines and what it makes of them. A query without an entry fails. */
+/** Every query, with its input and its expected output. A query without an entry fails. */
 const CASES: { [heading: string]: () => { lines: object[]; env?: Record<string, string>; expected: unknown[] } } = {
   "Failing requests": () => ({
     lines: [line("listed", kept), line("refused"), line("listed", BROKEN), line("listed", BROKEN), CAUSE, JOB],

@@ -6,12 +6,12 @@ import { packClient } from "../../scripts/client/pack.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The archive of the client, as it would be published. */
+    /** The archive of the client, as published. */
     client: string;
   }
 }
 
-/** Packs the client once for all files of this project: two that build it at the same time would write the same files. */
+/** Packs the client once for all test files of this project, because concurrent builds would write the same files. */
 export default function pack(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), "petstore-client-"));
   project.provide("client", packClient(folder));

@@ -6,7 +6,7 @@ import { inject } from "vitest";
 
 const OURS = join(import.meta.dirname, "../../node_modules");
 
-/** A new project of somebody else, with the packed client installed and nothing of ours. */
+/** A new project of a client developer, which has only the packed client. */
 export function newProject(): string {
   const folder = mkdtempSync(join(tmpdir(), "petstore-client-"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
@@ -17,7 +17,7 @@ export function newProject(): string {
   return folder;
 }
 
-/** Lets the project use a package of this one. */
+/** Links a package of this repository into the project. */
 export function link(folder: string, name: string): void {
   symlinkSync(join(OURS, name), join(folder, "node_modules", name));
 }

@@ -6,8 +6,8 @@ import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
 
-// Written by hand. The batteries read the scope of an operation from the document, which reads it from the guard: they agree with
-// a wrong one.
+// Written by hand. The batteries take the scope of an operation from the document, and the document takes it from the guard, so
+// they would accept a wrong one.
 const REQUIRED_SCOPES = [
   ["listPets", "GET", "/v1/pets", "pets:read"],
   ["createPet", "POST", "/v1/pets", "pets:write"],
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.harness.close());
 
-/** Sends a request without a body, with a key for these scopes. */
+/** Sends a request without a body and with a key for these scopes. */
 async function send(method: string, template: string, scopes: readonly string[]): Promise<Response> {
   const key = await grantProductionKey(service.worker, generateKey("production"), scopes);
   return sendDocumented(service, template.replace(/\{\w+\}/, "1"), { method }, key);
@@ -57,6 +57,6 @@ test.each(REQUIRED_SCOPES)("%s, %s %s, needs %s and no other scope", async (_, m
     `Bearer realm="petstore", error="insufficient_scope", scope="${scope}"`,
   );
   const accepted = await send(method, template, [scope]);
-  // The service looks at the body and for the resource after the scope, and finds neither.
+  // The service checks the scope first, then the body and the resource, which are missing.
   expect([200, 400, 404]).toContain(accepted.status);
 });

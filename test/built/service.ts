@@ -4,12 +4,12 @@ import { expectDocumented } from "../support/contract.ts";
 
 export type BuiltService = ProductionService;
 
-/** The bundle of this run of the tests. */
+/** The bundle of this test run. */
 export function startBuiltService(): Promise<BuiltService> {
   return startProductionService(inject("bundle"));
 }
 
-/** Sends a request with a key, and asserts that the document describes its answer. */
+/** Sends a request with a key, and asserts that the document describes the response. */
 export async function sendDocumented(
   service: BuiltService,
   path: string,

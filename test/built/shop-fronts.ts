@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { startWrangler } from "../../scripts/wrangler.ts";
 import { link, newProject } from "./project.ts";
 
-// The shop fronts in examples/, as processes: one in workerd under `wrangler dev`, one in Node.js with the packed client.
+// Starts the shop fronts in examples/ as processes: one in workerd under `wrangler dev`, one in Node.js with the packed client.
 
 /** Starts a shop on a port, with the address of the API and the API key in its environment. */
 export type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
@@ -15,7 +15,7 @@ export type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
 export const inWorkerd: Start = (port, env) =>
   startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", "--port", String(port)], { env });
 
-/** @param node a Node.js, by its path. */
+/** @param node the path of a Node.js executable. */
 export const inNode =
   (node: string): Start =>
   (port, env) => {
@@ -28,7 +28,7 @@ export const inNode =
 
 export interface ShopFront {
   origin: string;
-  /** What the shop has printed. */
+  /** The output of the shop. */
   log: string[];
 }
 

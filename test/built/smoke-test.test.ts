@@ -8,7 +8,7 @@ import { type BuiltService, startBuiltService } from "./service.ts";
 const VERSION = "11111111-0000-4000-8000-000000000000";
 const OLD = "22222222-0000-4000-8000-000000000000";
 
-/** Runs the smoke test. Returns what it says, and the error. */
+/** Runs the smoke test. Returns its output and its error. */
 async function run(address: URL, options: Partial<Parameters<typeof smokeTest>[0]> = {}) {
   const said: string[] = [];
   const terminal = { print: () => {}, read: async () => "", say: (text: string) => void said.push(text) };
@@ -73,7 +73,7 @@ describe("an address", () => {
     ]);
   });
 
-  test("fails when it serves another version, or does not tell which", async () => {
+  test("fails when it serves another version or does not name its version", async () => {
     healths = [{ body: { deployment: OLD } }];
     expect((await run(address)).failure).toBe(failed(`GET /health is version ${OLD}, not ${VERSION}.`));
     expect((await run(address, { mayBeOlder: true })).failure).toContain(OLD);
@@ -82,14 +82,14 @@ describe("an address", () => {
     expect((await run(address, { mayBeOlder: true })).failure).toBeUndefined();
   });
 
-  test("fails when it redirects, when strangers get in, and when it cannot be reached", async () => {
+  test("fails when it redirects, when it accepts requests without a key, and when it cannot be reached", async () => {
     healths = [{ status: 302 }];
     expect((await run(address)).failure).toBe(failed("GET /health is 302."));
     healths = [{ body: { deployment: VERSION } }];
     stranger = 200;
     expect((await run(address)).failure).toBe(failed("GET /v1/pets without a key is 200, not 401."));
     stranger = 401;
-    // The port of a server that is closed.
+    // The port of a closed server.
     const closed = createServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const gone = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`);

@@ -10,11 +10,11 @@ export interface RawResponse {
 const IDLE_LIMIT = 10_000;
 
 /**
- * Sends bytes as they are, where a client library would tidy them up, and returns all that comes back before the server
- * closes the connection.
+ * Sends raw bytes, which a client library would correct, and returns everything that the server sends before it closes the
+ * connection.
  *
- * @param until hang up as soon as the answer matches this.
- * @param end tell the server that nothing more will come.
+ * @param until hang up as soon as the response matches this.
+ * @param end tell the server that the request is complete.
  */
 export function exchange(
   url: URL,
@@ -25,20 +25,20 @@ export function exchange(
     let received = "";
     const socket = connect(Number(url.port), url.hostname, () => (end ? socket.end(bytes) : socket.write(bytes)));
     socket.setEncoding("utf8");
-    socket.setTimeout(IDLE_LIMIT, () => socket.destroy(new Error("The server neither answered nor hung up")));
+    socket.setTimeout(IDLE_LIMIT, () => socket.destroy(new Error("The server neither responded nor hung up")));
     socket.on("data", (text: string) => {
       received += text;
       if (until?.test(received)) socket.destroy();
     });
     socket.on("close", () => resolve(received));
-    // A server may answer and reset while we still send.
+    // A server may respond and reset the connection while the request is still being sent.
     socket.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
   });
 }
 
-/** Splits an HTTP/1.1 response, undoing its chunks (RFC 9112, section 7.1). */
+/** Parses an HTTP/1.1 response and decodes its chunks (RFC 9112, section 7.1). */
 export function parseResponse(text: string): RawResponse {
   const end = text.indexOf("\r\n\r\n");
   const [statusLine = "", ...fields] = text.slice(0, end).split("\r\n");

@@ -12,11 +12,11 @@ test("package.json, the OpenAPI document and the newest release of the changelog
   expect(document.info.version).toBe(packageJson.version);
 });
 
-test("the changelog has a place for the next release, above all others", () => {
+test("the changelog has a section for the next release above all others", () => {
   expect(CHANGELOG.match(/^## .*$/m)?.[0]).toBe("## [Unreleased]");
 });
 
-test("the notes of a release end where the release before it begins", () => {
+test("the notes of a release end where the previous release begins", () => {
   const text =
     "# Changelog\n\n## [Unreleased]\n\n- a\n\n## [1.1.0] - 2026-12-01\n\n### Added\n\n- b\n\n## [1.0.0] - 2026-11-21\n\n- c\n";
   expect(releasesOf(text)).toEqual([
@@ -29,7 +29,7 @@ function printNotes(tag: string) {
   return spawnSync(process.execPath, ["scripts/release-notes.ts", tag], { encoding: "utf8" });
 }
 
-test("the notes of a tag are printed, and nothing else", () => {
+test("only the notes of a tag are printed", () => {
   const { status, stdout } = printNotes(`v${packageJson.version}`);
   expect(stdout).toBe(`${releasesOf(CHANGELOG)[0]?.notes}\n`);
   expect(stdout).toContain("### ");

@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(project, { recursive: true }));
 
-test("the types of the client need the tool that writes them, and the message tells how to install it", () => {
+test("without the generator of the client's types, the message tells how to install it", () => {
   const { status, stderr } = spawnSync(process.execPath, ["scripts/generate-client-types.ts"], {
     cwd: project,
     encoding: "utf8",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-// Declarations of `AppType` in a strict project of somebody else, which has Hono and TypeScript, and nothing of ours.
+// Tests the declarations of `AppType` in a strict project of a client developer, with only Hono and TypeScript.
 
 const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
@@ -51,7 +51,7 @@ beforeAll(() => {
     moduleResolution: "bundler",
     allowImportingTsExtensions: true,
     types: [],
-    // As `tsc --init` sets it: the declarations mention bindings of Workers, which a client does not have.
+    // As set by `tsc --init`. The declarations mention Workers bindings, whose types a client does not have.
     skipLibCheck: true,
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["client.ts"] }));
@@ -69,6 +69,6 @@ test("a client compiles against them, failures included", () => {
   expect(status).toBe(0);
 });
 
-test("a request that the interface does not know does not", () => {
+test("a request that the interface does not have does not compile", () => {
   expect(compile(BAD).stdout).toMatch(/'"gone"' is not assignable/);
 });

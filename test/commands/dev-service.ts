@@ -4,7 +4,7 @@ import { expect } from "vitest";
 
 export interface DevService {
   process: ChildProcess;
-  /** All that it printed until it was ready. */
+  /** Its output until it was ready. */
   output: string;
   base: string;
   key: string;
@@ -30,12 +30,12 @@ export async function startDev(state: string): Promise<DevService> {
 }
 
 export function spawnDev(...args: string[]): ChildProcess {
-  // It is local development, whatever environment wrangler is told.
+  // The command is local development, whatever environment CLOUDFLARE_ENV names.
   const env = { ...process.env, CLOUDFLARE_ENV: "production" };
   return spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });
 }
 
-/** Kills a process with all that it started, if it runs. */
+/** Kills a process and its children, if it runs. */
 export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
 }

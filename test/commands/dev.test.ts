@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
 
-// `npm run dev`, several of them on one folder of local state.
+// Starts several `npm run dev` on one folder of local state.
 
-/** Milliseconds for one start. It takes four seconds, and many times that when the machine has other things to do. */
+/** Milliseconds for one start. It takes four seconds on an idle machine, and many times that on a busy one. */
 const TIMEOUT = 150_000;
 
 let state: string;
@@ -26,14 +26,14 @@ afterAll(() => {
 
 const started: ChildProcess[] = [];
 
-/** Starts one on the shared state, and waits for the last line of its welcome. */
+/** Starts one on the shared state and waits for the last line of its welcome. */
 async function start(): Promise<DevService> {
   const service = await startDev(state);
   started.push(service.process);
   return service;
 }
 
-/** What it says on standard error before it exits with 1. */
+/** Its standard error before it exits with 1. */
 async function failureOf(...args: string[]): Promise<string> {
   const child = spawnDev(...args, "--persist-to", state);
   let stderr = "";
@@ -66,7 +66,7 @@ test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to pas
 });
 
 test(
-  "serves with keys that the command creates and rotates meanwhile",
+  "accepts keys that `npm run keys` creates and rotates while it runs",
   async () => {
     const keys = (...args: string[]): { id: string; key: string } => {
       const all = ["scripts/keys.ts", ...args, "--env", "local", "--json", "--persist-to", state];
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  "leaves no migration for wrangler to apply",
+  "applies all migrations, so that wrangler finds none",
   async () => {
     const target = ["DB", "--env=", "--local", "--persist-to", state];
     expect(await runWrangler(["d1", "migrations", "list", ...target])).toContain("No migrations to apply");
@@ -89,12 +89,12 @@ test(
   TIMEOUT,
 );
 
-test("is alone in the storage when it is the first", () => {
+test("is the only user of its storage when it is the first", () => {
   expect(first.output).not.toContain("Another npm run dev");
 });
 
 test(
-  "says which other one uses the same storage, and serves beside it",
+  "names the other process on the same storage, and serves as well",
   async () => {
     const second = await start();
     const { origin } = new URL(first.base);
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "takes one that was killed for gone",
+  "ignores a process that was killed",
   async () => {
     killGroup(first.process);
     await once(first.process, "exit");

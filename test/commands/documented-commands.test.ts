@@ -8,7 +8,7 @@ import { isForClients, isTestedElsewhere, SET_UP } from "./documentation/kinds.t
 import { readPage } from "./documentation/page.ts";
 import { AFTER, BEFORE } from "./documentation/stages.ts";
 
-// Runs every command of every block of the documentation on a copy of the repository and with a fake of Cloudflare's account.
+// Runs every command of the documentation in a copy of the repository, against a fake Cloudflare account.
 // documented-requests.test.ts runs the pages for clients.
 
 const SECTIONS = PAGES.flatMap((path) => {
@@ -28,12 +28,12 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
-test("every preparation and every promise belongs to a section", () => {
+test("every stage and every promise belongs to a section", () => {
   const names = SECTIONS.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([...Object.keys(BEFORE), ...Object.keys(AFTER)]));
 });
 
-test("the set-up is what CI runs", () => {
+test("CI runs the set-up", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toEqual(expect.arrayContaining(SET_UP.slice(0, -1)));
 });
 

@@ -10,7 +10,7 @@ import { Reader } from "./documentation/reader.ts";
 
 // Sends every request of every page for clients to a new `npm run dev`, in the order of the page.
 
-/** The quick start of the reference is a page in a page. */
+/** The quick start is embedded in the page of the reference. */
 const QUICK_START = "openapi/quick-start.md";
 const CLIENT_PAGES = [...PAGES, QUICK_START].filter((path) => isForClients(readPage(path)));
 const ADDRESS = "http://localhost:8787";
@@ -35,7 +35,7 @@ test.each(CLIENT_PAGES)("%s", async (path) => {
   const commands = readPage(path).sections.flatMap(({ commands }) => commands);
   for (const { text, prints } of commands.filter((command) => !isTestedElsewhere(command))) {
     const mine = text.replaceAll(ADDRESS, origin).replaceAll("{base}", base).replaceAll("{key}", key);
-    // A request whose response the page does not show has to succeed.
+    // If the page shows no response, the request has to succeed.
     const { code, stdout, stderr } = await reader.run(mine, "", prints === undefined ? undefined : "");
     expect(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
     const shown = stdout.replaceAll(origin, ADDRESS).replaceAll("\r", "").trim().replaceAll(TIME, "now");

@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
-/** Runs the check with one migration more than the first commit has, which is the last release. */
+/** Runs the check with one migration more than the first commit, which is the last release. */
 async function checkWith(sql: string): Promise<Result> {
   writeFileSync(join(checkout.folder, "drizzle/9000_change.sql"), sql);
   checkout.commit("A migration");
@@ -36,7 +36,7 @@ test("the old code works on a schema that only grew", async () => {
   checkout.git("tag", "--delete", "v1.0.0");
   expect(result, result.stderr).toMatchObject({
     code: 0,
-    // Before it, wrangler remarks on the files of public/.
+    // wrangler prints warnings about the files of public/ before it.
     stdout: expect.stringMatching(/(?:^|\n)The code of v1\.0\.0 works on the schema of 9000_change\.sql\.\n$/),
   });
 });

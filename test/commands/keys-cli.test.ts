@@ -14,11 +14,11 @@ let local: Namespace;
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
   local = await openNamespace("local", join(state, "shared"));
-  // No login, and nothing to reach: what staging and production would say on a machine that is not set up.
+  // Without a login and a network, like a machine that is not set up for staging and production.
   vi.stubEnv("CLOUDFLARE_API_TOKEN", "");
   vi.stubEnv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:9");
   vi.stubEnv("CI", "true");
-  // Six processes load wrangler, which is large. They compile it once.
+  // Six processes load wrangler, which is large, so it is compiled once.
   vi.stubEnv("NODE_COMPILE_CACHE", join(state, "compiled"));
 }, WRANGLER_TIMEOUT);
 afterAll(async () => {
@@ -34,7 +34,7 @@ async function list(): Promise<Record<string, unknown>[]> {
   return JSON.parse(stdout);
 }
 
-/** Runs the command as an operator does: a process of its own, and storage that nothing else has open. */
+/** Runs the command like an operator: in its own process, on storage that no other process uses. */
 function keysProcess(...args: string[]): Promise<Omit<Outcome, "opened">> {
   const all = ["scripts/keys.ts", ...args, `--persist-to=${join(state, "operator")}`];
   return new Promise((resolve) => {
@@ -44,7 +44,7 @@ function keysProcess(...args: string[]): Promise<Omit<Outcome, "opened">> {
   });
 }
 
-test("what the command writes is what wrangler and the service read", { timeout: WRANGLER_TIMEOUT }, async () => {
+test("wrangler and the service read the records that the command writes", { timeout: WRANGLER_TIMEOUT }, async () => {
   const created = await keysProcess(
     "create",
     "--env",
@@ -100,14 +100,14 @@ test("a key is created, listed, rotated and revoked", async () => {
 
   const revoked = await keys("revoke", rotated.id, "--env", "local", "--json");
   expect(JSON.parse(revoked.stdout)).toMatchObject({ id: rotated.id, revokedAt: expect.any(String) });
-  // Nothing takes a revocation back, and the rotated key has the lifetime of the old one.
+  // A revocation is permanent, and the new key has the lifetime of the old one.
   expect(Date.parse(rotated.expiresAt) - Date.parse(rotated.createdAt)).toBeCloseTo(90 * 86_400_000, -4);
   const all = await list();
   expect(all.map(({ id, status }) => [id, status])).toEqual([
     [record.id, "active"],
     [rotated.id, "revoked"],
   ]);
-  // Again changes nothing.
+  // A second revocation changes nothing.
   expect((await keys("revoke", rotated.id, "--env", "local", "--json")).stdout).toBe(revoked.stdout);
   expect((await keys("rotate", rotated.id, "--env", "local")).stderr).toMatch(/is revoked; create a new key/);
 
@@ -116,7 +116,7 @@ test("a key is created, listed, rotated and revoked", async () => {
   for (const secret of [key, rotated.key]) expect(table.stdout + JSON.stringify(all)).not.toContain(secret);
 });
 
-test("without --json, the key stands alone on standard output", async () => {
+test("without --json, standard output has only the key", async () => {
   const { code, stdout, stderr } = await keys("create", "--env", "local", "--name", "shop", "--scopes", "pets:read");
   expect(code).toBe(0);
   expect(isWellFormedKey(stdout.trim(), "local")).toBe(true);
@@ -125,13 +125,13 @@ test("without --json, the key stands alone on standard output", async () => {
   expect(stderr).not.toContain(stdout.trim());
 });
 
-test("help is printed for the asking", async () => {
+test("--help prints the help", async () => {
   for (const args of [["--help"], [], ["--env", "local"], ["help"], ["create", "--help"], ["help", "create"]]) {
     expect(await keys(...args)).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: /), stderr: "", opened: [] });
   }
 });
 
-describe("a mistake is one clear line, a failure code, and no change", () => {
+describe("a mistake gives one clear line and a failure code, and changes nothing", () => {
   let before: unknown;
   beforeAll(async () => {
     before = await list();
@@ -185,7 +185,7 @@ describe("a mistake is one clear line, a failure code, and no change", () => {
     });
   });
 
-  // wrangler is what fails here. These wait for processes, so they wait together.
+  // These commands fail in wrangler. They run at the same time, because each waits for a process.
   test.concurrent.each([
     { args: ["list", "--env", "staging"] },
     { args: ["create", "--env", "production", "--name", "x"], answer: "production" },

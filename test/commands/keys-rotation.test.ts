@@ -14,7 +14,7 @@ type Shown = KeyRecord & {
 
 const { local } = await openLocalStorage();
 
-// The clock stands still, so that lives and ends are exact.
+// The clock is stopped, so that lifetimes and expiries are exact.
 const start = Date.parse("2027-01-01T00:00:00.000Z");
 beforeEach(() => {
   vi.useFakeTimers({ now: start, toFake: ["Date"] });
@@ -36,13 +36,13 @@ async function stored({ key }: Shown): Promise<KeyRecord | undefined> {
   return parseKeyRecord((await local.get(await keyRecordName(key))) ?? "");
 }
 
-/** What the key was given: milliseconds from its creation to its end, or undefined for one that never expires. */
+/** The original lifetime of the key in milliseconds, or undefined for one that never expires. */
 function lifeOf({ createdAt, expiresAt }: KeyRecord): number | undefined {
   return expiresAt === undefined ? undefined : Date.parse(expiresAt) - Date.parse(createdAt);
 }
 
-describe("a new key lives as long as the old one was given", () => {
-  test("for ever, however often a key that never expires is rotated", async () => {
+describe("a new key gets the original lifetime of the old one", () => {
+  test("without an expiry, however often a key that never expires is rotated", async () => {
     const key = await create();
     expect(lifeOf(await rotate(key))).toBeUndefined();
     after(HOUR);
@@ -51,7 +51,7 @@ describe("a new key lives as long as the old one was given", () => {
     expect(lifeOf(await rotate(key))).toBeUndefined();
   });
 
-  test("seven days from its creation when --expires says so, however long the command took to get there", async () => {
+  test("seven days from its creation with --expires, however slow the command is", async () => {
     const slow = {
       ...local,
       list: async (prefix: string) => {
@@ -72,7 +72,7 @@ describe("a new key lives as long as the old one was given", () => {
     expect(lifeOf(await rotate(key))).toBe(90 * DAY);
   });
 
-  test("along a chain, whose first keys are being replaced", async () => {
+  test("along a chain of rotations", async () => {
     for (const [expires, life] of [
       [[], undefined],
       [["--expires", "90d"], 90 * DAY],
@@ -87,7 +87,7 @@ describe("a new key lives as long as the old one was given", () => {
     }
   });
 
-  test("unless --expires says otherwise, which is given to that new key alone", async () => {
+  test("unless --expires sets another one, which applies only to that new key", async () => {
     const key = await create("--expires", "90d");
     const successor = await rotate(key, "--expires", "7d");
     expect(lifeOf(successor)).toBe(7 * DAY);
@@ -95,7 +95,7 @@ describe("a new key lives as long as the old one was given", () => {
     expect(lifeOf(await rotate(successor))).toBe(7 * DAY);
   });
 
-  test("within the years that a record can name", async () => {
+  test("within the years that a record can hold", async () => {
     const key = await create("--expires", "9999-12-31");
     after(DAY);
     const successor = await rotate(key);
@@ -104,8 +104,8 @@ describe("a new key lives as long as the old one was given", () => {
   });
 });
 
-describe("the old key ends", () => {
-  test("after the overlap, and remembers what it was given", async () => {
+describe("the old key expires", () => {
+  test("after the overlap, and its record keeps the original lifetime", async () => {
     for (const expires of [undefined, at(start + 90 * DAY)]) {
       const key = await create(...(expires === undefined ? [] : ["--expires", expires]));
       const successor = await rotate(key, "--overlap", "1h");
@@ -122,7 +122,7 @@ describe("the old key ends", () => {
     }
   });
 
-  test("no later than it would have, also when the record has no milliseconds", async () => {
+  test("no later than its own expiry, also when the record has no milliseconds", async () => {
     const key = await create("--expires", "2h");
     const successor = await rotate(key);
     expect(successor.replaces.expiresAt).toBe(at(start + 2 * HOUR));
@@ -135,7 +135,7 @@ describe("the old key ends", () => {
     expect((await rotate(record)).replaces.expiresAt).toBe("2027-01-02T00:00:00Z");
   });
 
-  test("at the earliest end that any of its rotations set", async () => {
+  test("at the earliest expiry that any of its rotations set", async () => {
     const key = await create();
     expect((await rotate(key, "--overlap", "24h")).replaces.expiresAt).toBe(at(start + 24 * HOUR));
     after(HOUR);
@@ -145,7 +145,7 @@ describe("the old key ends", () => {
     expect(await stored(key)).toMatchObject({ expiresAt: at(start + 3 * HOUR), givenExpiresAt: null });
   });
 
-  test("at the end of a shorter overlap, after one that was longer than its life", async () => {
+  test("at the end of a shorter overlap, after one that exceeded its lifetime", async () => {
     const key = await create("--expires", "12h");
     await rotate(key);
     await rotate(key, "--overlap", "1h");
@@ -154,8 +154,8 @@ describe("the old key ends", () => {
   });
 });
 
-describe("a key that is being replaced already", () => {
-  test("is rotated again, with the earlier successors by name and what to do about them", async () => {
+describe("a key that was rotated before", () => {
+  test("is rotated again, with a message that names the earlier successors and the next steps", async () => {
     const key = await create();
     const first = await rotate(key);
     expect(first).not.toHaveProperty("earlierSuccessors");
@@ -184,7 +184,7 @@ describe("a key that is being replaced already", () => {
     ]);
   });
 
-  test("is named with a successor that the listing does not have yet", async () => {
+  test("is reported with a successor that the listing does not have yet", async () => {
     const key = await create();
     const { id } = await rotate(key);
     const lagging = {
@@ -197,7 +197,7 @@ describe("a key that is being replaced already", () => {
     expect(stderr).toContain(`If nobody uses ${id}, revoke it`);
   });
 
-  test("is rotated eight times and not a ninth, whatever the bytes of its name", async () => {
+  test("is rotated at most eight times, with any name", async () => {
     const key = await succeed("create", "--name", "語".repeat(100), "--expires", "90d");
     for (let i = 0; i < 8; i++) await rotate(key);
     const { code, stdout, stderr } = await runKeys(local, ["rotate", key.id, "--env", "local"]);
@@ -212,8 +212,8 @@ describe("a key that is being replaced already", () => {
   });
 });
 
-describe("a rotation that is broken off", () => {
-  /** The storage, in which one write of the next command goes wrong: before it is made, or after. */
+describe("a rotation that is interrupted", () => {
+  /** Storage in which one write of the next command fails, before or after it takes effect. */
   function failingAt(write: number, made: "made" | "not made"): Namespace {
     let writes = 0;
     return {
@@ -246,7 +246,7 @@ describe("a rotation that is broken off", () => {
       `${successor.id} works, but it is unknown whether ${key.id} ends: The connection was lost. ` +
         `Unless keys list shows that it expires at ${at(start + DAY)}, revoke it once the new key is in use.\n`,
     );
-    // The next rotation goes by what the key was given, whichever it was.
+    // The next rotation uses the original lifetime of either key.
     after(HOUR);
     const next = await rotate(key);
     expect(lifeOf(next)).toBeUndefined();
@@ -266,7 +266,7 @@ describe("a rotation that is broken off", () => {
     expect(await stored(key)).toHaveProperty("revokedAt");
   });
 
-  test("by something that destroys the record of the old key, which is not restored", async () => {
+  test("by the loss of the record of the old key, which is not restored", async () => {
     const key = await create();
     const name = await keyRecordName(key.key);
     const interrupted = {
@@ -303,7 +303,7 @@ describe("a rotation that is broken off", () => {
 describe("a record whose name is too long", () => {
   const record = { id: "long", name: "x".repeat(1_000), scopes: ["pets:read"], createdAt: "2026-12-01T00:00:00.000Z" };
 
-  test("is not rotated, since the new record could not be listed, and can be revoked", async () => {
+  test("is not rotated, because the new record could not be listed, and can be revoked", async () => {
     await local.put(await keyRecordName("a key with a long name"), JSON.stringify(record));
     const before = await local.list("key:");
     expect(await runKeys(local, ["rotate", record.id, "--env", "local"])).toMatchObject({

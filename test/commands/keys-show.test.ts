@@ -42,7 +42,7 @@ function showSecret(input: string, env: Environment = "local", ...args: string[]
 }
 
 describe("show <id>", () => {
-  test("shows the record, without a secret and without relatives that it does not have", async () => {
+  test("shows the record without a secret, and only the relatives that exist", async () => {
     const { key, ...record } = await create("--scopes", "pets:read", "--expires", "90d");
     const { stdout, ...outcome } = await runKeys(local, ["show", record.id, "--env", "local", "--json"]);
     expect(outcome).toEqual({ code: 0, stderr: "", opened: ["local"] });
@@ -50,7 +50,7 @@ describe("show <id>", () => {
     expect(stdout).not.toContain(key);
   });
 
-  test("shows the key before and the keys after it, each with its status", async () => {
+  test("shows the predecessor and the successors of the key, each with its status", async () => {
     const first = await create();
     const second = await rotate(first);
     const third = await rotate(second);
@@ -69,7 +69,7 @@ describe("show <id>", () => {
     expect(await shown(other.id)).toMatchObject({ predecessor: { id: second.id, status: "expired" }, successors: [] });
   });
 
-  test("shows all of that to a person, a line each", async () => {
+  test("shows all of that as text, one per line", async () => {
     const first = await create("--expires", "90d");
     const second = await rotate(first);
     const third = await rotate(second);
@@ -90,7 +90,7 @@ describe("show <id>", () => {
     ]);
   });
 
-  test("names a key after it that the listing does not have yet", async () => {
+  test("names a successor that the listing does not have yet", async () => {
     const first = await create();
     const { id } = await rotate(first);
     const lagging = {
@@ -104,7 +104,7 @@ describe("show <id>", () => {
 });
 
 describe("show --key-from-stdin", () => {
-  test("tells whose key it is, and never shows it", async () => {
+  test("shows the record of the key, and never the key", async () => {
     await create();
     const { key, ...record } = await create("--scopes", "pets:read");
     for (const input of [key, `${key}\n`, `  ${key}\r\n`]) {
@@ -135,7 +135,7 @@ describe("show --key-from-stdin", () => {
     for (const secret of input.split("\n").filter((line) => line !== "")) expect(stderr).not.toContain(secret);
   });
 
-  test("says that nobody can use a key without a record, or with a corrupt one", async () => {
+  test("reports that a key without a record, or with a corrupt one, is unusable", async () => {
     const key = generateKey("local");
     const refusal = { code: 1, stdout: "", stderr: "local has no valid record of this key: nobody can use it.\n" };
     expect(await showSecret(key)).toMatchObject(refusal);
@@ -147,9 +147,9 @@ describe("show --key-from-stdin", () => {
     const { key, id } = await create();
     const show = async (input: string) => {
       const args = ["scripts/keys.ts", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
-      // wrangler lists the running Workers in a folder. Tests beside this one list theirs there with a clock that they moved.
+      // wrangler lists the running Workers in a folder. Concurrent tests with a fake clock would list theirs there.
       const env = { ...process.env, WRANGLER_REGISTRY_PATH: join(state, "registry") };
-      // Not spawnSync: this process would miss that its own connection to the storage is closed meanwhile.
+      // Not spawnSync, because this process has to notice that its own connection to the storage is closed.
       const child = spawn(process.execPath, args, { env });
       child.stdin.end(input);
       const [stdout, stderr, [status]] = await Promise.all([
@@ -170,18 +170,15 @@ describe("show --key-from-stdin", () => {
   });
 });
 
-test.each(["show", "revoke", "rotate"])(
-  "%s refuses a key in the place of an id, and does not repeat it",
-  async (name) => {
-    const key = generateKey("local");
-    expect(await runKeys(local, [name, key, "--env", "local"])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: "That is an API key, not an id. keys show --key-from-stdin reads a key from standard input.\n",
-      opened: [],
-    });
-  },
-);
+test.each(["show", "revoke", "rotate"])("%s refuses a key in place of an id, and does not print it", async (name) => {
+  const key = generateKey("local");
+  expect(await runKeys(local, [name, key, "--env", "local"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "That is an API key, not an id. keys show --key-from-stdin reads a key from standard input.\n",
+    opened: [],
+  });
+});
 
 describe("list --ending-within", () => {
   async function ending(duration: string): Promise<string[]> {
@@ -189,7 +186,7 @@ describe("list --ending-within", () => {
     return JSON.parse(stdout).map(({ id }: KeyRecord) => id);
   }
 
-  test("lists the keys that work and end so soon, the first to end first", async () => {
+  test("lists the valid keys that expire within the time, in order of expiry", async () => {
     const late = await create("--expires", "30d");
     const soon = await create("--expires", "2h");
     await create();
@@ -204,7 +201,7 @@ describe("list --ending-within", () => {
     expect(await ending("1d")).toEqual([rotated.id]);
   });
 
-  test("shows them as the whole list does, and says so when there are none", async () => {
+  test("prints them like the whole list, and reports when there are none", async () => {
     const { id } = await create("--expires", at(start + DAY));
     const soon = ["list", "--env", "local", "--ending-within"];
     const { stdout } = await runKeys(local, [...soon, "1d"]);

@@ -13,10 +13,10 @@ export interface Outcome {
   opened: string[];
 }
 
-/** Milliseconds. wrangler takes seconds to load on an idle machine, and many times that on a busy one. */
+/** Milliseconds. wrangler takes seconds to start on an idle machine, and many times that on a busy one. */
 export const WRANGLER_TIMEOUT = 180_000;
 
-/** Opens a local environment for the tests of a file, in a folder of its own, which is removed after them. */
+/** Opens a local environment for the tests of a file, in a new folder that is removed after them. */
 export async function openLocalStorage(): Promise<{ state: string; local: Namespace }> {
   const state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
   const local = await openNamespace("local", state);
@@ -31,7 +31,7 @@ export async function openLocalStorage(): Promise<{ state: string; local: Namesp
  * Runs `npm run keys` in this process.
  *
  * @param local the storage of the local environment. It stays open for the next command.
- * @param answer of the person at the terminal; without one there is no terminal.
+ * @param answer of the person at the terminal. Without one, there is no terminal.
  * @param input all of standard input.
  */
 export async function runKeys(

@@ -63,7 +63,7 @@ test("a build follows every change of a source", async () => {
   expect(existsSync(path("public/docs/examples/new.txt"))).toBe(false);
 });
 
-test("a build restores a page that is gone or changed", async () => {
+test("a build restores a page that was deleted or changed", async () => {
   const page = read("public/docs/keys.html");
   rmSync(path("public/docs/keys.html"));
   await build();
@@ -73,7 +73,7 @@ test("a build restores a page that is gone or changed", async () => {
   expect(read("public/docs/keys.html")).toBe(page);
 });
 
-test("a build that has nothing to do loads none of the packages", async () => {
+test("a build with nothing to do loads no package", async () => {
   renameSync(path("node_modules"), path("elsewhere"));
   await expect(build()).resolves.toEqual({ stdout: "", stderr: "" });
   const page = read("public/docs/keys.html");
@@ -92,7 +92,7 @@ test("a page without a source is not deployed", async () => {
   expect(publicFiles()).toEqual(before);
 });
 
-test("an asset that changes gets a new path, and its old one goes", async () => {
+test("a changed asset gets a new path, and the old one is removed", async () => {
   const styles = () => publicFiles().filter((file) => file.endsWith("/page.css"));
   const before = styles();
   appendFileSync(path("openapi/page/page.css"), "\nbody {}\n");
@@ -102,31 +102,31 @@ test("an asset that changes gets a new path, and its old one goes", async () => 
   expect(read("public/docs.html")).toContain(styles()[0]?.slice(path("public").length));
 });
 
-test("a file that another build writes meanwhile stays", async () => {
-  // Younger than the build that is about to start.
+test("a file of a concurrent build is kept", async () => {
+  // Newer than the build that starts next.
   place("public/docs/fresh.html", -HOUR);
   await build();
   expect(publicFiles()).toContain(path("public/docs/fresh.html"));
   rmSync(path("public/docs/fresh.html"));
 });
 
-test("an unfinished file stays while its build may run, and goes when it cannot", async () => {
+test("an unfinished file is kept while its build may run, and is removed later", async () => {
   place(".dist/unfinished/running", 60_000);
   place(".dist/unfinished/killed", 2 * HOUR);
-  // Something to do.
+  // Gives the build something to do.
   place("public/docs/gone.html", 10);
   await build();
   expect(readdirSync(path(".dist/unfinished"))).toEqual(["running"]);
 });
 
-test("builds that run together leave the page whole at every moment", async () => {
+test("the page is complete at every moment during concurrent builds", async () => {
   const page = "public/docs/versioning.html";
   const content = read(page);
-  // So that each of them has something to write.
+  // Gives each build something to write.
   const older = `${content}<!-- older -->`;
   writeFileSync(path(page), older);
   const builds = Promise.all([build(), build(), build()]);
-  // Until they are done.
+  // Until the builds are done.
   while ((await Promise.race([builds, nextTurn()])) === undefined) {
     expect([content, older]).toContain(read(page));
   }

@@ -31,7 +31,7 @@ const STAGING = {
   namespaces: ["petstore-staging-api-keys"],
 };
 
-test("a preview is created, updated and deleted, and shares nothing with staging", async () => {
+test("a preview is created, updated and deleted without touching staging", async () => {
   const { api, edge } = cloudflare;
   addReleases(api, "petstore-staging", 1);
   const created = await create();
@@ -47,7 +47,7 @@ test("a preview is created, updated and deleted, and shares nothing with staging
     ENVIRONMENT: { text: "staging" },
   });
   expect(worker?.crons).toEqual([]);
-  // Its versions have no addresses of their own: those would stay open to the public beside the newest one.
+  // Its versions have no addresses, which would stay public beside the newest version.
   expect(worker?.subdomain).toEqual({ enabled: true, previews_enabled: false });
   const key = /API key {2}(petstore_staging_\w+)/.exec(created.stdout)?.[1] ?? "";
   expect(created.stdout).toContain(`\nPreview try-this\n  Address  ${edge.url}\n`);
@@ -58,7 +58,7 @@ test("a preview is created, updated and deleted, and shares nothing with staging
 
   const updated = await create(["--json"], { GITHUB_ACTIONS: "true" });
   expect(updated, updated.stderr).toMatchObject({ code: 0 });
-  // The runner hides it from here on.
+  // The runner masks it from here on.
   expect(lastLine(updated)).toBe(`::add-mask::${JSON.parse(updated.stdout).key}`);
   expect(JSON.parse(updated.stdout)).toEqual({
     name: "try-this",
@@ -86,7 +86,7 @@ test("a preview is created, updated and deleted, and shares nothing with staging
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: "There is no preview try-this.\n" });
 });
 
-test("a preview that failed in any step is completed by the next attempt", async () => {
+test("the next attempt completes a preview that failed in any step", async () => {
   const { api } = cloudflare;
   for (const [method, path] of [
     ["POST", "/storage/kv/namespaces"],
@@ -105,7 +105,7 @@ test("a preview that failed in any step is completed by the next attempt", async
   expect(api.databases.query(WORKER, "SELECT name FROM pets")).toHaveLength(5);
 });
 
-test("a sweep deletes old previews that nobody keeps, and what is left of deleted ones", async () => {
+test("a sweep deletes old unused previews and the rest of deleted ones", async () => {
   const { api } = cloudflare;
   addReleases(api, "petstore-staging", 1);
   const old = new Date(Date.now() - 30 * DAY).toISOString();

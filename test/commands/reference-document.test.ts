@@ -15,14 +15,14 @@ const operations: [string, Record<string, any>][] = Object.entries(reference.pat
   ]),
 );
 
-test("no number in the copy is one that a browser rounds", () => {
+test("the copy has no number that a browser rounds", () => {
   JSON.stringify(parseDocument(referenceDocument(document)), (name, value: unknown) => {
     expect(typeof value, name).not.toBe("bigint");
     return value;
   });
 });
 
-test("the bounds of a 64-bit integer stand in its description", () => {
+test("the description of a 64-bit integer states its bounds", () => {
   expect(reference.components.schemas.Animal.properties.id).toEqual({
     type: "integer",
     format: "int64",
@@ -37,7 +37,7 @@ test("the document itself keeps the bounds", () => {
   });
 });
 
-test("an example is a JSON text, with large integers to the last digit", () => {
+test("an example is a JSON text with exact integers", () => {
   const { paths } = parseDocument(JSON.stringify(document));
   const example = { name: "Rex", categoryId: BEYOND_DOUBLE };
   const content = { "application/json": { schema: {}, examples: { example: { value: example } } } };

@@ -6,7 +6,7 @@ import { useSharedAccount } from "./cloudflare/fixture.ts";
 
 const account = useSharedAccount();
 
-/** Prepares a database with somebody at the terminal who answers. */
+/** Prepares a database with a person at the terminal who answers. */
 function prepare(name: string, answer: string): Promise<void> {
   const terminal = { print: () => {}, read: async () => "", say: () => {}, ask: async () => answer };
   return prepareDatabase(new Cloudflare(ACCOUNT, terminal), name, {}, terminal);

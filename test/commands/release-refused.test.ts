@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
 
-// Every refusal is one line, after which nothing has changed.
+// Every refusal prints one line and changes nothing.
 
 const cloudflare = useCloudflare("petstore-staging");
 const STAGING = ["--env", "staging", "--skip-checks"];
@@ -55,7 +55,7 @@ test("a promotion in production that nobody confirmed", async () => {
 });
 
 test("no login", () => {
-  // Where wrangler would look for a login.
+  // The folder in which wrangler looks for a login.
   const nobody = join(cloudflare.checkout.folder, ".git/nobody");
   return expectRefusal(
     STAGING,

@@ -25,7 +25,7 @@ const migrations = () => cloudflare.api.databases.query(WORKER, "SELECT name FRO
 const changes = () => cloudflare.api.requests.filter((request) => !request.startsWith("GET "));
 const first = (request: RegExp) => cloudflare.api.requests.findIndex((made) => request.test(made));
 
-test("the first release creates all that is not there", async () => {
+test("the first release creates everything that is missing", async () => {
   const { api, checkout, edge } = cloudflare;
   const result = await release(["--location", "weur"]);
   expect(result, result.stderr).toMatchObject({ code: 0 });
@@ -62,7 +62,7 @@ Released to staging
   expect(checkout.git("status", "--porcelain")).toBe("");
 });
 
-test("a later release changes only the code, and shows no secret", async () => {
+test("a later release changes only the code and prints no secret", async () => {
   const { api } = cloudflare;
   addReleases(api, WORKER, 1);
   const key = generateKey("staging");
@@ -82,7 +82,7 @@ test("a later release changes only the code, and shows no secret", async () => {
   }
 });
 
-test("a release that failed in any step goes on when it is repeated", async () => {
+test("a repeated release continues after a failure in any step", async () => {
   const { api, edge } = cloudflare;
   const place = ["--jurisdiction", "eu"];
   const steps = [
@@ -113,7 +113,7 @@ test("a release that failed in any step goes on when it is repeated", async () =
   expect([api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, MIGRATIONS]);
 });
 
-test("a release that was interrupted goes on when it is repeated", async () => {
+test("a repeated release continues after an interruption", async () => {
   const { api, checkout, edge } = cloudflare;
   const interruption = new AbortController();
   const args = ["--env", "staging", "--skip-checks", "--url", edge.url, "--location", "weur"];
@@ -133,7 +133,7 @@ test("a release that was interrupted goes on when it is repeated", async () => {
   ]);
 });
 
-test("a migration that fails leaves those before it, and the old code", async () => {
+test("a failed migration keeps the earlier ones and the old code", async () => {
   const { api, checkout } = cloudflare;
   writeFileSync(
     join(checkout.folder, "drizzle/9000_broken.sql"),
@@ -154,7 +154,7 @@ test("a migration that fails leaves those before it, and the old code", async ()
   }
 });
 
-test("a token without permission for KV is no release", async () => {
+test("a token without permission for KV releases nothing", async () => {
   cloudflare.api.databases.add(WORKER, "auto");
   cloudflare.api.break("GET", "/storage/kv", new Refusal(403, 10_000, "Authentication error"));
   const result = await release();
@@ -172,7 +172,7 @@ test("a service that lost its KV namespace does not pass the smoke test", async 
 });
 
 describe("a gradual release", () => {
-  test("tests the new version on its share, and waits to be promoted", async () => {
+  test("tests the new version on its share and waits for the promotion", async () => {
     const { api, checkout, edge } = cloudflare;
     addReleases(api, WORKER, 1);
     const gradual = await release(["--gradual", "10"]);
@@ -200,7 +200,7 @@ describe("a gradual release", () => {
     expect(shares()).toEqual([{ version_id: new_?.id, percentage: 100 }]);
   });
 
-  test("is no first release", async () => {
+  test("cannot be the first release", async () => {
     const early = await release(["--gradual", "10"]);
     expect(early).toMatchObject({ code: 1, stdout: "" });
     expect(lastLine(early)).toBe(

@@ -8,7 +8,7 @@ const DATABASE = "petstore-production";
 
 const account = useSharedAccount();
 
-/** What is lost with a restore. More than there are migrations, which wrangler counts in the same table. */
+/** The number of rows that a restore loses. It exceeds the number of migrations, which wrangler counts in the same table. */
 const LOST = 20;
 
 /** Adds an animal, a category and an order. Returns their ids. */
@@ -21,13 +21,13 @@ function create(): unknown[] {
   ];
 }
 
-/** The SQL of the page, in the order in which it has to run. */
+/** The SQL of the page, in order of execution. */
 const RUNBOOK = readFileSync("docs/runbook.md", "utf8");
 const [READ_COUNTERS = "", RAISE_COUNTERS = ""] = [
   ...RUNBOOK.slice(RUNBOOK.indexOf("\n## Data was deleted")).matchAll(/--command [\s\\]*"([^"]+)"/g),
 ].map(([, sql]) => sql);
 
-test("the counter of every table of the migrations is raised", () => {
+test("the page raises the counter of every table of the migrations", () => {
   const migrations = readdirSync("drizzle").filter((name) => name.endsWith(".sql"));
   const sql = migrations.map((name) => readFileSync(join("drizzle", name), "utf8")).join("\n");
   const tables = [...sql.matchAll(/CREATE TABLE `(\w+)` \(\s*`id` integer PRIMARY KEY AUTOINCREMENT/g)];
@@ -35,24 +35,21 @@ test("the counter of every table of the migrations is raised", () => {
   for (const [, table] of tables) expect(RAISE_COUNTERS).toContain(`'${table}'`);
 });
 
-test.each([0, 2])(
-  "after a restore to %i animals as docs/runbook.md describes, no id is given out twice",
-  async (before) => {
-    const { api } = account;
-    addReleases(api, DATABASE, 1);
-    for (let count = 0; count < before; count++) create();
-    const time = ["d1", "time-travel"];
-    const target = [DATABASE, "--env=production", "--json"];
-    const { bookmark } = JSON.parse(await runWrangler([...time, "info", ...target]));
-    const execute = ["d1", "execute", "DB", "--env=production", "--remote", "--json", "--command"];
-    for (let count = 0; count < LOST; count++) create();
+test.each([0, 2])("after a restore to %i animals as in docs/runbook.md, no id is assigned twice", async (before) => {
+  const { api } = account;
+  addReleases(api, DATABASE, 1);
+  for (let count = 0; count < before; count++) create();
+  const time = ["d1", "time-travel"];
+  const target = [DATABASE, "--env=production", "--json"];
+  const { bookmark } = JSON.parse(await runWrangler([...time, "info", ...target]));
+  const execute = ["d1", "execute", "DB", "--env=production", "--remote", "--json", "--command"];
+  for (let count = 0; count < LOST; count++) create();
 
-    const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTERS]));
-    expect(results).toEqual([{ largest: String(before + LOST) }]);
-    await runWrangler([...time, "restore", ...target, `--bookmark=${bookmark}`]);
-    expect(api.databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
-    await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + LOST))]);
-    expect(create()).toEqual([before + LOST + 1, before + LOST + 1, before + LOST + 1]);
-    api.databases.all.clear();
-  },
-);
+  const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTERS]));
+  expect(results).toEqual([{ largest: String(before + LOST) }]);
+  await runWrangler([...time, "restore", ...target, `--bookmark=${bookmark}`]);
+  expect(api.databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
+  await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + LOST))]);
+  expect(create()).toEqual([before + LOST + 1, before + LOST + 1, before + LOST + 1]);
+  api.databases.all.clear();
+});

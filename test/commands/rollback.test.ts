@@ -15,7 +15,7 @@ function rollback(args: readonly string[] = [], env: Record<string, string> = {}
 
 const shares = () => cloudflare.api.workers.all.get(WORKER)?.deployments.at(-1)?.versions;
 
-test("a rollback returns to the version before, or to the one that is named", async () => {
+test("a rollback returns to the previous version or to the given one", async () => {
   const [first, second] = addReleases(cloudflare.api, WORKER, 3).versions;
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({
@@ -30,7 +30,7 @@ test("a rollback returns to the version before, or to the one that is named", as
   expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
 });
 
-test("a rollback finds the account when only the token is given", async () => {
+test("a rollback finds the account with only a token", async () => {
   const [first] = addReleases(cloudflare.api, WORKER, 2).versions;
   const back = await rollback([], { CLOUDFLARE_ACCOUNT_ID: "" });
   expect(back, back.stderr).toMatchObject({ code: 0 });
@@ -61,14 +61,14 @@ test("a rollback ends a gradual release", async () => {
   expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
 });
 
-test("a rollback passes over a version that never had all requests", async () => {
+test("a rollback skips a version that never had all requests", async () => {
   const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 3));
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
 });
 
-test("a rollback is refused with one line when there is nothing to return to", async () => {
+test("a rollback without a previous version is refused with one line", async () => {
   const nothing = await rollback();
   expect(nothing).toEqual({
     code: 1,

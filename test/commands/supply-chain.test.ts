@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 const INSTALLATIONS = [".", "bench", "test/third-party"];
 
 interface LockedPackage {
-  /** When it is installed under another name. */
+  /** Set when it is installed under another name. */
   name?: string;
   hasInstallScript?: boolean;
 }
@@ -23,10 +23,10 @@ test.each(INSTALLATIONS)("%s decides about each package with an install script",
   expect(Object.keys(allowScripts)).toEqual(expect.arrayContaining(installScripts(folder)));
 });
 
-// The install script of @scarf/scarf reports who installs what. npm 11 and later leave it out because of `allowScripts`; npm 10 runs it, and
-// it stops because of `scarfSettings`.
+// The install script of @scarf/scarf reports installations. npm 11 and later skip it because of `allowScripts`. npm 10 runs it,
+// and it stops because of `scarfSettings`.
 test.each(INSTALLATIONS.filter((folder) => installScripts(folder).includes("@scarf/scarf")))(
-  "%s keeps its installations to itself, with every npm",
+  "%s reports no installation, with any version of npm",
   (folder) => {
     const { allowScripts, scarfSettings } = read(`${folder}/package.json`);
     expect(allowScripts["@scarf/scarf"]).toBe(false);
@@ -34,7 +34,7 @@ test.each(INSTALLATIONS.filter((folder) => installScripts(folder).includes("@sca
   },
 );
 
-test.each(globSync(".github/workflows/*"))("%s runs actions by commit: a tag can be moved", (file) => {
+test.each(globSync(".github/workflows/*"))("%s names actions by commit, because a tag can be moved", (file) => {
   const actions = [...readFileSync(file, "utf8").matchAll(/uses: (.+)/g)].map(([, action]) => action);
   expect(actions.length).toBeGreaterThan(0);
   for (const action of actions) {

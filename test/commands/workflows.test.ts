@@ -41,17 +41,17 @@ const SECRET = /\bsecrets\b/;
 /** The commands that need the token of Cloudflare. */
 const NEEDS_TOKEN = /^npm run (?:--silent )?(?:preview|release) -- /;
 
-test("only pull_request, push and schedule start a workflow: the other events give forks the rights of the repository", () => {
+test("only pull_request, push and schedule start a workflow, because other events give forks the rights of the repository", () => {
   const events = WORKFLOWS.flatMap(({ workflow }) => Object.keys(workflow.on));
   expect([...new Set(events)].toSorted()).toEqual(["pull_request", "push", "schedule", "workflow_call"]);
 });
 
-test("a workflow has no permission, and each job names its own", () => {
+test("a workflow has no permissions, and each job declares its own", () => {
   for (const { name, workflow } of WORKFLOWS) expect(workflow.permissions, name).toEqual({});
   for (const { name, permissions } of JOBS) expect(permissions, name).toBeTypeOf("object");
 });
 
-test("a job that may write runs no code of the repository and no package", () => {
+test("a job with a write permission runs no code of the repository and no package", () => {
   const writers = JOBS.filter(({ permissions }) => Object.values(permissions ?? {}).includes("write"));
   expect(writers.map(({ name }) => name)).toEqual(["preview.yml, comment", "production.yml, notes"]);
   for (const { name, steps } of writers) {
@@ -62,7 +62,7 @@ test("a job that may write runs no code of the repository and no package", () =>
   }
 });
 
-test("no expression stands in a script: the title of a pull request could be a command", () => {
+test("a script contains no expression, because the title of a pull request could be a command", () => {
   const scripts = STEPS.flatMap(({ run }) => run ?? []);
   expect(scripts.length).toBeGreaterThan(0);
   for (const script of scripts) expect(script).not.toContain("${{");
@@ -78,7 +78,7 @@ test("secrets reach only the step that needs them, in a job with an environment"
       CLOUDFLARE_ACCOUNT_ID: "${{ secrets.CLOUDFLARE_ACCOUNT_ID }}",
     });
   }
-  // Nowhere else, such as in the `env` of a job or handed on to another workflow.
+  // No other place mentions them, such as the `env` of a job or the inputs of another workflow.
   const mentions = JSON.stringify(WORKFLOWS.map(({ workflow }) => workflow)).split("secrets").length - 1;
   expect(mentions).toBe(JSON.stringify(withSecrets.map(({ env }) => env)).split("secrets").length - 1);
   for (const { name, steps, environment } of JOBS) {
@@ -104,7 +104,7 @@ test("a checkout leaves no token behind", () => {
   for (const checkout of checkouts) expect(checkout.with?.["persist-credentials"]).toBe(false);
 });
 
-test("every job ends", () => {
+test("every job has a timeout", () => {
   for (const { name, steps, uses, "timeout-minutes": minutes } of JOBS) {
     if (uses === undefined) expect(minutes, name).toBeLessThanOrEqual(40);
     else expect(steps, name).toEqual([]);

@@ -14,14 +14,14 @@ const [OLD = "", MIDDLE = "", NEW = ""] = BOOKMARKS;
 const animals = (...ids: number[]) =>
   `[${ids.map((id) => `{"id":${id},"name":"${id}","categoryId":1,"status":"sold"}`).join()}]`;
 
-/** A page with a next one, at an address that only the service before a proxy has. */
+/** A page with a next page, whose address is that of the service behind a proxy. */
 const page = (ids: number[], next?: string, bookmark?: string): Reply =>
   json(200, animals(...ids), {
     ...(next !== undefined && { Link: `<http://inside.test/v1/pets?cursor=${next}&limit=2>; rel="next"` }),
     ...(bookmark !== undefined && { "x-d1-bookmark": bookmark }),
   });
 
-test("a list is every item of every page, with the same filters and the bookmark of the page before", async () => {
+test("a list returns every item of every page, with the same filters and the bookmark of the previous page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A-_9", MIDDLE), page([3], "B", NEW), page([])]);
   const ids: bigint[] = [];
   for await (const animal of store.pets.list({ status: "sold", limit: 2 })) {
@@ -36,13 +36,13 @@ test("a list is every item of every page, with the same filters and the bookmark
   ]);
 });
 
-test("an iteration that stops asks for no further page", async () => {
+test("an iteration that stops requests no further page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A")]);
   for await (const animal of store.pets.list()) if (animal.id === 2n) break;
   expect(sent.map(({ path }) => path)).toEqual(["/pets"]);
 });
 
-test("pages come one by one, and a cursor goes on later", async () => {
+test("pages are fetched one by one, and a cursor continues later", async () => {
   const orders = (id: number) => `[${ORDER.replace('"id":1', `"id":${id}`)}]`;
   const { store, sent } = fakeService([
     json(200, orders(1), { Link: '<https://petstore.test/v1/store/orders?limit=1&cursor=A>; rel="next"' }),
@@ -76,14 +76,14 @@ test("a signal ends an iteration", async () => {
   expect(seen).toEqual([1n]);
 });
 
-test("without a session, requests do not know of each other", async () => {
+test("without a session, requests are independent", async () => {
   const { store, sent } = fakeService([json(201, ANIMAL, { "x-d1-bookmark": NEW }), json(200, ORDER)]);
   await store.pets.create({ name: "Rex", categoryId: 1 });
   await store.orders.get(1);
   expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, undefined]);
 });
 
-test("a session goes on from a bookmark, follows every response, errors too, and never goes back", async () => {
+test("a session starts from a bookmark, takes that of every response and every error, and never goes back", async () => {
   const { store, sent } = fakeService([
     json(201, ANIMAL, { "x-d1-bookmark": MIDDLE }),
     failure(412, "precondition_failed", { "x-d1-bookmark": NEW }),
@@ -115,12 +115,12 @@ test("an error has the code, the status and the id of the request", async () => 
   });
   expectTypeOf<"pet_not_available" | "timeout" | "later">().toExtend<PetStoreErrorCode>();
   expectTypeOf(error.code).toEqualTypeOf<PetStoreErrorCode>();
-  // An editor offers the known codes: it would offer none of a string.
+  // The type lists the known codes, so that editors suggest them.
   expectTypeOf<PetStoreErrorCode>().not.toEqualTypeOf<string>();
   expectTypeOf<"later">().not.toExtend<ServiceErrorCode>();
 });
 
-test("an order may have a state that the client does not know", async () => {
+test("an order may have an unknown state", async () => {
   const { store } = fakeService([json(200, ORDER.replace("placed", "returned"))]);
   const { order } = await store.orders.get(1);
   expect(order).toMatchObject({ id: 1n, petId: 2n, status: "returned" });
@@ -128,7 +128,7 @@ test("an order may have a state that the client does not know", async () => {
   expectTypeOf(order.status).not.toEqualTypeOf<string>();
 });
 
-test("a deprecated operation is reported once, with its end", async () => {
+test("a deprecated operation is reported once, with its removal date", async () => {
   const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
   const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: '</v1/pets>; rel="successor-version"' };
   const { store } = fakeService([json(200, ANIMAL, headers)], { onDeprecation });
@@ -160,7 +160,7 @@ test("each request has the key, and a body its media type", async () => {
   expect(sent[2]?.headers["if-match"]).toBe('"1"');
 });
 
-test("the base may be a URL with a slash at its end, and the runtime's fetch is the default", async () => {
+test("the base may be a URL with a trailing slash, and the runtime's fetch is the default", async () => {
   const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
   await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
   expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");

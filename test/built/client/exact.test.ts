@@ -9,7 +9,7 @@ const MAX = 2n ** 63n - 1n;
 const int64 = fc.bigInt({ min: MIN, max: MAX });
 
 describe("parsing", () => {
-  test("every int64 is exact, whatever the text around it", () => {
+  test("every int64 is exact in any surrounding text", () => {
     fc.assert(
       fc.property(
         int64,
@@ -24,7 +24,7 @@ describe("parsing", () => {
     );
   });
 
-  test("a text that looks like a field stays a text", () => {
+  test("a string that looks like a field stays a string", () => {
     const names = ['"id":1', '\\"id":12', 'a","id":9007199254740993,"b":"', "\\", '"', '{"id":1}', '"categoryId" : -5'];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...names, ",", " ")), (parts) => {
@@ -53,17 +53,17 @@ describe("parsing", () => {
     },
   );
 
-  test("takes linear time, even when the text ends inside a string", () => {
+  test("takes linear time, even if the text ends inside a string", () => {
     for (const hostile of ['"' + '\\"'.repeat(500_000), '{"id"' + " ".repeat(1_000_000), '{"id":'.repeat(200_000)]) {
       const start = performance.now();
       expect(() => parseExact(hostile)).toThrow(Error);
-      // Quadratic time would be hours.
+      // Quadratic time would take hours.
       expect(performance.now() - start).toBeLessThan(5_000);
     }
   });
 });
 
-test("what is written to a field is what a parser reads, to the last digit", () => {
+test("an integer that is written to a field is read exactly", () => {
   fc.assert(
     fc.property(int64, fc.string({ unit: "binary" }), (integer, name) => {
       const text = stringifyExact({ name, status: undefined, categoryId: integer });
@@ -73,7 +73,7 @@ test("what is written to a field is what a parser reads, to the last digit", () 
   );
 });
 
-test("a number is taken when it is exact, and a text of digits", () => {
+test("an exact number is accepted, and so is a string of digits", () => {
   expect([toDigits(7), toDigits(-7n), toDigits("007"), toDigits(String(MIN))]).toEqual(["7", "-7", "7", String(MIN)]);
   expect(toDigits(Number.MAX_SAFE_INTEGER)).toBe("9007199254740991");
 });

@@ -37,13 +37,13 @@ export const html = (status: number, headers: Record<string, string> = {}): Repl
 /** The connection breaks. */
 export const broken: Reply = () => Promise.reject(new TypeError("fetch failed"));
 
-/** The response never comes. */
+/** The response never arrives. */
 export const silent: Reply = ({ signal }) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 
-/** A client of a service that gives these replies, the last of them again and again. Pauses are short. */
+/** A client of a service that gives these replies and repeats the last one. Pauses are short. */
 export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> = {}) {
   const sent: Sent[] = [];
   const store = new PetStore({
@@ -79,7 +79,7 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** The error that a promise rejects with. */
+/** The error of a rejected promise. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => {

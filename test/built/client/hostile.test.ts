@@ -18,14 +18,14 @@ import {
   serve,
 } from "./fake-service.ts";
 
-// Servers that break the rules of the service, on purpose or not.
+// Servers that break the rules of the service.
 
 const MIB = 2 ** 20;
 
-/** More than the client may read, and no more than a test may send. */
+/** More than the client may read. The test sends no more than this. */
 const ENDLESS = 600 * MIB;
 
-/** A list that begins, and goes on with white space. `sent` is told the size of each chunk. */
+/** The beginning of a list, followed by white space. `sent` receives the size of each chunk. */
 function* endless(sent: (bytes: number) => void = () => {}): Generator<Buffer> {
   yield Buffer.from("[");
   const chunk = Buffer.alloc(MIB, " ");
@@ -35,7 +35,7 @@ function* endless(sent: (bytes: number) => void = () => {}): Generator<Buffer> {
   }
 }
 
-/** Fetches a page of animals, once. Returns the names of the animals, or the error. */
+/** Fetches a page of animals without retries. Returns the names of the animals, or the error. */
 type FetchPage = (baseUrl: string, timeout?: number) => Promise<unknown>;
 
 const inNode: FetchPage = async (baseUrl, timeout = 60_000) => {
@@ -78,7 +78,7 @@ describe.each([
   ["in Node.js", inNode],
   ["in workerd", inWorkerd],
 ])("the client %s", (_runtime, fetchPage) => {
-  test("reads a response of the largest size, and no byte more", async () => {
+  test("reads a response of the maximum size, and not a byte more", async () => {
     for (const [size, outcome] of [
       [MAX_BYTES, ["Rex"]],
       [MAX_BYTES + 1, { code: "unexpected_response", status: 200 }],
@@ -88,7 +88,7 @@ describe.each([
     }
   });
 
-  test("ends a response that has no end", async () => {
+  test("aborts an endless response", async () => {
     let sent = 0;
     const baseUrl = await serve((_request, response) => {
       pipeline(
@@ -101,7 +101,7 @@ describe.each([
     expect(sent).toBeLessThan(MAX_BYTES + 64 * MIB);
   });
 
-  test("ends a response that is small until it is decompressed", async () => {
+  test("aborts a response that is small until it is decompressed", async () => {
     const baseUrl = await serve((_request, response) => {
       response.setHeader("Content-Encoding", "gzip");
       pipeline(endless(), createGzip({ level: 1 }), response).catch(() => {});
@@ -109,7 +109,7 @@ describe.each([
     expect(await fetchPage(baseUrl)).toEqual({ code: "unexpected_response", status: 200 });
   });
 
-  test("ends a response that comes byte by byte, in time", async () => {
+  test("aborts a response that arrives byte by byte", async () => {
     const baseUrl = await serve((_request, response) => {
       response.write("[");
       const timer = setInterval(() => response.write(" "), 10);
@@ -120,7 +120,7 @@ describe.each([
     expect(performance.now() - begin).toBeLessThan(10_000);
   });
 
-  test("parses in a time that grows with the size, whatever the JSON", async () => {
+  test("parses any JSON in linear time", async () => {
     // In workerd, these keys make JSON.parse with a reviver take a minute for a megabyte.
     const keys = Array.from({ length: MIB / 16 }, (_, index) => `"${(index * 2 ** 16) % 2 ** 32}":1`);
     const baseUrl = await serve((_request, response) => response.end(`[{${keys.join()}}]`));
@@ -130,7 +130,7 @@ describe.each([
   });
 });
 
-test("the largest page of the service is far below the largest response", async () => {
+test("the largest page of the service is far below the maximum size of a response", async () => {
   const characters = (count: number) => "\\ud83d\\udc15".repeat(count);
   const category = (id: number) => `{"id":${id},"name":"${characters(255)}","description":"${characters(2_000)}"}`;
   const page = `[${Array.from({ length: 100 }, (_, index) => category(2 ** 52 + index)).join()}]`;
@@ -187,7 +187,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
     "true",
   ];
 
-  test("is unexpected when it is something else", async () => {
+  test("is unexpected when it has another form", async () => {
     for (const body of [...others, "[]", `[${resource}]`, "<h1>Hello</h1>"]) {
       for (const request of single) {
         const { store } = fakeService([json(200, body, { "Content-Type": "text/html", "X-Request-Id": "request-1" })]);
@@ -197,7 +197,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
     }
   });
 
-  test("is unexpected when it is a list of something else", async () => {
+  test("is unexpected when it is a list of another form", async () => {
     const twice = `[${resource},${resource}]`;
     for (const body of [...others.map((item) => `[${item}]`), twice, resource, "{}", "null", `{"0":${resource}}`]) {
       const { store } = fakeService([json(200, body)]);
@@ -205,7 +205,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
     }
   });
 
-  test("may have what later versions add", async () => {
+  test("may have fields of later versions", async () => {
     const later = fields.map((field) => (field.startsWith('"status"') ? '"status":"lost"' : field));
     const body = `{"owner":{"id":"o_1","petId":9007199254740993},${later.join()},"tags":[1.5,null],"__proto__":{}}`;
     const added = { owner: { id: "o_1", petId: 9007199254740993n }, tags: [1.5, null] };
@@ -217,7 +217,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
   });
 });
 
-test("a category may have no description, and none that is not a text", async () => {
+test("the description of a category may be missing, and has to be a string", async () => {
   const update = (description: string) =>
     fakeService([json(200, CATEGORY.replace("}", `,"description":${description}}`))]).store.categories.update(1, {});
   expect(await update('""')).toMatchObject({ category: { description: "" } });
@@ -271,7 +271,7 @@ describe("an iteration ends with an error", () => {
 
   test.each<[string, bigint[], Record<string, Reply>]>([
     [
-      "that is the page before",
+      "that is the previous page",
       [1n, 2n],
       { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([1, 2], "cursor=A") },
     ],
@@ -285,17 +285,17 @@ describe("an iteration ends with an error", () => {
       },
     ],
     [
-      "that begins with the end of the page before",
+      "that begins with the end of the previous page",
       [1n, 2n],
       { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([2, 3]) },
     ],
     [
-      "that leads to itself",
+      "that links to itself",
       [1n, 2n],
       { "/pets": page([1, 2], "cursor=A"), "/pets?cursor=A": page([3, 4], "cursor=A") },
     ],
     [
-      "that is empty and leads to another",
+      "that is empty and links to another",
       [1n],
       { "/pets": page([1], "cursor=A"), "/pets?cursor=A": page([], "cursor=B") },
     ],
@@ -310,7 +310,7 @@ describe("an iteration ends with an error", () => {
   });
 });
 
-test("the key goes to no other server, whatever the link says", async () => {
+test("the key is sent to no other server, whatever the link is", async () => {
   let strayed = 0;
   const other = await serve((_request, response) => {
     strayed++;
@@ -330,7 +330,7 @@ test("the key goes to no other server, whatever the link says", async () => {
 });
 
 test.each(["<?cursor=A", "?cursor=A", "A", "<", '>; rel="nex"'])(
-  "a Link header of many %s is read in a time that grows with its length",
+  "a Link header of many %s is read in linear time",
   async (part) => {
     const { store } = fakeService([json(200, "[]", { Link: `<?cursor=${part.repeat(50_000)}` })]);
     const begin = performance.now();
@@ -351,7 +351,7 @@ test.each(["zzz", "é", "00000001-00000000-00000000-0000000000000000000000000000
   },
 );
 
-test("a text that is called JSON is an unexpected response", async () => {
+test("text that is declared as JSON is an unexpected response", async () => {
   const { store } = fakeService([json(200, "hello")], { retry: { attempts: 1 } });
   expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "unexpected_response", status: 200 });
 });

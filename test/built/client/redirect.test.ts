@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { PetStore } from "../../../client/src/index.ts";
 import { ANIMAL, errorOf } from "./fake-service.ts";
 
-// Over real connections: what a redirect does with a request, the `fetch` of the runtime decides.
+// Uses real connections, because the `fetch` of the runtime handles redirects.
 
-/** What the targets of the redirects received. */
+/** The requests that the targets of the redirects received. */
 let received: string[] = [];
 const receive: RequestListener = (request, response) => {
   received.push(`${request.method} ${request.url} ${request.headers.authorization}`);

@@ -31,7 +31,7 @@ const LOST: [string, Reply][] = [
   ["another JSON with 200", json(200, '{"available":12}')],
   ["half an error", json(404, '{"code":"not_fo')],
 ];
-/** The service did not run it. */
+/** The service did not run the request. */
 const REFUSED: [string, Reply][] = [
   ["a 429", failure(429, "rate_limited")],
   ["a 429 in HTML", html(429)],
@@ -43,13 +43,13 @@ const FINAL: [string, Reply][] = [
   ["a 401", failure(401, "unauthorized")],
   ["a 409", failure(409, "pet_not_available")],
   ["a bug of the service", failure(500, "internal_error")],
-  ["a code to come", failure(418, "teapot")],
+  ["an unknown code", failure(418, "teapot")],
   ["a 403 in HTML", html(403)],
   ["a redirect", html(302, { Location: "https://elsewhere.test" })],
 ];
 
 test.each([...LOST, ...REFUSED])(
-  "after %s a creation is repeated with the same key and body",
+  "after %s, a creation is repeated with the same key and body",
   async (_fault, reply) => {
     const { store, sent } = fakeService([reply, reply, CREATED]);
     expect(await store.pets.create(NEW_PET)).toMatchObject({ animal: { name: "Rex" }, etag: '"1"', replayed: false });
@@ -91,7 +91,7 @@ test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same 
   }
 });
 
-test("an update and a shipment take a key of the caller", async () => {
+test("an update and a shipment accept a key of the caller", async () => {
   const { store, sent } = fakeService([json(200, CATEGORY), json(200, ORDER)]);
   await store.categories.update(1, { name: "Dogs" }, { idempotencyKey: "mine" });
   await store.orders.ship(1, { idempotencyKey: "mine too" });
@@ -126,7 +126,7 @@ describe("a 404 for a deletion", () => {
     await expect(fakeService([html(502), gone]).store.categories.delete(1)).resolves.toBeUndefined();
   });
 
-  test("is an error at first, after a refusal, and for an order, which stays", async () => {
+  test("is an error on the first attempt, after a refusal, and for an order", async () => {
     const refused = [failure(429, "rate_limited"), gone];
     for (const error of [
       fakeService([gone]).store.pets.delete(1),
@@ -148,7 +148,7 @@ describe("time", () => {
     vi.useRealTimers();
   });
 
-  /** Milliseconds until a request failed, with the highest jitter. */
+  /** Milliseconds until a request failed, with maximum jitter. */
   async function timeToFail(replies: Reply[], retry: object, jitter = 1) {
     vi.spyOn(Math, "random").mockReturnValue(jitter);
     const { store, sent } = fakeService(replies, { retry });
@@ -177,12 +177,12 @@ describe("time", () => {
     expect(time).toBeLessThanOrEqual(8_100);
   });
 
-  test("a pause beyond the total time is not waited for", async () => {
+  test("a request fails at once when the pause would exceed the total time", async () => {
     const limited = failure(429, "rate_limited", { "Retry-After": "60" });
     expect(await timeToFail([limited], { totalTime: 59_000 })).toMatchObject({ sent: 1, time: 0 });
   });
 
-  test("an attempt ends in time, and all attempts end in the total time", async () => {
+  test("an attempt ends within its timeout, and all attempts within the total time", async () => {
     const { store, sent } = fakeService([silent], { timeout: 1_000, retry: { firstPause: 1, totalTime: 2_500 } });
     const start = performance.now();
     const error = errorOf(store.pets.create(NEW_PET, { idempotencyKey: "mine" }));
@@ -192,7 +192,7 @@ describe("time", () => {
     expect(performance.now() - start).toBeLessThanOrEqual(2_501);
   });
 
-  test("an endless timeout is none", async () => {
+  test("an infinite timeout never fires", async () => {
     const late: Reply = async (sent) => {
       await new Promise((resolve) => {
         setTimeout(resolve, 3_600_000);
@@ -219,14 +219,14 @@ describe("time", () => {
   });
 });
 
-test("with a signal that is aborted nothing is sent", async () => {
+test("nothing is sent with an aborted signal", async () => {
   const { store, sent } = fakeService([CREATED]);
   const signal = AbortSignal.abort("before");
   expect(await errorOf(store.pets.create(NEW_PET, { signal }))).toBe("before");
   expect(sent).toEqual([]);
 });
 
-test("a signal that lives long keeps no listener of a request", async () => {
+test("a long-lived signal keeps no listener of a request", async () => {
   const { signal } = new AbortController();
   const added = vi.spyOn(signal, "addEventListener");
   const removed = vi.spyOn(signal, "removeEventListener");

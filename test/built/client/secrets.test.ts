@@ -4,11 +4,11 @@ import { describe, expect, test, vi } from "vitest";
 import { type Deprecation, PetStore, PetStoreError } from "../../../client/src/index.ts";
 import { ANIMAL, errorOf, failure, fakeService, json, serve } from "./fake-service.ts";
 
-// No error and no object of the client shows the API key, however it is printed.
+// No printed form of an error or an object of the client contains the API key.
 
 const KEY = "petstore_live_SECRET";
 
-/** All that console.error, a log of JSON and another thread get to see of a value. */
+/** Everything that console.error, a JSON log and another thread show of a value. */
 function printed(value: unknown): string {
   const error = vi.spyOn(console, "error").mockImplementation(() => {});
   console.error(value);
@@ -28,7 +28,7 @@ function printed(value: unknown): string {
 
 const withCode = (error: Error, code: unknown) => Object.assign(error, { code });
 
-/** What a runtime, or a `fetch` of the caller, may throw. */
+/** Errors that a runtime or a `fetch` of the caller may throw. */
 const THROWN: [name: string, thrown: unknown][] = [
   ["the header in its message", new TypeError(`Headers.append: "Bearer ${KEY}" is an invalid header value.`)],
   ["the header in its cause", new TypeError("fetch failed", { cause: new Error(`Bearer ${KEY}`) })],
@@ -47,7 +47,7 @@ const THROWN: [name: string, thrown: unknown][] = [
     },
   ],
   ["a code that changes", withCode(new Error("a"), { toString: () => KEY })],
-  ["a text", KEY],
+  ["a string", KEY],
   ["nothing", undefined],
 ];
 
@@ -59,7 +59,7 @@ describe("an error", () => {
     expect(printed(error)).not.toContain("SECRET");
   });
 
-  test("after a body that breaks", async () => {
+  test("after a broken body", async () => {
     const body = new ReadableStream({
       pull: (controller) => controller.error(new Error(KEY)),
     });
@@ -72,12 +72,12 @@ describe("an error", () => {
     expect(printed(error)).not.toContain("SECRET");
   });
 
-  test("has no code of the runtime that is a part of the key", async () => {
+  test("does not copy a code of the runtime that is a part of the key", async () => {
     const { store } = fakeService([() => Promise.reject(withCode(new Error("a"), "SECRET"))], { apiKey: KEY });
     expect(printed(await errorOf(store.pets.list().page()))).not.toContain("SECRET");
   });
 
-  test("whose words the server took from the request", async () => {
+  test("with a message that the server copied from the request", async () => {
     const repeating = json(400, JSON.stringify({ code: KEY, message: `Bearer ${KEY} is not ${KEY}.`, status: 400 }));
     const replies = [
       repeating,
@@ -86,7 +86,7 @@ describe("an error", () => {
       json(502, KEY),
     ];
     for (const reply of replies) {
-      // As in a file that ends with a new line.
+      // Like a key from a file that ends with a line break.
       const { store } = fakeService([reply], { apiKey: `${KEY}\n` });
       const error = await errorOf(store.pets.create({ name: "Rex", categoryId: 1 }));
       expect(error).toBeInstanceOf(PetStoreError);
@@ -99,7 +99,7 @@ describe("an error", () => {
     });
   });
 
-  test("has no more words than the service sends at most", async () => {
+  test("has at most the longest message that the service sends", async () => {
     const { store } = fakeService([json(400, JSON.stringify({ code: "c".repeat(5_000), message: "m", status: 400 }))]);
     expect(await errorOf(store.pets.list().page())).toMatchObject({ code: "c".repeat(2_000) });
   });
@@ -112,10 +112,10 @@ test("the client itself", async () => {
   for (const value of [store, session, list, await list.page()]) expect(printed(value)).not.toContain("SECRET");
 });
 
-describe("the code of the runtime tells", () => {
+describe("the code of the runtime is kept, and tells", () => {
   const client = (baseUrl: string) => new PetStore({ baseUrl, apiKey: KEY, retry: { attempts: 1 } }).pets.list().page();
 
-  test("that nobody listens", async () => {
+  test("that no server listens", async () => {
     expect(await errorOf(client(`http://127.0.0.1:${await getPort()}/v1`))).toMatchObject({
       code: "network",
       message: "The connection to the service failed: ECONNREFUSED.",
@@ -132,7 +132,7 @@ describe("the code of the runtime tells", () => {
 });
 
 test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
-  "the API key %j is refused at once, and not shown",
+  "the API key %j is refused at once and not shown",
   async (apiKey) => {
     const error = await errorOf((async () => new PetStore({ baseUrl: "http://127.0.0.1/v1", apiKey }))());
     expect(error).toBeInstanceOf(TypeError);
@@ -140,7 +140,7 @@ test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET
   },
 );
 
-test("an API key with white space around it is sent without", async () => {
+test("white space around an API key is removed", async () => {
   const { store, sent } = fakeService([json(200, "[]")], { apiKey: `\uFEFF ${KEY}\r\n` });
   await store.pets.list().page();
   expect(sent[0]?.headers["authorization"]).toBe(`Bearer ${KEY}`);
@@ -161,7 +161,7 @@ test.each(["", " ", "☃", "é", "a\nb", "a\0"])("nothing is sent with a header 
   expect(sent).toEqual([]);
 });
 
-test("a deprecation shows no key that the server sent back", async () => {
+test("a deprecation notice hides a key that the server sent back", async () => {
   const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
   const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: `<https://x.example/?k=${KEY}>; rel="deprecation"` };
   const { store } = fakeService([json(200, ANIMAL, headers)], { apiKey: KEY, onDeprecation });

@@ -13,7 +13,7 @@ import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { newPet } from "../../../src/pets/create-pet.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 
-/** Everything that looks at a text of a stranger. */
+/** Every reader of untrusted input. */
 export const READERS = {
   "a path": (text) => boundedPath(new Request(`https://pets.example/${text.replaceAll(/[?#]/g, "")}`)),
   "the Authorization header": bearerToken,
@@ -27,7 +27,7 @@ export const READERS = {
   "a cursor": decodeCursor,
   "the query of the list": (text) => listPetsQuery().safeParse({ limit: text, status: text, cursor: text }).success,
   "a body": (text) => unlessMalformed(() => parseExact(text)),
-  // What a body is compared with.
+  // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
   "a name": (text) => newPet().safeParse({ name: text, categoryId: 1 }).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
@@ -43,7 +43,9 @@ function unlessMalformed<T>(read: () => T): T | undefined {
   }
 }
 
-/** A text of about `length` characters: the unit again and again, between head and tail. A `#` in it is a number that rises by 2^16. */
+/**
+ * A text of about `length` characters: repeated units between head and tail. A `#` in a unit is a number that increases by 2^16.
+ */
 export interface Text {
   head: string;
   unit: string;

@@ -6,7 +6,7 @@ interface Query {
   variables: { filter: { AND: { databaseId: string }[] } };
 }
 
-/** The figures of D1, which are the same for every database. */
+/** The figures of D1, equal for every database. */
 export function analyticsRoutes(databases: Databases): Route[] {
   return routes({
     "POST /graphql": async ({ body }) => {
@@ -17,7 +17,7 @@ export function analyticsRoutes(databases: Databases): Route[] {
         d1AnalyticsAdaptiveGroups: [{ sum }],
         d1QueriesAdaptiveGroups: [{ sum, avg: sum, count: 1, dimensions: { query: "SELECT id FROM pets" } }],
       };
-      // Not in the form of the other responses.
+      // Its form differs from the other responses.
       return Response.json({ data: { viewer: { accounts: [account] } }, errors: null });
     },
   });

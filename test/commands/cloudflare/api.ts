@@ -11,7 +11,7 @@ import { Workers } from "./workers.ts";
 
 export const ACCOUNT = "00000000000000000000000000acc001";
 
-/** Requests that get no answer of the API, but an error. */
+/** Requests that get an error instead of a response of the API. */
 interface Fault {
   method: string;
   /** Anywhere in the path. */
@@ -20,8 +20,8 @@ interface Fault {
 }
 
 /**
- * Cloudflare's API as far as wrangler 4.155.0 and our commands use it, on loopback. Databases are SQLite, and their statements run.
- * Workers are kept, and never run. Every request is recorded.
+ * A fake of Cloudflare's API on loopback, as far as wrangler 4.155.0 and the commands of this repository use it. It runs SQL in
+ * SQLite. It stores Workers and never runs them. It records every request.
  */
 export class CloudflareApi {
   readonly databases = new Databases();
@@ -59,7 +59,7 @@ export class CloudflareApi {
     this.databases.close();
   }
 
-  /** What a command finds in its environment, to reach this account and no other. */
+  /** The environment variables with which a command reaches only this account. */
   environment(): Record<string, string> {
     return {
       CLOUDFLARE_API_BASE_URL: this.url,
@@ -68,12 +68,12 @@ export class CloudflareApi {
     };
   }
 
-  /** Answers matching requests with an error, until `repair`. wrangler repeats only those that fail with 5xx. */
+  /** Responds to matching requests with an error until `repair`. wrangler repeats only requests that fail with 5xx. */
   break(method: string, path: string, refusal = new Refusal(400, 7400, "The fake was told to fail")): void {
     this.#faults.push({ method, path, refusal });
   }
 
-  /** Leaves matching requests without a response, until `repair`. Resolves when the first one is there. */
+  /** Leaves matching requests without a response until `repair`. Resolves when the first one arrives. */
   hold(method: string, path: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = { method, path, arrived: resolve };
@@ -101,7 +101,7 @@ export class CloudflareApi {
       const fault = this.#faults.find((fault) => fault.method === method && path.includes(fault.path));
       if (fault !== undefined) throw fault.refusal;
       const whole = await this.#answer(method, path, url.searchParams, body);
-      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
+      // The first page contains the whole list. Some of wrangler's commands read further pages until one is empty.
       const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
       if (result instanceof Response) {
         response.writeHead(result.status, Object.fromEntries(result.headers));

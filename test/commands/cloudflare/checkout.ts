@@ -10,7 +10,7 @@ export interface Result {
   stderr: string;
 }
 
-/** A repository with one commit: the files as they are here, committed or not. */
+/** A repository with one commit: the current files of this one, committed or not. */
 export class Checkout {
   readonly folder = mkdtempSync(join(tmpdir(), "petstore-checkout-"));
 
@@ -23,7 +23,7 @@ export class Checkout {
       if (file !== "" && existsSync(file)) cpSync(file, join(this.folder, file));
     }
     symlinkSync(resolve("node_modules"), join(this.folder, "node_modules"));
-    // .gitignore names a folder, and this is a link.
+    // .gitignore matches a folder, and this is a link.
     appendFileSync(join(this.folder, ".git/info/exclude"), "node_modules\n");
     this.commit("All files");
   }
@@ -39,10 +39,10 @@ export class Checkout {
   }
 
   /**
-   * Runs a script of the repository to its end.
+   * Runs a script of the repository until it exits.
    *
-   * @param env more of its environment.
-   * @param cwd another folder to run it in.
+   * @param env further environment variables.
+   * @param cwd its working directory, if it is another one.
    * @param signal ends the process.
    */
   async run(
@@ -53,7 +53,7 @@ export class Checkout {
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
-      // wrangler is large. It is compiled once for all tests.
+      // wrangler is large, so it is compiled once for all tests.
       env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

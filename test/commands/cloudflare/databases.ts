@@ -14,11 +14,11 @@ export interface Database {
   jurisdiction?: string;
 }
 
-/** D1: each database is a file of SQLite. A bookmark is a copy of the file. */
+/** A fake of D1. Each database is an SQLite file, and a bookmark is a copy of it. */
 export class Databases {
   readonly all = new Map<string, Database>();
   readonly #folder = mkdtempSync(join(tmpdir(), "petstore-fake-d1-"));
-  /** Every state that a bookmark names, the oldest first. */
+  /** The state of each bookmark, the oldest first. */
   readonly #snapshots: { bookmark: string; uuid: string; at: number }[] = [];
 
   close(): void {
@@ -47,13 +47,13 @@ export class Databases {
     return this.#run(this.find(name), sql).flatMap(({ results }) => results);
   }
 
-  /** @throws Refusal when there is none of this id or name. */
+  /** @throws Refusal when no database has this id or name. */
   find(idOrName = ""): Database {
     const database = this.all.get(idOrName) ?? this.named(idOrName);
     return found(database, 404, 7404, `The database ${idOrName} could not be found`);
   }
 
-  /** Keeps the present state of a database. Returns its bookmark. */
+  /** Saves the current state of a database. Returns its bookmark. */
   snapshot(idOrName: string): string {
     const { uuid } = this.find(idOrName);
     const count = String(this.#snapshots.length + 1).padStart(8, "0");
@@ -64,7 +64,7 @@ export class Databases {
     return bookmark;
   }
 
-  /** The state of a database that was kept last. */
+  /** The last saved state of a database. */
   lastBookmark(idOrName: string): string {
     const { uuid } = this.find(idOrName);
     return this.#snapshots.findLast((snapshot) => snapshot.uuid === uuid)?.bookmark ?? "";
@@ -127,7 +127,7 @@ export class Databases {
     }
   }
 
-  /** All statements or none. */
+  /** Runs all statements or none. */
   #run({ uuid }: Database, sql: string): { results: Record<string, unknown>[]; success: true; meta: object }[] {
     return this.#open(uuid, (sqlite) => {
       sqlite.exec("BEGIN");

@@ -5,8 +5,8 @@ import { close, listen } from "./loopback.ts";
 import type { Version } from "./workers.ts";
 
 /**
- * The address of a Worker of the fake account. It chooses a version as Cloudflare does, and responds from that version's bindings as
- * the service does. It runs no code of the Worker.
+ * The address of a Worker of the fake account. It chooses a version like Cloudflare, and responds from that version's bindings
+ * like the service. It does not run the Worker.
  */
 export class Edge {
   url = "";
@@ -42,7 +42,7 @@ export class Edge {
     response.writeHead(await this.#status(version, request.headers.authorization)).end();
   }
 
-  /** The version that an override names, or else the one with the largest share. */
+  /** The version in an override, or else the one with the largest share. */
   #choose(override: RegExpExecArray | null): Version | undefined {
     const worker = this.#api.workers.all.get(this.#worker);
     const shares = worker?.deployments.at(-1)?.versions ?? [];

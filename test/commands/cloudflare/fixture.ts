@@ -6,7 +6,7 @@ import { Checkout, type Result } from "./checkout.ts";
 import { Edge } from "./edge.ts";
 import type { Worker } from "./workers.ts";
 
-/** What the tests of a file share: a checkout, and for each test an account of its own. */
+/** The fixture of a test file: a shared checkout, and a separate account for each test. */
 export interface Fixture {
   checkout: Checkout;
   api: CloudflareApi;
@@ -31,7 +31,7 @@ export function useCloudflare(worker: string): Fixture {
   return fixture;
 }
 
-/** An account that all tests of a file share, and that wrangler reaches from the environment of this process. */
+/** An account for all tests of a file. wrangler finds it in the environment of this process. */
 export function useSharedAccount(): { api: CloudflareApi } {
   const shared = {} as { api: CloudflareApi };
   beforeAll(async () => {
@@ -45,7 +45,7 @@ export function useSharedAccount(): { api: CloudflareApi } {
   return shared;
 }
 
-/** Brings an account to where releases have brought it, without the time that they take. */
+/** Puts an account into the state after releases, without running them. */
 export function addReleases(api: CloudflareApi, worker: string, count: number): Worker {
   const database = api.databases.add(worker, "auto");
   api.databases.query(

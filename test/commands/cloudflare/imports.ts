@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Databases } from "./databases.ts";
 import { found, type Route, routes } from "./route.ts";
 
-/** What wrangler sends for `d1 execute --file`: first for the address of an upload, then to run what it uploaded. */
+/** The requests of `d1 execute --file`: one for the address of an upload, then one to run the uploaded file. */
 interface ImportRequest {
   action: "init" | "ingest";
   etag: string;

@@ -1,10 +1,10 @@
 import { found, type Route, routes } from "./route.ts";
 
-/** The log of Workers: lines that somebody reads live or from the store. */
+/** A fake of Workers Logs, read live or from the store. */
 export class Logs {
   /** The JSON lines of every Worker, the oldest first. */
   lines: object[] = [];
-  /** What each tail asked for, by its id. */
+  /** The filter of each tail, by its id. */
   readonly tails = new Map<string, { filters: { query?: string }[] }>();
 
   /** @param address of the API, for WebSockets. */
@@ -27,7 +27,7 @@ export class Logs {
     });
   }
 
-  /** The messages of a tail, an event of Workers for each line that it asked for. */
+  /** The messages of a tail, one event for each matching line. */
   messages(id: string): string[] {
     const { filters } = found(this.tails.get(id), 404, 10_009, "There is no such tail.");
     const query = filters.find(({ query }) => query !== undefined)?.query ?? "";

@@ -6,7 +6,7 @@ export interface Namespace {
   entries: Map<string, { value: string; metadata?: unknown }>;
 }
 
-/** KV namespaces with their entries. */
+/** A fake of KV: namespaces with their entries. */
 export class Namespaces {
   readonly all = new Map<string, Namespace>();
 

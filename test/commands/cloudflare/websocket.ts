@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 
 /** Hashed with the key of the client (RFC 6455, section 1.3). */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** First bytes of a frame: the last of its message, with its opcode (RFC 6455, section 5.2). */
+/** First bytes of the final frame of a message, with its opcode (RFC 6455, section 5.2). */
 const TEXT = 0x81;
 const CLOSE = 0x88;
 const NORMAL_CLOSURE = 1_000;
@@ -21,7 +21,7 @@ export function sendMessages(request: IncomingMessage, socket: Duplex, messages:
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
       `Sec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
   );
-  // wrangler says something first. When it has, it listens.
+  // wrangler sends a message first. After that, it listens.
   socket.once("data", () => {
     for (const message of messages) socket.write(frame(TEXT, Buffer.from(message)));
     const code = Buffer.alloc(2);

@@ -23,10 +23,10 @@ export interface Deployment {
 export interface Worker {
   name: string;
   versions: Version[];
-  /** The latest last. */
+  /** The newest last. */
   deployments: Deployment[];
   crons: string[];
-  /** What the last deployment opened on workers.dev. */
+  /** The addresses on workers.dev of the last deployment. */
   subdomain?: { enabled: boolean; previews_enabled: boolean };
 }
 
@@ -34,7 +34,7 @@ export interface Worker {
 export class Workers {
   readonly all = new Map<string, Worker>();
 
-  /** A Worker with these versions, oldest first, each of which had all requests for a time. */
+  /** Adds a Worker with these versions, the oldest first. Each has received all requests for a time. */
   add(name: string, versions: number, bindings: Binding[]): Worker {
     const worker: Worker = { name, versions: [], deployments: [], crons: [] };
     for (let count = 0; count < versions; count++) {
@@ -104,7 +104,7 @@ export class Workers {
         this.#find(params["name"]).crons = schedules.map(({ cron }) => cron);
         return { schedules };
       },
-      // No file is ever missing: the files themselves are not what is tested.
+      // No file is ever missing. The tests do not cover the files themselves.
       [`POST ${script}/assets-upload-session`]: () => ({ jwt: "assets", buckets: [] }),
     });
   }
@@ -152,7 +152,7 @@ function deploy(
 ): Deployment {
   const total = versions.reduce((sum, { percentage }) => sum + percentage, 0);
   if (total !== 100) throw new Refusal(400, 10_021, `The percentages sum up to ${total}, not to 100.`);
-  // Later than the one before, even within a millisecond.
+  // Later than the previous one, even within a millisecond.
   const created_on = new Date(Date.now() + worker.deployments.length).toISOString();
   const deployment = { id: crypto.randomUUID(), created_on, annotations, versions };
   worker.deployments.push(deployment);

@@ -33,13 +33,13 @@ const LINES = [
   { level: "info", requestId: "2", route: "/v1/pets", method: "GET", status: 503, weight: 1, errorCode: "unavailable" },
 ];
 
-/** An account that runs staging and production, in the hands of somebody with a checkout of the repository. */
+/** An account that runs staging and production, for an operator with a checkout of the repository. */
 export class Operator {
   readonly api: CloudflareApi;
   readonly checkout: Checkout;
   /** A key of production. */
   readonly key = generateKey("production");
-  /** When all was well. */
+  /** A time before the incident. */
   goodMoment = "";
   readonly #edges: Edge[];
   readonly #reader: Reader;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Command, Page } from "./page.ts";
 
-/** The commands of the set-up. dev.test.ts has the last one, and `.ci/run` the others, as lines of their own. */
+/** The commands of the set-up. dev.test.ts runs the last one, and `.ci/run` the others. */
 export const SET_UP = ["npm ci", "npm test", "npm run check", "npm run dev"];
-/** A command that starts an example. test/load/shops.test.ts and test/third-party/client/runtimes.test.ts do so as well. */
+/** A command that starts an example. test/load/shops.test.ts and test/third-party/client/runtimes.test.ts run it too. */
 const EXAMPLE = /^(?:node|npx wrangler dev --config) (examples\/\S+)/;
 
 export function isTestedElsewhere({ text }: Command): boolean {

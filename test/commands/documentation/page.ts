@@ -5,11 +5,11 @@ import { Marked } from "marked";
 /** A command of a block of code, as a reader would paste it. */
 export interface Command {
   text: string;
-  /** What it prints, when the page shows that. */
+  /** Its output, if the page shows it. */
   prints?: string;
 }
 
-/** A part of a page under a heading of the second level. The part before the first one has an empty heading. */
+/** A section of a page under a heading of the second level. The part before the first one has an empty heading. */
 export interface Section {
   heading: string;
   commands: Command[];
@@ -21,13 +21,13 @@ export interface Page {
 }
 
 const PLACEHOLDER = /<[a-z][a-z0-9 ]*>/g;
-/** Languages in which somebody may write a command that this would not see. */
+/** Languages that may contain a command and that this reader does not support. */
 const UNCLEAR = ["", "bash", "shell", "text", "zsh"];
 
 /**
  * Reads the commands of a page.
  *
- * @throws Error when a block of code does not tell whether it holds commands.
+ * @throws Error when it is unclear whether a code block holds commands.
  */
 export function readPage(path: string): Page {
   const text = readFileSync(path, "utf8");
@@ -53,7 +53,7 @@ function commandsOf(language: string, code: string): Command[] {
   });
 }
 
-/** Yields the commands of a script, each as soon as it is complete. */
+/** Yields each complete command of a script. */
 function* split(script: string): Generator<string, undefined> {
   let open = "";
   for (const line of script.split("\n")) {
@@ -62,7 +62,7 @@ function* split(script: string): Generator<string, undefined> {
     yield open;
     open = "";
   }
-  if (open !== "") throw new Error(`This is no complete command:\n${open}`);
+  if (open !== "") throw new Error(`This command is incomplete:\n${open}`);
 }
 
 function isComplete(command: string): boolean {

@@ -7,20 +7,20 @@ import type { Result } from "../cloudflare/checkout.ts";
 
 const PRELUDE = join(import.meta.dirname, "reader.sh");
 
-/** Somebody who pastes the commands of a page into a shell, one after the other. */
+/** A reader who pastes the commands of a page into a shell, one after another. */
 export class Reader {
   readonly #folder: string;
   readonly #env: Record<string, string>;
   readonly #state = mkdtempSync(join(tmpdir(), "petstore-reader-"));
 
-  /** @param folder that the shell is in. */
+  /** @param folder the working directory of the shell. */
   constructor(folder: string, env: Record<string, string>) {
     this.#folder = folder;
     this.#env = { ...env, VARIABLES: join(this.#state, "variables") };
   }
 
   /**
-   * @param input all that the person types.
+   * @param input everything that the person types.
    * @param curlOptions for every curl.
    */
   async run(command: string, input = "", curlOptions = "--fail-with-body"): Promise<Result> {
@@ -31,7 +31,7 @@ export class Reader {
     const result = { code: 0, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
-    // A command that reads nothing may be gone by now.
+    // A command that reads no input may have exited already.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
     const [code]: unknown[] = await once(child, "close");

@@ -5,7 +5,7 @@ import type { Operator } from "./account.ts";
 
 const PRODUCTION = "petstore-production";
 
-/** Brings an account to where a section begins. */
+/** Puts an account into the state in which a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void } = {
   // The first release of staging, and a later one of production.
   "docs/releases.md, Release": ({ api }) => {
