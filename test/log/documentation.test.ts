@@ -132,14 +132,24 @@ test("the scheduled job logs the documented fields", async () => {
   expect(documented.get("event")?.meaning).toBe(`\`${String(log[0]?.["event"])}\``);
 });
 
-test("the settings of the Query Builder name documented fields", () => {
+test("the settings of each query in the Query Builder name documented fields", () => {
   const documented = new Set([
     ...documentedFields("The line of a request").keys(),
     ...documentedFields("The line of a failure").keys(),
   ]);
-  const settings = [...page.matchAll(/^- (?:Visualizations|Filters|Group by|Order by): (.+)$/gm)];
-  expect(settings.length).toBeGreaterThan(20);
-  const named = settings.flatMap(([, text = ""]) => [...text.matchAll(/`([a-z]\w*)`/gi)].map(([, name]) => name));
   const values = new Set(["GET", "error", "true"]);
-  expect(named.filter((name) => name !== undefined && !documented.has(name) && !values.has(name))).toEqual([]);
+  const [, section = ""] = page.split("\n## Queries\n");
+  const [, , ...queries] = section.split("\n## ")[0]?.split("\n### ") ?? [];
+  expect(queries).toHaveLength(page.match(/^jq --/gm)?.length ?? 0);
+  for (const query of queries) {
+    const settings = [...query.matchAll(/^- (Visualizations|Filters|Group by|Order by): (.+)$/gm)];
+    const [heading] = query.split("\n");
+    expect(settings.map(([, setting]) => setting).slice(0, 2), heading).toEqual(["Visualizations", "Filters"]);
+    const names = settings.flatMap(([, , text = ""]) => [...text.matchAll(/`([a-z]\w*)`/gi)].map(([, name]) => name));
+    expect(names, heading).not.toEqual([]);
+    expect(
+      names.filter((name) => name !== undefined && !documented.has(name) && !values.has(name)),
+      heading,
+    ).toEqual([]);
+  }
 });

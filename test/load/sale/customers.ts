@@ -35,6 +35,11 @@ export async function runSale(
   await runTogether(customers, visits.values(), (customer, petId) => customer.visit(petId));
 }
 
+/** Meets each kind of response once, with an animal that no other customer visits. */
+export async function meetEveryResponse(client: Client, journal: Journal): Promise<void> {
+  await new Customer(client, journal).meetEveryResponse();
+}
+
 async function runTogether<Item>(
   customers: Customer[],
   queue: IteratorObject<Item>,
@@ -64,7 +69,19 @@ class Customer {
     this.#journal.animals.add((reply.body as { id: number }).id);
   }
 
-  /** Places an order, and perhaps does more to the order, to its animal, or to an order of somebody else. */
+  async meetEveryResponse(): Promise<void> {
+    await this.addAnimal(this.#journal.animals.size);
+    const petId = [...this.#journal.animals].at(-1) ?? 0;
+    const cancelled = await this.#place(petId);
+    await this.#place(petId);
+    await this.#patchAnimal(petId, "sold");
+    await this.#cancel(cancelled?.id ?? 0);
+    const shipped = await this.#place(petId);
+    await this.#ship(shipped?.id ?? 0);
+    await this.#patchAnimal(petId, "available");
+  }
+
+  /** Places an order, and at random changes the order, its animal, or another customer's order. */
   async visit(petId: number): Promise<void> {
     const [order] = await Promise.all([this.#place(petId), chance(0.15) && this.#patchAnimal(petId)]);
     const orders = [order, pick(this.#journal.orders)].filter((known) => known !== undefined);
@@ -110,8 +127,8 @@ class Customer {
     else this.#expectLost("ship", reply);
   }
 
-  async #patchAnimal(petId: number): Promise<void> {
-    const patch: StatusPatch = { petId, status: pick(PET_STATUSES) ?? "sold", lost: 0 };
+  async #patchAnimal(petId: number, status = pick(PET_STATUSES) ?? "sold"): Promise<void> {
+    const patch: StatusPatch = { petId, status, lost: 0 };
     this.#journal.patches.push(patch);
     const body = { name: randomUUID(), status: patch.status };
     const reply = await this.#ask("patch", patch, { method: "PATCH", path: `/v1/pets/${petId}`, body });
