@@ -2,12 +2,12 @@ import { BASELINES, EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import type { Prepared } from "./prepare.ts";
 import { type Answer, FROM_BROWSER, REQUESTS } from "./requests.ts";
 
-/** Those with the very answers of the service, headers included. The others may refuse in their own words. */
+/** The candidates with the same responses as the service, headers included. The others may have other messages in failures. */
 const ALIKE = [FLOOR, PETS_ALONE];
 
 /**
- * Compares what the candidates answer with what the first of them answers: a comparison of costs says nothing when the work differs. An
- * earlier version of the service may have other bodies: that is printed.
+ * Compares the responses of the candidates with those of the first, because costs are comparable only for equal work. An earlier
+ * version of the service may have other bodies. Those differences are printed.
  *
  * @throws Error with the difference.
  */

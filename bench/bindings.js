@@ -1,6 +1,6 @@
-// Bindings as JavaScript in the Worker's own isolate, so that only the Worker's cost shows. KV knows one key, and the rate limiter
-// always has room. Beside a real D1, each answer of it is kept. Without one, D1 repeats what the real one answered to the same statement:
-// a Worker may send any SQL.
+// Bindings as JavaScript in the Worker's own isolate, so that only the Worker's cost is measured. KV contains one key, and the
+// rate limiter always permits. With a real D1, each of its results is recorded. Without one, D1 replays the recorded result of
+// the same statement, so that a Worker may send any SQL.
 import worker from "./worker.js";
 import storage from "./storage.json";
 
@@ -21,7 +21,7 @@ class Statement {
   }
   async all() {
     const { meta, results } = await this.answer("all");
-    // An array of its own: a Worker may shorten it.
+    // A copy, because a Worker may shorten it.
     return { success: true, meta, results: results.slice() };
   }
   async run() {
@@ -34,7 +34,7 @@ class Statement {
     if (this.real !== undefined) return this.real[method]().then((answer) => this.keep(method, answer));
     const same = known[`${method} ${this.sql}`];
     if (same === undefined) throw new Error(`The real D1 was never sent: ${this.sql}`);
-    // A value may be new in each request, a time for example. Then the first answer serves.
+    // A value may be new in each request, for example a time. Then the first result is used.
     return (same.find(({ values }) => values.every((value, index) => value === this.values[index])) ?? same[0]).answer;
   }
   keep(method, answer) {
@@ -43,7 +43,7 @@ class Statement {
   }
 }
 
-/** @param real the real D1, or a session of it, if there is one. */
+/** @param real the real D1 or a session of it, if any. */
 const database = (real) => ({
   withSession: (start) => (real === undefined ? stub : database(real.withSession(start))),
   getBookmark: () => "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683",

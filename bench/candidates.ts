@@ -7,7 +7,7 @@ import { git } from "../scripts/git.ts";
 import { bundleOf, checkOut } from "../scripts/revision.ts";
 import { buildBundle } from "../scripts/wrangler.ts";
 
-/** A Worker that is compared with others: all of them answer the same requests. */
+/** A Worker that is compared with others on the same requests. */
 export interface Candidate {
   name: string;
   /** The bundle, one ES module. */
@@ -23,7 +23,7 @@ export const PETS_ALONE = "pets alone";
 export const FLOOR = "hand-written";
 export const BARE = "bare";
 export const EMPTY = "empty";
-/** Those in baselines/, and what they are. */
+/** The Workers in baselines/, with their descriptions. */
 export const BASELINES: { [name: string]: string } = {
   [FLOOR]: "the same responses (only cursors differ), log and rate limit, without any library",
   [BARE]:
@@ -61,9 +61,10 @@ export async function buildBaselines(names: string[]): Promise<Candidate[]> {
 }
 
 /**
- * The service with the routes of the animals alone. Its start shows whether that of the service grows with its operations.
+ * The service with only the routes of the animals. The difference of its start to that of the service shows whether more
+ * operations slow down the start.
  *
- * @throws Error when src/v1.ts is not where the routes are mounted.
+ * @throws Error when src/v1.ts no longer mounts the routes.
  */
 export async function buildPetsAlone(): Promise<Candidate> {
   const contents = `import { Hono } from "hono";

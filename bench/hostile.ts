@@ -6,7 +6,7 @@ import { Server } from "./server.ts";
 import { spread } from "./spread.ts";
 
 const SAMPLES = 5;
-/** Milliseconds for one request, after which the figure is that of a request without an end. */
+/** Milliseconds for one request, after which it counts as endless. */
 const TIME_LIMIT = 20_000;
 
 /** A request line with fields, and a body. */
@@ -18,7 +18,7 @@ const CHUNKED = "Transfer-Encoding: chunked";
 const CHUNKS = `${"1\r\n \r\n".repeat(60_000)}0\r\n\r\n`;
 const ONE_CHUNK = `${(60_000).toString(16)}\r\n${" ".repeat(60_000)}\r\n0\r\n\r\n`;
 
-/** Bodies that are expensive to parse, beside an ordinary one: how they begin, an element by its number, and how they end. */
+/** An ordinary body, and bodies that are expensive to parse: their beginning, an element by its number, and their end. */
 const BODIES: { [name: string]: [head: string, element: (number: number) => string, end: string] } = {
   "an ordinary body": ['["', () => "Ada the Alpaca", '"]'],
   "1.0, and keys a power of two apart": ['{"a":1.0', (number) => `,"${number * 2 ** 16}":1`, "}"],
@@ -47,7 +47,7 @@ for (const [name, [head, element, end]] of Object.entries(BODIES)) {
   }
 }
 
-/** Markdown of the CPU that hostile requests cost, each beside an ordinary one of the same length. */
+/** Markdown of the CPU time of hostile requests, each next to an ordinary one of the same length. */
 export async function hostileRequests(candidates: Prepared[]): Promise<string> {
   const rows = [];
   for (const [name, message] of Object.entries(MESSAGES)) {
@@ -72,7 +72,7 @@ async function cost(candidate: Prepared, message: Message): Promise<number> {
   return spread(samples).median;
 }
 
-/** Sends a message, and returns when the server has closed the connection. */
+/** Sends a message and returns when the server has closed the connection. */
 function send(port: number, [head, body = ""]: Message): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" }, () => {

@@ -6,10 +6,10 @@ import { type BenchRequest, KEY, send } from "./requests.ts";
 export type Instance = Awaited<ReturnType<typeof startInstance>>;
 
 /**
- * Starts a candidate with so many animals in a D1 (SQLite) and a KV of its own, in workerd. Their simulation costs many times what the
- * Workers do, so it is rows, bytes and differences that count here, not the milliseconds.
+ * Starts a candidate in workerd, with so many animals in its own D1 (SQLite) and KV. Their simulation costs many times as much
+ * as the Workers, so rows, bytes and differences are meaningful here, and absolute milliseconds are not.
  *
- * @param before modules that stand before the Worker, the first as the entry.
+ * @param before modules in front of the Worker. The first is the entry.
  */
 export async function startInstance({ script, migrations }: Candidate, animals: number, before: Module[] = []) {
   const lines: Record<string, unknown>[] = [];
@@ -18,10 +18,10 @@ export async function startInstance({ script, migrations }: Candidate, animals: 
   await applyMigrations(bundles.database, migrations);
   await fill(bundles.database, ANIMALS, animals);
 
-  /** Rows that the service reads for a request, as its log line tells. */
+  /** Rows that the service reads for a request, according to its log line. */
   async function rowsRead(request: BenchRequest): Promise<number> {
     const id = (await send(bundles.port, request)).headers.get("X-Request-Id");
-    // The line comes after the answer, by another way.
+    // The line arrives after the response, on another channel.
     const deadline = performance.now() + 5_000;
     while (performance.now() < deadline) {
       const line = lines.find(({ requestId }) => requestId === id);
@@ -35,7 +35,7 @@ export async function startInstance({ script, migrations }: Candidate, animals: 
 
 const FILL_BATCH = 100_000;
 
-/** Inserts so many rows, a batch at a time. */
+/** Inserts so many rows in batches. */
 export async function fill(database: D1Database, insert: string, rows: number): Promise<void> {
   const numbers = "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
   for (let first = 1; first <= rows; first += FILL_BATCH) {
@@ -44,7 +44,10 @@ export async function fill(database: D1Database, insert: string, rows: number): 
   }
 }
 
-/** One animal in so many is sold, and one is of `RARE_CATEGORY`. One order in so many is placed, and one is a cancelled one of `RARE_PET`. */
+/**
+ * One animal in this many is sold, and one is in `RARE_CATEGORY`. One order in this many is placed, and one is a cancelled order
+ * of `RARE_PET`.
+ */
 export const RARE = 10_000;
 /** Half of its animals are sold. */
 export const RARE_CATEGORY = 100;

@@ -3,8 +3,9 @@ import { connect, type Socket } from "node:net";
 import type { BenchRequest } from "./requests.ts";
 
 /**
- * Sends requests as fast as they are answered, over connections of its own. Only what that takes of HTTP/1.1: node:http needs as much
- * CPU as the Workers that are measured, on the same cores. For use at once: workerd closes a connection that is idle for five seconds.
+ * Sends requests over its own connections, each as soon as the previous response arrives. It implements only the needed part of
+ * HTTP/1.1, because node:http takes as much CPU on the same cores as the measured Workers. Use it at once: workerd closes a
+ * connection that is idle for five seconds.
  */
 export class Load {
   readonly #sockets: Socket[];
@@ -20,7 +21,7 @@ export class Load {
     return new Load(sockets.map((socket) => socket.setEncoding("latin1")));
   }
 
-  /** Sends a request `count` times. @throws Error when an answer has another status than the request expects. */
+  /** Sends a request `count` times. @throws Error when a response has another status than the request expects. */
   async repeat(request: BenchRequest, count: number): Promise<void> {
     const { name, method, path, headers, body = "", status } = request;
     const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };

@@ -1,5 +1,5 @@
-// What the Workers themselves cost: CPU of a request, and a start. Candidates are interleaved: whatever else the machine does meets all
-// of them alike.
+// Measures the cost of the Workers themselves: the CPU time of a request, and a start. Candidates are interleaved, so that other
+// load on the machine affects all of them equally.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Load } from "./load.ts";
@@ -7,29 +7,32 @@ import type { Prepared } from "./prepare.ts";
 import { requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
 
-/** Of CPU measurement for each candidate, without the time to warm up. */
+/** Seconds of CPU measurement for each candidate, without the warm-up. */
 const SECONDS = 7;
-/** Requests of a round. Few, so that many rounds are undisturbed on a machine that others use too. */
+/** Requests per round. Few, so that many rounds are undisturbed on a shared machine. */
 const ROUND = 200;
-/** Before each round, so that it pays for nothing that another process left in the caches and queues of the machine. */
+/** Requests before each round, so that it does not pay for the caches and queues that another process left. */
 const LEAD_IN = 100;
-/** Of each kind. V8 needs some ten thousand until it has compiled for the last time. */
+/** Warm-up requests of each kind. V8 finishes compiling after some ten thousand. */
 const WARM_UP = 2_000;
-/** Enough to keep workerd busy: a thread that goes to sleep between two requests costs more than many a Worker. */
+/** Enough connections to keep workerd busy. A thread that sleeps between two requests costs more than many Workers. */
 const CONNECTIONS = 16;
 const STARTS = 20;
-/** Where workerd starts, if this machine has taskset: V8 would compile on as many cores as there are. */
+/** The core for starts, if this machine has taskset. Otherwise V8 would compile on all cores. */
 const CORE = lastCore();
 const PLACE = CORE === undefined ? "on any core, because this machine has no taskset" : "on one core";
 
-/** How these figures came about. */
+/** A description of the method. */
 export const OWN_COST_METHOD = `CPU: rounds of ${ROUND} requests over ${CONNECTIONS} connections, after ${WARM_UP.toLocaleString("en")} of each kind to warm up.
 Start: ${STARTS} times, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
 The candidates take turns in random order.`;
 
 export interface OwnCost {
   candidate: Prepared;
-  /** Microseconds a request, of the whole process, user and system: for each request of `requestsOf`, one figure a round. */
+  /**
+   * Microseconds of CPU time per request, user and system, of the whole process: for each request of `requestsOf`, one figure per
+   * round.
+   */
   cpu: number[][];
   /** Milliseconds of each start: workerd itself, the Worker's top level, and what the first request compiles. */
   starts: number[];
@@ -78,13 +81,13 @@ async function measureStarts(costs: OwnCost[]): Promise<void> {
   }
 }
 
-/** In a new order: nobody always runs behind the same other. */
+/** In random order, so that no candidate always follows the same other. */
 function shuffle<T>(items: T[]): T[] {
   const ranked = items.map((item) => ({ item, rank: Math.random() }));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
-/** Of those that this process may use, or undefined when there is no way to keep a process on it. */
+/** One of the cores that this process may use. Undefined when a process cannot be pinned to a core. */
 function lastCore(): string | undefined {
   const core = /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
   return core !== undefined && spawnSync("taskset", ["--cpu-list", core, "true"]).status === 0 ? core : undefined;

@@ -14,7 +14,10 @@ export interface Prepared extends Candidate {
   answers: Map<string, Answer>;
 }
 
-/** Asks each candidate beside a real D1, and writes the files for workerd to run it with bindings that answer the same. */
+/**
+ * Sends the requests to each candidate with a real D1, and writes the files for workerd to run it with bindings that replay the
+ * results.
+ */
 export function prepare(candidates: Candidate[], folder: string): Promise<Prepared[]> {
   return Promise.all(candidates.map((candidate) => prepareOne(candidate, join(folder, candidate.name))));
 }

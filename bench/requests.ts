@@ -1,7 +1,7 @@
 import { generateKey } from "../src/auth/key-format.ts";
 import { BASELINES, type Candidate, EMPTY } from "./candidates.ts";
 
-/** The key that every candidate's storage knows. */
+/** The key in every candidate's storage. */
 export const KEY = generateKey("production");
 export const AUTHORIZATION = `Bearer ${KEY}`;
 
@@ -11,7 +11,7 @@ export interface BenchRequest {
   path: string;
   headers: Record<string, string>;
   body?: string;
-  /** Of the answer; another one is an error. */
+  /** The status of the response. Another one is an error. */
   status: number;
 }
 
@@ -37,25 +37,27 @@ export const CREATE_ONCE: BenchRequest = {
 };
 export const GET: BenchRequest = { ...LIST, name: "get", path: "/v1/pets/1" };
 
-/** What every candidate is asked. */
+/** The requests to every candidate. */
 export const REQUESTS: BenchRequest[] = [
   LIST,
   { ...LIST, name: "list 100", path: "/v1/pets?limit=100" },
   CREATE,
   GET,
-  // A key of the right form, which nobody was given.
+  // An unknown key of the right form.
   { ...LIST, name: "401", headers: { Authorization: `Bearer ${generateKey("production")}` }, status: 401 },
   { ...LIST, name: "400", path: "/v1/pets?limit=0", status: 400 },
 ];
 
-/** Browsers on other sites get headers that nobody else gets. */
+/** Browsers on other sites get additional headers. */
 export const FROM_BROWSER: BenchRequest = {
   ...LIST,
   name: "list 20 with Origin",
   headers: { ...LIST.headers, Origin: "https://example.com" },
 };
 
-/** What a candidate is asked, with its statuses. Only the service creates once, and the empty Worker refuses nothing. */
+/**
+ * The requests to a candidate, with its statuses. Only the service has idempotent creation, and the empty Worker refuses nothing.
+ */
 export function requestsOf({ name }: Candidate): BenchRequest[] {
   if (!(name in BASELINES)) return [...REQUESTS, CREATE_ONCE];
   return name === EMPTY
@@ -63,7 +65,7 @@ export function requestsOf({ name }: Candidate): BenchRequest[] {
     : REQUESTS;
 }
 
-/** Sends a request to 127.0.0.1. @throws Error when the answer has another status. */
+/** Sends a request to 127.0.0.1. @throws Error when the response has another status. */
 export async function send(port: number, { name, path, status, ...init }: BenchRequest): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
   const body = await response.text();

@@ -1,10 +1,10 @@
-// npm run bench: the production bundle beside baselines, in the same run and the same workerd. Writes bench/results.md. Takes less than
-// five minutes, on Linux; its requests go to 127.0.0.1 only.
-// npm run bench:cpu: prints CPU, start and size alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline.
-// npm run bench:hostile: prints the CPU that hostile requests cost.
+// npm run bench: compares the production bundle with baselines in the same run and the same workerd. Writes bench/results.md.
+// Takes less than five minutes on Linux. It sends requests to 127.0.0.1 only. npm run bench:cpu: prints CPU, start and size
+// alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline. npm run bench:hostile: prints the CPU
+// that hostile requests cost.
 //
-// With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other programs on
-// the machine disturb them; a floor that answers differently does.
+// With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
+// programs on the machine disturb them; a floor that answers differently does.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

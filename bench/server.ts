@@ -9,7 +9,7 @@ import { LIST, send } from "./requests.ts";
 
 export const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
 
-/** A candidate in a workerd of its own, with nothing in front of it and its bindings stubbed in JavaScript (bindings.js). */
+/** A candidate in its own workerd, without a proxy and with its bindings stubbed in JavaScript (bindings.js). */
 export class Server {
   readonly port: number;
   readonly #process: ChildProcess;
@@ -20,7 +20,7 @@ export class Server {
   }
 
   /**
-   * Starts workerd, and returns when it gave its first answer.
+   * Starts workerd and returns after its first response.
    *
    * @param core the only one that the process may use.
    */
@@ -28,7 +28,7 @@ export class Server {
     const serve = ["serve", "--control-fd=3", config];
     const [command, args] =
       core === undefined ? [WORKERD, serve] : ["taskset", ["--cpu-list", core, WORKERD, ...serve]];
-    // Whatever a Worker logs goes nowhere.
+    // The log of the Worker is discarded.
     const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit", "pipe"] });
     try {
       const server = new Server(await listeningPort(child), child);
@@ -54,7 +54,7 @@ export class Server {
   }
 }
 
-/** The port that workerd chose: it writes a line of JSON to its control descriptor for each socket it listens on. */
+/** The port that workerd chose. It writes a line of JSON to its control descriptor for each socket. */
 async function listeningPort(child: ChildProcess): Promise<number> {
   for await (const line of createInterface(child.stdio[3] as Readable)) {
     const { event, port }: { event: string; port: number } = JSON.parse(line);

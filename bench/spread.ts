@@ -1,4 +1,4 @@
-/** Of a series of measurements: what these shares of them do not exceed. */
+/** Percentiles of a series of measurements. */
 export function spread(values: number[]): { p10: number; median: number; p75: number; p99: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

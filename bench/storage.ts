@@ -1,4 +1,4 @@
-// The Workers beside the D1 and the KV of workerd: what the number of animals and orders costs, and latency.
+// Measures the Workers with the D1 and the KV of workerd: the cost by number of animals and orders, and the latency.
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { MAX_IDS } from "../src/pets/list-pets.ts";
@@ -9,10 +9,10 @@ import { CREATE, GET, LIST, send } from "./requests.ts";
 const LARGEST = 1_000_000;
 const PAGE_SAMPLES = 200;
 const PAGE_WARM_UP = 50;
-/** As many as a request may name, spread over the largest database. */
+/** The maximum number of ids in a request, spread over the largest database. */
 const IDS = Array.from({ length: MAX_IDS }, (_, index) => `&id=${((index + 1) * LARGEST) / MAX_IDS}`).join("");
 const CATEGORY = `&categoryId=${RARE_CATEGORY}`;
-/** Lists in the largest database: from its depth, and by filters whose match is rare. */
+/** Lists in the largest database, deep pages and filters with rare matches. */
 const PAGES: { [page: string]: string } = {
   "from the middle": "/pets?CURSOR",
   [`of a status of 1 in ${RARE}, from the middle`]: "/pets?status=sold&CURSOR",
@@ -35,7 +35,7 @@ export interface Sizes {
   bytesPerKey: number;
 }
 
-/** What pages of small and large databases cost, and what a row takes. The largest database has as many orders as animals. */
+/** Measures pages of small and large databases, and the size of a row. The largest database has as many orders as animals. */
 export async function measureSizes(candidate: Candidate): Promise<Sizes> {
   await using running = new AsyncDisposableStack();
   const start = async (animals: number) => running.use(await startInstance(candidate, animals));
@@ -47,7 +47,7 @@ export async function measureSizes(candidate: Candidate): Promise<Sizes> {
   const path = `/v1/pets?limit=1&id=${LARGEST / 2}&id=${LARGEST}`;
   const link = (await send(large.port, { ...LIST, path })).headers.get("Link");
   const cursor = /cursor=[\w-]+/.exec(link ?? "")?.[0] ?? "";
-  /** No more animals than the smallest database has, so that all answers are alike. */
+  /** At most as many animals as in the smallest database, so that all responses are equal. */
   const list = (instance: Instance, animals: number, page: string, path: string) => {
     const request = { ...LIST, name: page, path: `/v1${path.replace("CURSOR", cursor)}&limit=10` };
     return { instance, animals, page, request, milliseconds: [] as number[] };
@@ -58,7 +58,7 @@ export async function measureSizes(candidate: Candidate): Promise<Sizes> {
     list(large, LARGEST, "first", "/pets?"),
   ];
   const others = Object.entries(PAGES).map(([page, path]) => list(large, LARGEST, page, path));
-  // Apart, so that each process is asked as often as the others of its comparison.
+  // Separate, so that each process gets as many requests as the others of its comparison.
   for (const group of [first, others]) {
     for (let sample = -PAGE_WARM_UP; sample < PAGE_SAMPLES; sample++) {
       for (const { request, instance, milliseconds } of group) {
@@ -75,11 +75,11 @@ export async function measureSizes(candidate: Candidate): Promise<Sizes> {
 
 const CREATIONS = 3_000;
 
-/** Bytes of an animal with a name of 12 characters, and its `Idempotency-Key` of 36. */
+/** Bytes of an animal with a name of 12 characters, and of its `Idempotency-Key` of 36. */
 async function bytesPerCreation(instance: Instance): Promise<number> {
   const before = await sizeOf(instance);
   for (let creation = 0; creation < CREATIONS; creation++) {
-    // The same keys in each run, in no order: how full the pages of an index are depends on them.
+    // The same unordered keys in each run, because they determine how full the pages of an index are.
     const key = createHash("sha256").update(`${creation}`).digest("hex").slice(0, 36);
     const body = JSON.stringify({ name: "Animal 12345", categoryId: 7 });
     await send(instance.port, { ...CREATE, body, headers: { ...CREATE.headers, "Idempotency-Key": key } });
@@ -94,7 +94,7 @@ async function sizeOf({ database }: Instance): Promise<number> {
 
 const SAMPLES = 100;
 const WARM_UP = 100;
-/** Milliseconds from one request to the next, whoever is asked: an open loop, whether the ones before were answered or not. */
+/** Milliseconds from one request to the next, over all candidates. An open loop: it does not wait for responses. */
 const INTERVAL = 12;
 
 export const LATENCY_METHOD = `Each database has 1,000 animals.

@@ -21,11 +21,11 @@ export interface Bundles extends AsyncDisposable {
 }
 
 /**
- * Runs production bundles in workerd, on one D1 and one KV of their own. The database has no table.
+ * Runs production bundles in workerd, on a shared new D1 and KV. The database has no tables.
  *
  * @param bundles the modules of each by its name, the entry first.
- * @param key an API key for the animals, which may list orders.
- * @param onLine gets each line of the log.
+ * @param key an API key for the animals that may list orders.
+ * @param onLine receives each line of the log.
  */
 export async function startBundles(
   bundles: { [name: string]: Module[] },

@@ -1,13 +1,13 @@
-// npm run check:bundle: builds what each environment would deploy. Fails when a bundle is over its budget, or holds what belongs to
-// the document only.
+// npm run check:bundle: builds the bundle of each environment. Fails when a bundle exceeds its budget, or contains sources of the
+// document.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { buildBundle } from "./wrangler.ts";
 
-/** Bytes of the bundle after gzip. Cloudflare's limit is 3 MB; a small bundle is what starts fast in a new isolate. */
+/** Bytes of the bundle after gzip. Cloudflare's limit is 3 MB, but a small bundle starts faster in a new isolate. */
 const BUDGET_BYTES = 48 * 1024;
 
-/** Sources that describe operations, which no request needs. */
+/** Sources that only describe operations. */
 const DOCUMENT_ONLY = /(?:^|\/)openapi(?:\.ts$|\/)/;
 
 for (const environment of ["staging", "production"] as const) {

@@ -1,5 +1,5 @@
-// npm run check:client: builds the client. Fails when it lacks an operation of the OpenAPI document or tells another stability, when
-// its types are stale, when a 64-bit field is missing, or when it is over its budget.
+// npm run check:client: builds the client. Fails when it lacks an operation of the OpenAPI document or has another stability for
+// it, when its types are stale, when a 64-bit field is missing, or when it exceeds its budget.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// npm run check:expand: the code of the last release works on the newest schema, which it meets during every deployment, and the present
-// code goes on where it was. Runs both on one database with many animals, and applies the later migrations while requests arrive.
+// npm run check:expand: checks that the code of the last release works on the newest schema, as it has to during every
+// deployment, and that the current code continues with its data. Runs both on one database with many animals, and applies the
+// later migrations while requests arrive.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ try {
   process.exitCode = 1;
 }
 
-/** @throws Error when the old code fails on the new schema, and when it cannot be run. */
+/** @throws Error when the old code fails on the new schema or does not run. */
 async function check(): Promise<string> {
   const release = previousRelease();
   if (release === undefined) return "There is no earlier release to compare with.";
@@ -25,7 +26,7 @@ async function check(): Promise<string> {
   try {
     const old = join(folder, "release");
     await checkOut(release.commit, old);
-    // Loaded here, because it takes more than a second, and there may be nothing to check.
+    // Imported here, because that takes more than a second and there may be nothing to check.
     const { upgrade } = await import("./expand/upgrade.ts");
     await upgrade(old).catch((error: unknown) => {
       const reason = `The code of ${release.name} fails on the schema of ${migrations.join(", ")}: ${oneLine(error)}`;

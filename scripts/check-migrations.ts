@@ -1,5 +1,5 @@
-// npm run check:migrations: the SQL in drizzle/ is what the tables in src/*/table.ts ask for, and nothing was edited by hand
-// in a way that drizzle-kit cannot follow.
+// npm run check:migrations: checks that the SQL in drizzle/ matches the tables in src/*/table.ts, and that drizzle-kit can follow
+// every edit by hand.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ try {
       "The tables in src/*/table.ts have no migration. Run `npm run generate:migration` and review the SQL.",
     );
   }
-  console.log("The migrations are in step with the tables.");
+  console.log("The migrations match the tables.");
 } finally {
   rmSync(scratch, { recursive: true });
 }

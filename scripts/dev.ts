@@ -1,5 +1,5 @@
-// npm run dev: prepares the local storage, serves it with wrangler, and says how to call it. All in one process, because wrangler takes
-// more than a second to load.
+// npm run dev: prepares the local storage, serves it with wrangler, and prints how to call the service. It uses one process,
+// because wrangler takes more than a second to load.
 import { once } from "node:events";
 import { constants } from "node:os";
 import { inspect, parseArgs } from "node:util";
@@ -16,7 +16,8 @@ const USAGE = `Usage: npm run dev -- [--port <number>] [--ip <address>] [--persi
 const DEFAULT_PORT = 8787;
 const LAST_PORT = DEFAULT_PORT + 20;
 
-// A signal alone would skip the "exit" event, on which workerd is ended and the file of this process removed.
+// Exits explicitly, because a signal alone would skip the "exit" event, whose listeners end workerd and remove the file of this
+// process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
 }
@@ -34,11 +35,11 @@ for (const { address = "still starting" } of neighbours) {
 }
 
 Object.assign(process.env, WRANGLER_SETTINGS);
-// Loaded here and not above, so that a mistake in the arguments is answered at once.
+// Imported here, so that a mistake in the arguments is reported at once.
 const { prepareStorage } = await import("./local-state.ts");
 const { unstable_DevEnv } = await import("wrangler");
 
-/** What `wrangler dev` runs on. It prepares the storage with the runtime that serves it, before the first request gets there. */
+/** The runtime of `wrangler dev`. It prepares the storage before the first request reaches it. */
 class DevServer extends unstable_DevEnv {
   #prepared: Promise<void> | undefined;
 
@@ -50,7 +51,7 @@ class DevServer extends unstable_DevEnv {
 
   async #prepare(): Promise<void> {
     console.log("Preparing local storage: migrations, API key, first animals ...");
-    // wrangler's own createTestHarness() reaches the runtime in the same way.
+    // wrangler's own createTestHarness() accesses the runtime in the same way.
     const [{ mf }] = this.runtimes as unknown as [{ mf: Miniflare }];
     await prepareStorage(await mf.getBindings<Env>());
   }
@@ -63,9 +64,9 @@ const serving = once(wrangler, "reloadComplete");
 const worker = await wrangler
   .startWorker({
     config: "wrangler.toml",
-    // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
+    // The top level of wrangler.toml, even if CLOUDFLARE_ENV is set.
     env: "",
-    // wrangler.toml has no nodejs_compat flag; with one, this is "v2".
+    // wrangler.toml has no nodejs_compat flag. With one, this would be "v2".
     build: { nodejsCompatMode: null },
     dev: { server: { port: port ?? (await firstFreePort()), hostname: ip }, persist: state },
   })
@@ -105,7 +106,7 @@ async function firstFreePort(): Promise<number> {
   return port;
 }
 
-/** What went wrong, which wrangler wraps once: in an error that it throws, or in an event. */
+/** The cause of a failure, which wrangler wraps once in an error or in an event. */
 function reason(wrapped: unknown): string {
   const { cause = wrapped } = wrapped as { cause?: unknown };
   return cause instanceof Error ? cause.message : inspect(cause);

@@ -2,14 +2,14 @@ import { InvalidArgumentError } from "commander";
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** How durations look, for messages. */
+/** The form of a duration, for messages. */
 export const DURATION = "90d, 12h, 30m or 45s";
 
 /**
  * The value of an option.
  *
  * @returns milliseconds.
- * @throws InvalidArgumentError for what is not a duration.
+ * @throws InvalidArgumentError when it is not a duration.
  */
 export function toDuration(value: string): number {
   const duration = parseDuration(value);
@@ -17,7 +17,7 @@ export function toDuration(value: string): number {
   return duration;
 }
 
-/** Milliseconds, or undefined for what is not a duration. */
+/** Milliseconds, or undefined when the text is not a duration. */
 export function parseDuration(value: string): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
   return count === undefined || unit === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];

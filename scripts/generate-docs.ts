@@ -1,5 +1,5 @@
-// npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale, when
-// a page says another figure than the code, when a link leads nowhere, when there is no such npm script, or when a line is too long.
+// npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale,
+// when a figure differs from the code, when a link is broken, when an npm script does not exist, or when a line is too long.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 
 /**
- * Runs git in the present folder.
+ * Runs git in the current folder.
  *
- * @returns what it printed, without white space around it.
+ * @returns its output, trimmed.
  * @throws Error when it fails.
  */
 export function git(...args: string[]): string {

@@ -2,7 +2,7 @@
 import { run } from "./keys/command-line.ts";
 import { processTerminal } from "./terminal.ts";
 
-// wrangler remarks on standard output which files it reads. Only the key belongs there.
+// wrangler prints on standard output which files it reads. Only the key may appear there.
 process.env["WRANGLER_LOG"] = "error";
 
 process.exitCode = await run(process.argv.slice(2), processTerminal());

@@ -14,8 +14,8 @@ export const LOCAL_KEY_RECORD: KeyRecord = {
 };
 
 /**
- * Brings a local D1 database and KV namespace to where the service can answer: migrations, the local API key, and animals the
- * first time. Safe to repeat, and to interrupt.
+ * Prepares a local D1 database and KV namespace for the service: migrations, the local API key, and animals the first time. Safe
+ * to repeat and to interrupt.
  */
 export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEYS">): Promise<void> {
   await applyMigrations(DB, join(import.meta.dirname, "../drizzle"));

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 
-// `wrangler d1 migrations apply` starts the runtime once for each question that it asks, which takes longer than all the rest of
-// `npm run dev`. wrangler exports no function that does it on storage that stays. This one uses wrangler's own table, so that
-// both agree on what was applied.
+// `wrangler d1 migrations apply` starts the runtime once per query, which takes longer than the rest of `npm run dev`. wrangler
+// exports no function that applies migrations to persistent storage. This one uses wrangler's own table, so that both agree on
+// the applied migrations.
 
-/** As wrangler creates it, with its default name. */
+/** The same as wrangler's, with its default name. */
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "d1_migrations"(
 		id         INTEGER PRIMARY KEY AUTOINCREMENT,
 		name       TEXT UNIQUE,
@@ -17,7 +17,7 @@ const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS "d1_migrations"(
  * Applies the migrations of a folder (`*.sql`, in the order of their names) that the database does not have. Each is one
  * transaction together with its entry in the table, so an interrupted run leaves nothing half done.
  *
- * @throws Error of D1, when a migration fails; those before it stay applied.
+ * @throws Error of D1 when a migration fails. The earlier ones stay applied.
  */
 export async function applyMigrations(database: D1Database, folder: string): Promise<void> {
   const [, applied] = await database.batch<{ name: string }>([

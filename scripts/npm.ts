@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 /**
- * Runs npm to its end. It prints on standard error.
+ * Runs npm until it exits. Its output goes to standard error.
  *
- * @param cwd the folder of the package. The present one unless given.
+ * @param cwd the folder of the package, by default the current one.
  * @returns whether it succeeded.
  */
 export async function runNpm(args: readonly string[], cwd?: string): Promise<boolean> {
-  // The npm that started this command, which need not be the first in PATH.
+  // The npm that started this command, which may differ from the first in PATH.
   const npm = process.env["npm_execpath"];
   const [program, ...first] = npm === undefined ? ["npm"] : [process.execPath, npm];
   const child = spawn(program, [...first, ...args], { stdio: ["ignore", 2, 2], ...(cwd !== undefined && { cwd }) });

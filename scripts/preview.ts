@@ -1,4 +1,4 @@
-// npm run preview: a deployment of the working tree with a database and API keys of its own. `npm run preview -- --help` has every option.
+// npm run preview: deploys the working tree with its own database and API keys. `npm run preview -- --help` has every option.
 import { run } from "./preview/command-line.ts";
 import { processTerminal } from "./terminal.ts";
 

@@ -5,14 +5,14 @@ import { SCOPES } from "../src/auth/scopes.ts";
 
 export interface ProductionService {
   url: URL;
-  /** A production key for everything. */
+  /** A production key with all scopes. */
   key: string;
   harness: TestHarness;
   worker: WorkerHandle<Env>;
 }
 
 /**
- * The production bundle in workerd behind a real socket, with empty storage, migrated.
+ * Runs the production bundle in workerd behind a real socket, with empty migrated storage.
  *
  * @param bundle the folder that `buildBundle` returned.
  */
@@ -26,7 +26,7 @@ export async function startProductionService(bundle: string): Promise<Production
   return { url, key: await grantProductionKey(worker), harness, worker };
 }
 
-/** Stores a key, for everything unless told otherwise: a new production key unless another is given. */
+/** Stores a key, by default a new production key with all scopes. */
 export async function grantProductionKey(
   worker: Pick<WorkerHandle<Env>, "getEnv">,
   key: string = generateKey("production"),

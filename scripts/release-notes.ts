@@ -1,4 +1,4 @@
-// npx node scripts/release-notes.ts v1.0.0: prints what CHANGELOG.md says about a release. Fails when it says nothing.
+// npx node scripts/release-notes.ts v1.0.0: prints the notes of a release in CHANGELOG.md. Fails when there are none.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { releasesOf } from "./changelog.ts";

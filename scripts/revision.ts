@@ -6,13 +6,13 @@ import { runNpm } from "./npm.ts";
 import { WRANGLER_SETTINGS } from "./wrangler.ts";
 
 /**
- * Copies the files of a commit to a new folder, with the packages that they need: ours when they are the same.
+ * Copies the files of a commit to a new folder, with their packages. It reuses the installed packages when they are the same.
  *
  * @throws Error when git does not know the commit, or its packages cannot be installed.
  */
 export async function checkOut(commit: string, folder: string): Promise<void> {
   mkdirSync(folder);
-  // Not a worktree of git: a run that is killed would leave its entry in the repository.
+  // Not a git worktree, because a killed run would leave its entry in the repository.
   git("archive", "--output", `${folder}.tar`, commit);
   execFileSync("tar", ["-xf", `${folder}.tar`, "-C", folder]);
   const lock = (root: string) => readFileSync(join(root, "package-lock.json"), "utf8");

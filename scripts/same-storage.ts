@@ -5,23 +5,23 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-// Finds the other `npm run dev` on the same local storage. Each leaves an empty file in the folder of the storage, named after a port
-// on the loopback interface and a random text, and tells that name to whoever asks on the port. A process that was killed
-// leaves its file behind, but no other process knows the name, even if it gets the same port.
+// Finds another `npm run dev` on the same local storage. Each process creates an empty file in the folder of the storage, named
+// after a loopback port and a random text, and returns that name on the port. The file of a killed process remains, but no other
+// process returns its name, even on the same port.
 
-/** Milliseconds to wait for an answer. A process that is loading wrangler does not answer at once. */
+/** Milliseconds to wait for a response. A process that loads wrangler does not respond at once. */
 const PATIENCE = 5_000;
 
-/** Another `npm run dev`. `address` is where it serves, and is absent while it starts. */
+/** Another `npm run dev`. Its `address` is absent while it starts. */
 export interface Neighbour {
   address?: string;
 }
 
 /**
- * Makes this process known, until it ends, to every later `npm run dev` on the same storage.
+ * Announces this process to every later `npm run dev` on the same storage, until it ends.
  *
  * @param state the folder of the storage.
- * @returns those that run now, and a function that tells later ones where this one serves.
+ * @returns the running processes, and a function that sets the address of this one for later ones.
  */
 export async function joinStorage(
   state: string,
@@ -56,7 +56,7 @@ async function findNeighbour(folder: string, name: string): Promise<Neighbour | 
     const answer = (await response.json()) as Neighbour & { name?: string };
     if (answer.name === name) return answer;
   } catch (error) {
-    // It may be suspended, and come back.
+    // It may be suspended and resume later.
     if (error instanceof DOMException && error.name === "TimeoutError") return undefined;
   }
   rmSync(join(folder, name), { force: true });

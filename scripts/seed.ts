@@ -1,4 +1,6 @@
-/** Some categories to look at, once: SQLite remembers in sqlite_sequence that a table ever had a row. One statement, so all or none. */
+/**
+ * Inserts example categories once: sqlite_sequence records that a table has ever had a row. One statement inserts all or none.
+ */
 const SEED_CATEGORIES = `
   INSERT INTO categories (name, description)
   SELECT column1, column2 FROM (VALUES
@@ -8,7 +10,7 @@ const SEED_CATEGORIES = `
     ('Water birds', 'Ducks, geese and swans.'))
   WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'categories')`;
 
-/** Some animals, in the same way. */
+/** Inserts example animals in the same way. */
 const SEED_ANIMALS = `
   INSERT INTO pets (name, category_id, status)
   SELECT column1, column2, column3 FROM (VALUES

@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 
-/** Where a command writes, and whom it asks. A text is one or more whole lines. */
+/** The input and output of a command. A text is one or more whole lines. */
 export interface Terminal {
-  /** Standard output: help, and the result that another program may read. */
+  /** Writes help, and results that another program may read, to standard output. */
   print(text: string): void;
-  /** Standard error: what is said to the person in front of it. */
+  /** Writes messages for the person at the terminal to standard error. */
   say(text: string): void;
-  /** Puts a question to that person. Absent where there is none. */
+  /** Asks that person a question. Absent without a terminal. */
   ask?(question: string): Promise<string>;
   /** All of standard input. */
   read(): Promise<string>;
@@ -24,11 +24,11 @@ export function processTerminal(): Terminal {
 }
 
 /**
- * Has a change of production confirmed. Other environments need no confirmation.
+ * Asks for confirmation of a change of production. Other environments need none.
  *
- * @param yes whether the command line confirmed it already.
+ * @param yes whether the command line confirms it.
  * @param change what the command does, as a sentence.
- * @throws Error when there is nobody to ask, and when the answer is another one.
+ * @throws Error without a terminal, and for any other answer.
  */
 export async function confirmProduction(
   { env, yes }: { env: string; yes?: boolean },
@@ -46,7 +46,7 @@ async function ask(question: string): Promise<string> {
   try {
     return await prompt.question(question);
   } catch {
-    // Broken off with Ctrl-C or Ctrl-D. No answer is a no.
+    // Interrupted with Ctrl-C or Ctrl-D, which counts as a refusal.
     return "";
   } finally {
     prompt.close();

@@ -5,18 +5,18 @@ import { createInterface } from "node:readline";
 
 const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js");
 
-/** How wrangler behaves under our scripts, whatever the caller's environment says: quiet, and without the network. */
+/** Environment variables that make wrangler quiet and offline, whatever the caller's environment is. */
 export const WRANGLER_SETTINGS = {
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_LOG: "log",
-  // The location in `Request.cf`, which nothing here depends on. Offline, each start would complain.
+  // Disables the lookup of `Request.cf`, which the scripts do not use. Offline, each start would print a warning.
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
-  // The [build] command is run by the Node.js that runs this script.
+  // The [build] command runs with the Node.js of this script.
   PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
 };
 
-/** Starts wrangler with the Node that runs this script. */
+/** Starts wrangler with the Node.js of this script. */
 export function startWrangler(args: string[], options: SpawnOptions): ChildProcess {
   return spawn(process.execPath, [WRANGLER, ...args], {
     ...options,
@@ -25,11 +25,11 @@ export function startWrangler(args: string[], options: SpawnOptions): ChildProce
 }
 
 /**
- * Runs wrangler to its end, and returns what it printed on standard output.
+ * Runs wrangler until it exits. Returns its standard output.
  *
- * @param env more of its environment.
- * @param onLine is told each line that it prints, on either output, as soon as it is there.
- * @throws Error with all that it printed, when it fails.
+ * @param env further environment variables.
+ * @param onLine receives each line of either output as soon as it is printed.
+ * @throws Error with its whole output when it fails.
  */
 export async function runWrangler(
   args: readonly string[],
@@ -49,7 +49,7 @@ export async function runWrangler(
   return output.stdout;
 }
 
-/** Builds what `wrangler deploy` would upload to an environment. Returns the folder that holds its index.js. */
+/** Builds the bundle that `wrangler deploy` would upload to an environment. Returns the folder with its index.js. */
 export async function buildBundle(environment: "local" | "staging" | "production"): Promise<string> {
   const outdir = `.dist/${environment}`;
   await runWrangler(["deploy", "--dry-run", `--env=${environment === "local" ? "" : environment}`, "--outdir", outdir]);

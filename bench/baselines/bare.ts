@@ -1,5 +1,5 @@
-// The lower limit: the lookups and the SQL of the service, by hand, and nothing that a client or an operator would miss: no log, no rate
-// limiter, no headers but the content type, one message for each failure. Answers the measured requests only.
+// The lower limit: the lookups and the SQL of the service, written by hand, without a log, a rate limiter or headers other than
+// the content type, and with one message per failure. It handles only the measured requests.
 const COLUMNS = `CAST("id" AS TEXT) AS "id", "name", CAST("category_id" AS TEXT) AS "categoryId", "status"`;
 const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
 const GET = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" = ?`;

@@ -1,7 +1,7 @@
-// The floor: the same work as the service for the requests that are measured, and the same responses (but for the form of the cursor), without
-// any library. One file, no routing but `if`, no types to speak of.
+// The floor: a Worker without any library that does the work of the service for the measured requests and returns the same
+// responses, except for the form of the cursor. One file, with routing by `if` and few types.
 
-/** What the interface demands of every response with JSON. */
+/** The headers of every response with JSON. */
 const HEADERS = {
   "Cache-Control": "private, no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -9,7 +9,7 @@ const HEADERS = {
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
 };
-/** What it demands for a browser on another site. */
+/** The headers for a browser on another site. */
 const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":

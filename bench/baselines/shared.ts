@@ -1,5 +1,6 @@
-// What the stacks with libraries have in common: the table, the schemas, and the usual middleware with a bearer key. They keep
-// the interface, and leave out what does not come with them: exact integers, links to the next page, bookmarks, a log of fields.
+// The shared parts of the stacks with libraries: the table, the schemas, and the usual middleware with a bearer key. They
+// implement the interface without the features that their libraries lack: exact integers, links to the next page, bookmarks, a
+// structured log.
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Hono } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
@@ -31,7 +32,7 @@ export const animal = newPet.extend({ id: z.number().int() });
 
 export type App = { Bindings: Env; Variables: { key: { id: string; scopes: string[] } } };
 
-/** The interface's form of a failure, by Hono's own means: whatever is thrown becomes it. */
+/** Turns every thrown error into a failure of the interface, with Hono's own means. */
 export function refuse(status: 400 | 401 | 403 | 429, message: string): never {
   throw new HTTPException(status, { message });
 }
@@ -40,7 +41,7 @@ export function describe({ issues }: { issues: readonly { path: PropertyKey[]; m
   return issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
 }
 
-/** A key that KV knows. */
+/** Accepts a key that KV contains. */
 export const bearerKey = bearerAuth<App>({
   async verifyToken(token, c) {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));

@@ -1,4 +1,4 @@
-// The usual way, as the tutorials leave it: a bearer key, and no scopes, rate limit, log, request id, CORS or secure headers.
+// The usual stack as in the tutorials: a bearer key, without scopes, rate limit, log, request id, CORS or secure headers.
 import { Hono } from "hono";
 import { type App, bearerKey } from "./shared.ts";
 import { addPets } from "./tutorial-routes.ts";

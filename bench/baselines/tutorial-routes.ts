@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import type { z } from "zod";
 import { type App, listQuery, newPet, pets } from "./shared.ts";
 
-/** @param onResult may refuse a query or a body in its own words, instead of zod-validator's. */
+/** @param onResult may replace the error of zod-validator for a query or a body. */
 export function addPets(
   app: Hono<App>,
   onResult?: (result: { success: boolean; error?: z.core.$ZodError }) => void,

@@ -1,4 +1,4 @@
-// The usual way, with everything that the service does and Hono has a middleware for.
+// The usual stack, with every feature of the service for which Hono has a middleware.
 import { Hono } from "hono";
 import { type App, describe, refuse, useMiddleware } from "./shared.ts";
 import { addPets } from "./tutorial-routes.ts";

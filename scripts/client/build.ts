@@ -6,7 +6,7 @@ import { CLIENT } from "./document.ts";
 /** Bytes of the whole client in a minified bundle, after gzip. */
 export const BUDGET_BYTES = 5 * 1024;
 
-/** Bundles a program that imports the built client, as for a browser. Returns its size in bytes after gzip. */
+/** Bundles a program that imports the built client for a browser. Returns its size in bytes after gzip. */
 export async function clientSize(program: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: join(CLIENT, "dist") },

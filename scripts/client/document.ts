@@ -13,7 +13,7 @@ export function readDocument(): OpenAPIObject {
   return JSON.parse(readFileSync(DOCUMENT, "utf8"));
 }
 
-/** The first line of the generated types. It names the parts of the document that they come from. */
+/** The first line of the generated types, with a hash of the parts of the document that they come from. */
 export function originOf({ paths, components }: OpenAPIObject): string {
   const hash = createHash("sha256").update(JSON.stringify({ paths, components })).digest("hex");
   return `// From the paths and components of the OpenAPI document with SHA-256 ${hash}.`;

@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { fieldNames, operationsOf, originOf } from "./document.ts";
 
-/** The parts of the client that have to agree with the document. */
+/** The parts of the client that have to match the document. */
 export interface ClientSource {
   /** The source of the classes with the methods. */
   methods: string;
@@ -11,11 +11,11 @@ export interface ClientSource {
   int64Fields: readonly string[];
 }
 
-/** Every difference between the client and the document, one sentence each. */
+/** One sentence for each difference between the client and the document. */
 export function findFaults(document: OpenAPIObject, { methods, types, int64Fields }: ClientSource): string[] {
   const operations = operationsOf(document);
   const comments = new Map<string, string>();
-  // A doc comment stands before each method, and the method names its operation in quotes.
+  // Each method has a doc comment and names its operation in quotes.
   for (const part of methods.split("/**").slice(1)) {
     const [comment = "", code = ""] = part.split("*/");
     const [named, ...others] = operations.filter(({ operationId }) => code.includes(`"${operationId}"`));

@@ -8,10 +8,10 @@ import { findBrokenLinks } from "./links.ts";
 const SCRIPT = /\bnpm run (?:--silent )?([a-z][\w:-]*)/g;
 
 /**
- * Everything that is wrong with a page, one line each.
+ * One line for each fault of a page.
  *
  * @param root the repository.
- * @param page its path in there.
+ * @param page its path in the repository.
  * @param figures words that the page has to contain.
  */
 export function findFaults(root: string, page: string, tables: Tables, figures: readonly string[] = []): string[] {
@@ -27,7 +27,7 @@ export function findFaults(root: string, page: string, tables: Tables, figures: 
   ];
 }
 
-/** The words that a Markdown text does not contain, wherever its lines break. */
+/** The phrases that a Markdown text does not contain, regardless of line breaks. */
 function findMissing(markdown: string, figures: readonly string[]): string[] {
   const text = markdown.replaceAll(/\s+/g, " ");
   return figures.filter((words) => !text.includes(words));

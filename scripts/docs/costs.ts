@@ -5,13 +5,13 @@ import { table, type Tables } from "./generated.ts";
 interface Price {
   dollars: number;
   per: string;
-  /** What the plan includes each month, of the unit. */
+  /** The number of units that the plan includes each month. */
   included: number;
   unit: string;
 }
 
 const MILLION = { per: "a million", unit: "million" };
-/** Of the Workers Paid plan, in November 2026. */
+/** The prices of the Workers Paid plan in November 2026. */
 export const PRICES = {
   requests: { dollars: 0.3, included: 10, ...MILLION },
   "CPU time": { dollars: 0.02, included: 30, per: "a million ms", unit: "million ms" },
@@ -64,7 +64,7 @@ const PRICED: RequestKind[] = [
   "a key that nobody has",
 ];
 
-/** The cost of a request. That of a creation with a key has the removal of the key in it. */
+/** The cost of a request. A creation with a key includes the removal of the key. */
 export function wholeCost(kind: RequestKind): Cost {
   const cost = COSTS[kind];
   if (!kind.endsWith("with an Idempotency-Key")) return cost;

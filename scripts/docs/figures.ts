@@ -1,4 +1,4 @@
-// Figures in the prose of the documentation that the code knows too.
+// Figures in the prose of the documentation that come from the code.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY } from "../../client/src/retry.ts";
@@ -34,12 +34,12 @@ const DAY = 86_400_000;
 const KEY_BITS = Math.floor(RANDOM_LENGTH * Math.log2(62));
 const BACKOFF = BACKOFF_MILLISECONDS;
 const REMOVABLE = BATCH_SIZE * MAX_BATCHES;
-/** For which a key is stored at most: the job comes once an hour. */
+/** Seconds for which a key is stored at most, because the job runs once an hour. */
 const STORED = LIFETIME_SECONDS + HOUR;
 const MEGABYTES = (STORED * BYTES.idempotencyKey) / 1e6;
 const LIMIT = requestsAMinute("production");
 
-/** Of a month with 100 million requests. */
+/** The requests of a month with 100 million. */
 const LISTS = 95;
 const CREATIONS = 5;
 const list = wholeCost("a list of 20");
@@ -49,7 +49,7 @@ const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollar
 const logDollars = (100 - PRICES["log lines"].included) * PRICES["log lines"].dollars;
 const log = PRICES["log lines"].dollars;
 
-/** Words that a page has to contain, with the figures of the code. */
+/** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
   "CONTRIBUTING.md": [`A line has at most ${MAX_LINE_LENGTH} characters`],
   "client/README.md": [
@@ -125,7 +125,7 @@ export const FIGURES: { [page: string]: string[] } = {
   ],
 };
 
-/** Of one key in one location, by wrangler.toml. */
+/** The limit of one key in one location, from wrangler.toml. */
 function requestsAMinute(environment: string): number {
   const settings = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const [, limiter = ""] = settings.split(`[[env.${environment}.ratelimits]]`);

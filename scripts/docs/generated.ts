@@ -1,11 +1,11 @@
 /** Functions that render the tables, by the name in the marker. */
 export type Tables = { [name: string]: () => string };
 
-/** A part of a page that is generated: its name in the opening marker, and everything up to the closing one. */
+/** A generated part of a page: its name in the opening marker, and everything up to the closing one. */
 const PART = /<!-- generated: ([\w-]+) -->\n([\s\S]*?)<!-- end -->/g;
 
 /**
- * A page with its generated parts as they have to be.
+ * A page with its generated parts updated.
  *
  * @throws Error when the page asks for a table that does not exist.
  */
@@ -17,7 +17,7 @@ export function withTables(text: string, tables: Tables): string {
   });
 }
 
-/** A Markdown table with columns of one width each, as oxfmt formats it. */
+/** A Markdown table with padded columns, as oxfmt formats it. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (cells: string[], filler = " ") =>

@@ -7,9 +7,9 @@ import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
 const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 
 /**
- * The relative links of a Markdown file that lead to no file, or to no heading of a Markdown file.
+ * The broken relative links of a Markdown file: their file or heading does not exist.
  *
- * @param root the folder that a link with a leading slash starts from, as on GitHub.
+ * @param root the folder for links with a leading slash, as on GitHub.
  */
 export function findBrokenLinks(page: string, root: string): string[] {
   return linksOf(readFileSync(page, "utf8")).filter((link) => !ABSOLUTE.test(link) && !isThere(page, root, link));

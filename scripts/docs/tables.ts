@@ -1,4 +1,4 @@
-// The tables of docs/ that come from the code: from the OpenAPI document, the routes, and constants of src/.
+// The tables of docs/ that are generated from the OpenAPI document, the routes, and constants of src/.
 import { document } from "../../openapi/document.ts";
 import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import { ERRORS } from "../../src/errors.ts";
@@ -29,9 +29,9 @@ const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([path, methods]) 
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 );
 
-/** Within which KV says that a value reaches every location. */
+/** Seconds in which a value reaches every location, according to KV. */
 const KV_PROPAGATION_SECONDS = 60;
-/** Within which a revoked key ends. */
+/** Seconds in which a revoked key stops working. */
 export const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
 
 export const TABLES: Tables = {

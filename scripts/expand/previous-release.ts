@@ -14,7 +14,7 @@ const RELEASED = "openapi/released.json";
  * The last tagged release before this commit. Without a tag, the last commit before this one that changed the released document.
  *
  * @returns undefined when there is neither.
- * @throws Error in a shallow clone, whose history ends too early to know.
+ * @throws Error in a shallow clone, whose history is incomplete.
  */
 export function previousRelease(): Release | undefined {
   if (git("rev-parse", "--is-shallow-repository") === "true") {

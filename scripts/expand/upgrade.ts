@@ -12,22 +12,22 @@ const CATEGORIES = 1_000;
 const FILL = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ANIMALS})
   INSERT INTO pets (name, category_id, status)
   SELECT 'Animal ' || i, i % ${CATEGORIES}, iif(i % 10 = 0, 'sold', 'available') FROM n`;
-/** One of `FILL`, as the service shows it. */
+/** An animal of `FILL`, as the service returns it. */
 const animal = (id: number) => ({
   id,
   name: `Animal ${id}`,
   categoryId: id % CATEGORIES,
   status: id % 10 === 0 ? "sold" : "available",
 });
-/** Those of `FILL` that are as it made them, and have the version of an animal that nobody changed. */
+/** The animals of `FILL` that are unchanged, in their fields and their version. */
 const COUNT_UNCHANGED = `SELECT count(*) AS count FROM pets WHERE version = 1 AND id <= ${ANIMALS}
   AND name = 'Animal ' || id AND category_id = id % ${CATEGORIES} AND status = iif(id % 10 = 0, 'sold', 'available')`;
 
 type Version = "before" | "after";
 
 /**
- * Runs earlier code on its own schema, migrates the database while it responds, and then uses the present code beside it. Of the earlier
- * code, it uses the stable operations only.
+ * Runs earlier code on its own schema, migrates the database while it responds, and then runs the current code next to it. It
+ * uses only the stable operations of the earlier code.
  *
  * @param folder an earlier commit, with its packages.
  * @throws AssertionError for a wrong response.
@@ -99,7 +99,7 @@ export async function upgrade(folder: string): Promise<void> {
   equal(await count(COUNT_UNCHANGED), ANIMALS, "an animal from before has changed");
   equal(await countPets(), ANIMALS + created.size, "an animal was lost or doubled");
 
-  // The present code goes on where the earlier was.
+  // The current code continues with the data of the earlier.
   const ids = [...created.keys()].toSorted((a, b) => a - b);
   for (let start = 0; start < ids.length; start += 100) {
     const page = ids.slice(start, start + 100);
@@ -120,7 +120,7 @@ export async function upgrade(folder: string): Promise<void> {
   }
   equal(await countPets(), ANIMALS + created.size, "the retry of a creation from before creates again");
 
-  // Each sees the changes of the other, until the earlier is gone.
+  // Each sees the changes of the other while both run.
   const ifMatch = { headers: { "If-Match": '"1"' } };
   const pending = { ...animal(42), status: "pending" };
   await expect("after", "/v1/pets/42", 200, pending, { method: "PATCH", body: '{"status":"pending"}', ...ifMatch });
