@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
-// What the Worker serves has to be there before it starts.
+// The Worker needs the files of public/ before it starts.
 execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
 
-// A local D1 waits for the disk at every write, which is half of the time of a test that writes. Linux has a folder in memory: where it
-// has room, the temporary files of the tests and of what they start go there. Not those of test:third-party: Deno reads nothing below
-// /dev without every permission.
+// A local D1 waits for the disk at every write, which takes half of the time of a test that writes. On Linux, the temporary files
+// of the tests and of their processes therefore go to a folder in memory, if it has room. Those of test:third-party do not,
+// because Deno reads nothing under /dev without all permissions.
 const MEMORY = "/dev/shm";
 const MEMORY_BYTES = 2 ** 30;
 if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
@@ -20,7 +20,7 @@ if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
   }
 }
 
-// All of Hono that `src/` imports: its parts know each other by symbols, so that none may come from another copy.
+// All parts of Hono that `src/` imports. They share symbols, so they all have to come from one copy.
 const PREBUNDLED = [
   "@cfworker/json-schema",
   "@hono/zod-validator",
@@ -37,13 +37,14 @@ const PREBUNDLED = [
 
 export default defineConfig({
   test: {
-    // The service logs every request. Shown only for the tests that fail.
+    // The service logs every request. The logs are shown only for failed tests.
     silent: "passed-only",
-    // On a machine with two cores Vitest would use one; much of the time these wait for other processes.
+    // On a machine with two cores, Vitest would use one, but these tests mostly wait for other processes.
     maxWorkers: 2,
     projects: [
       {
-        // Inside workerd, beside the source, with real D1, KV and rate limiter. Each file starts with empty storage: test/support/migrate.ts.
+        // Runs in workerd with the source, and with real D1, KV and rate limiter. Each file starts with empty storage:
+        // test/support/migrate.ts.
         plugins: [
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
@@ -55,31 +56,32 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          // An isolate for each file would take more time to start than the tests take.
+          // Starting an isolate for each file would take longer than the tests.
           isolate: false,
-          // As one module each, these load in a third of the time: drizzle alone has a hundred.
+          // Bundled into one module each, these load in a third of the time. drizzle alone has a hundred modules.
           deps: { optimizer: { ssr: { enabled: true, include: PREBUNDLED } } },
           include: ["test/**/*.test.ts"],
           exclude: ["built", "load", "browser", "commands", "third-party"].map((folder) => `test/${folder}/**`),
           setupFiles: ["test/support/migrate.ts"],
-          // Milliseconds: none of these takes long, but the machine may have other things to do.
+          // Milliseconds. These tests are fast, but the machine may be busy.
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
       {
-        // From outside, over real HTTP, against the bundle that would be deployed to production.
+        // Runs against the production bundle, over real HTTP.
         test: {
           name: "built",
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
-          // Milliseconds. Some of these send thousands of requests; on a busy machine that takes its time.
+          // Milliseconds. Some of these send thousands of requests, which takes long on a busy machine.
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },
       {
-        // What takes the bundle longer: races, a crowd of buyers, the client and the examples behind a proxy that fails: npm run test:load.
+        // npm run test:load: longer tests of the bundle. Races, a crowd of buyers, and the client and the examples behind a
+        // faulty proxy.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],
@@ -89,7 +91,7 @@ export default defineConfig({
         },
       },
       {
-        // The commands of developers and operators, each as a process or on storage of its own: npm run test:commands.
+        // npm run test:commands: the commands of developers and operators, each as a process or on its own storage.
         test: {
           name: "commands",
           include: ["test/commands/**/*.test.ts"],
@@ -98,7 +100,7 @@ export default defineConfig({
         },
       },
       {
-        // The documentation page in Chromium, which a machine has to have: npm run test:browser.
+        // npm run test:browser: the documentation in Chromium, which has to be installed.
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
@@ -108,7 +110,7 @@ export default defineConfig({
         },
       },
       {
-        // Other people's tools against the bundle: npm run test:third-party, which needs the packages of test/third-party installed, and Java.
+        // npm run test:third-party: tools of others against the bundle. It needs the packages of test/third-party and Java.
         test: {
           name: "third-party",
           include: ["test/third-party/**/*.test.ts"],

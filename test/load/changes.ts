@@ -15,7 +15,7 @@ export interface Answer {
   /** The code of an error. */
   code: string | undefined;
   body: unknown;
-  /** When the database ran it. */
+  /** The order in which the database ran it. */
   bookmark: string;
 }
 
@@ -26,7 +26,7 @@ export interface Change {
   headers?: Record<string, string>;
 }
 
-/** A client with a key of its own: a key has a thousand requests a minute. */
+/** A client with its own key, because a key is limited to a thousand requests a minute. */
 export async function newClient(service: BuiltService) {
   const key = await grantProductionKey(service.worker);
   return async ({ method, path, body, headers = {} }: Change): Promise<Answer> => {
@@ -67,10 +67,10 @@ export const remove = (path: string, version?: number): Change => ({
 const ifMatch = (version: number | undefined): Record<string, string> =>
   version === undefined ? {} : { "If-Match": `"${version}"` };
 
-/** Orders responses as the database ran their requests: a later bookmark is greater as a text. */
+/** Sorts responses by the order in which the database ran their requests: a later bookmark is the greater string. */
 export const byTime = (a: Answer, b: Answer) => (a.bookmark < b.bookmark ? -1 : 1);
 
-/** How many responses have each status, an error with its code. */
+/** The number of responses with each status, or with each code for errors. */
 export function tally(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, code } of answers) {

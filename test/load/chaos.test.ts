@@ -5,7 +5,7 @@ import { createThroughChaos } from "./chaos/creations.ts";
 import { atRandom, startChaosProxy } from "./chaos/proxy.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// npm run test:client does the same with 10,000 animals, and looks at the memory.
+// npm run test:client does the same with 10,000 animals and checks the memory.
 
 let service: BuiltService;
 beforeAll(async () => {
@@ -16,14 +16,14 @@ afterAll(() => service.harness.close());
 test("500 animals are created through a proxy that fails: none is lost, doubled or rounded", async () => {
   const { proxy, replayed, seconds: _seconds, ...faults } = await createThroughChaos(service, 500);
   expect(faults).toEqual({ lost: [], doubled: [], rounded: [], wrongChanges: [], remaining: [] });
-  // The service has answered creations whose first response did not arrive.
+  // Some creations were replayed, because their first response did not arrive.
   expect(replayed).toBeGreaterThan(0);
   const spoiled = [...proxy.faults.values()];
   expect(Math.min(...spoiled)).toBeGreaterThan(0);
 });
 
 describe("through a proxy that loses responses", () => {
-  /** Clients with a key each, and the proxy between them and the service. */
+  /** Clients, each with its own key, and the proxy between them and the service. */
   async function clientsBehindProxy(count: number) {
     const proxy = await startChaosProxy(service.url, atRandom(0.35), 3_000);
     onTestFinished(() => proxy.close());
@@ -47,7 +47,7 @@ describe("through a proxy that loses responses", () => {
     const [first] = clients as [PetStore];
     const ids: bigint[] = [];
     for (let i = 0; i < 30; i++) ids.push((await first.pets.create({ name: "Rex", categoryId: 1n })).animal.id);
-    // Claims of one animal come one after the other, so that they race.
+    // Claims of one animal are adjacent, so that they race.
     const claims = ids.flatMap((id) => Array.from({ length: 10 }, () => id));
     const winners: bigint[] = [];
     await Promise.all(
@@ -88,8 +88,8 @@ describe("through a proxy that loses responses", () => {
   });
 });
 
-describe("the same finds the faults of a worse client", () => {
-  test("without idempotency keys, animals are doubled", async () => {
+describe("the same test finds the faults of a worse client", () => {
+  test("without idempotency keys, animals are created twice", async () => {
     const { doubled, replayed } = await createThroughChaos(service, 100, undefined, (url, init) => {
       const headers = new Headers(init.headers);
       if (init.method === "POST") headers.delete("Idempotency-Key");
@@ -99,7 +99,7 @@ describe("the same finds the faults of a worse client", () => {
     expect(replayed).toBe(0);
   });
 
-  test("with numbers of JavaScript, integers are rounded", async () => {
+  test("with JavaScript numbers, integers are rounded", async () => {
     const { rounded } = await createThroughChaos(service, 100, undefined, (url, init) =>
       fetch(url, typeof init.body === "string" ? { ...init, body: JSON.stringify(JSON.parse(init.body)) } : init),
     );

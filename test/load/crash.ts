@@ -1,5 +1,5 @@
-// npm run test:crash: kills the service with SIGKILL in the middle of 1,000 creates, restarts it on the same storage, and asks
-// for every animal that was answered 201. Five rounds, each with storage and a kill time of its own.
+// npm run test:crash: kills the service with SIGKILL during 1,000 creations, restarts it on the same storage, and fetches every
+// animal whose creation returned 201. Five rounds, each with new storage and another time of the kill.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ for (let round = 1; round <= ROUNDS; round++) {
   const state = mkdtempSync(join(tmpdir(), "petstore-crash-"));
   try {
     await prepareLocalState(state);
-    // A different moment each time: after 15, 30, 45, 60 and 75 percent of the creates.
+    // A different moment in each round: after 15, 30, 45, 60 and 75 percent of the creations.
     const { acknowledged, unanswered } = await createUntilKilled(state, Math.floor((CREATES * 0.75 * round) / ROUNDS));
     const missing = await findMissing(state, acknowledged);
     console.log(

@@ -10,22 +10,22 @@ afterAll(() => service.harness.close());
 
 const request = (path: string, init?: RequestInit, key?: string) => sendDocumented(service, path, init, key);
 
-test("a key has a thousand requests a minute, and takes none from another key", async () => {
+test("a key has a thousand requests a minute, independently of other keys", async () => {
   const key = await grantProductionKey(service.worker);
   const statuses: Record<number, number> = { 404: 0, 429: 0 };
   for (let sent = 0; statuses[429] === 0 && sent < 2_100; sent += 100) {
-    // An id that needs no storage.
+    // An id that is refused without storage.
     const answers = await Promise.all(Array.from({ length: 100 }, () => request("/v1/pets/none", {}, key)));
     for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
   }
   expect(statuses[429]).toBeGreaterThan(0);
   expect(statuses[404]).toBeGreaterThanOrEqual(1_000);
-  // Up to twice the limit, when a minute ended on the way.
+  // Up to twice the limit, if a minute ends during the requests.
   expect(statuses[404]).toBeLessThanOrEqual(2_000);
   expect((await request("/v1/pets/none")).status).toBe(404);
 });
 
-test("of a thousand concurrent creations, a hundred of them under ten idempotency keys, 910 animals come", async () => {
+test("a thousand concurrent creations, a hundred of them under ten idempotency keys, create 910 animals", async () => {
   const keys = [service.key, await grantProductionKey(service.worker)] as const;
   const before = await countPets();
   const plain = Array.from({ length: 900 }, (_, index) => ({ name: `Plain ${index}`, idempotencyKey: undefined }));

@@ -7,11 +7,11 @@ import { type FaultName, startChaosProxy } from "./chaos/proxy.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// The programs in examples/clients do the same in four languages, and print the same.
+// Tests the programs in examples/clients, which do and print the same in four languages.
 
 interface Example {
   language: string;
-  /** What the machine needs. Without it the tests are skipped; .ci/run installs it. */
+  /** The tools that the machine needs. Without them, the tests are skipped. .ci/run installs them. */
   tools: string[];
   run: [command: string, ...args: string[]];
   /** The animal that it adds. */
@@ -29,7 +29,10 @@ const isInstalled = (tool: string) => spawnSync("sh", ["-c", `command -v ${tool}
 /** Milliseconds that a timer may be early. */
 const EARLY = 2;
 
-/** A `number` rounds the ids that follow to this one: they are up to 100 above, and there a `number` is exact for every 1,024th integer. */
+/**
+ * A `number` rounds the following ids to this one: they are up to 100 greater, and here a `number` is exact only for every
+ * 1,024th integer.
+ */
 const ROUNDED_ID = 2n ** 62n;
 /** More than one page. */
 const EARLIER_ANIMALS = `
@@ -59,7 +62,7 @@ function runExample([command, ...args]: Example["run"], base: URL, key: string):
   });
 }
 
-/** An animal as the database has it, in the words of the examples. */
+/** An animal from the database, as the examples print it. */
 async function animalsUpTo(id: string): Promise<{ line: string; name: string }[]> {
   const { DB } = await service.worker.getEnv();
   const { results } = await DB.prepare(
@@ -83,7 +86,7 @@ interface Reply {
   retryAfter?: string;
 }
 
-/** A service that gives one error to the first request, and one to those that follow. */
+/** A service that returns one error for the first request and another for the following ones. */
 async function startStub({ onTestFinished }: TestContext, first: Reply, following = first) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -108,7 +111,7 @@ function receive({ headers }: IncomingMessage): Received {
 const FINAL: Reply = { status: 401, code: "unauthorized" };
 
 for (const { language, tools, run, animal } of EXAMPLES) {
-  // Most of the time they wait.
+  // Concurrent, because they mostly wait.
   describe(`in ${language}`, { concurrent: true, skip: !tools.every(isInstalled) }, () => {
     test("does not print a key that no header can hold", async (context) => {
       const { base, received } = await startStub(context, FINAL);
@@ -118,7 +121,7 @@ for (const { language, tools, run, animal } of EXAMPLES) {
       expect(received).toEqual([]);
     });
 
-    test("adds one animal through a network that fails, and loses no digit", async ({ onTestFinished }) => {
+    test("adds one animal exactly through a faulty network", async ({ onTestFinished }) => {
       const faults: Record<string, FaultName[]> = {
         POST: [
           "connection dropped after the write",
@@ -152,17 +155,17 @@ for (const { language, tools, run, animal } of EXAMPLES) {
       const stored = await animalsUpTo(id);
       expect(stored.filter(({ name }) => name === animal)).toHaveLength(1);
       expect(stored.length).toBeGreaterThan(101);
-      // The others may add animals meanwhile.
+      // The other languages may add animals at the same time.
       expect(rest.slice(0, stored.length)).toEqual(stored.map(({ line }) => `Listed ${line}`));
 
       expect(creations).toHaveLength(5);
       expect(new Set(creations.map(({ key }) => key)).size).toBe(1);
       expect(creations[0]?.key).toMatch(/^[0-9a-f-]{32,36}$/);
-      // The list has the new animal, in every location.
+      // With the bookmark, the list has the new animal in every location.
       expect(bookmarks).toEqual(bookmarks.map(() => expect.stringMatching(/^[0-9a-f-]{59}$/)));
     });
 
-    test("waits as long as the service asks", async (context) => {
+    test("waits as long as Retry-After says", async (context) => {
       const { base, received } = await startStub(
         context,
         { status: 429, code: "rate_limited", retryAfter: "3" },
@@ -173,14 +176,14 @@ for (const { language, tools, run, animal } of EXAMPLES) {
       expect(pausesOf(received)[0]).toBeGreaterThan(3_000);
     });
 
-    test("gives up after six attempts, each later than the one before", async (context) => {
+    test("gives up after six attempts with increasing pauses", async (context) => {
       const { base, received } = await startStub(context, { status: 503, code: "service_unavailable" });
       const { code, stderr } = await runExample(run, base, "key");
       expect(code).toBe(1);
       expect(stderr).toContain("503 service_unavailable: Because. Request id: request-7\n");
       expect(received).toHaveLength(6);
       for (const [index, pause] of pausesOf(received).entries()) {
-        // By chance, a pause is between half as long as it could be and that.
+        // A pause is random, between half of its maximum and its maximum.
         expect(pause).toBeGreaterThan(250 * 2 ** index - EARLY);
       }
     });

@@ -31,10 +31,10 @@ interface FuzzRequest {
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-// Whatever HTTP lets through (RFC 9110, sections 5.5, 5.6.2 and 9.1): only then does the request reach the Worker.
+// Anything that HTTP permits (RFC 9110, sections 5.5, 5.6.2 and 9.1), because other requests do not reach the Worker.
 const anyToken = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,12}$/);
 const anyFieldValue = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e\t]{0,60}[\x21-\x7e])?$/);
-// The characters of a path (RFC 3986, section 3.3), with percent signs that encode nothing among them.
+// The characters of a path (RFC 3986, section 3.3), including percent signs without an encoding.
 const anyPath = fc.stringMatching(/^[\w.~!$&'()*+,;=:@/%-]{0,40}$/).map((path) => `/${path}`);
 const anyQueryValue = fc.stringMatching(/^[\w.~!$'()*+,;:@/?%-]{0,20}$/);
 
@@ -104,7 +104,7 @@ const request: fc.Arbitrary<FuzzRequest> = fc.record({
 
 function serialise({ method, path, headers, body }: FuzzRequest, index: number): Uint8Array {
   const key = keys[index % KEYS];
-  // One in ten comes with credentials of its own making, or without any.
+  // One in ten has random credentials or none.
   const authorization = index % 10 === 0 ? `Bearer ${key}x` : index % 10 === 1 ? undefined : `Bearer ${key}`;
   const contentType = index % 5 === 0 ? undefined : index % 7 === 0 ? "text/plain" : "application/json";
   const chunked = body !== undefined && index % 3 === 0;
@@ -132,10 +132,10 @@ const animal = String.raw`\{"id":\d+,"name":"(?:[^"\\]|\\.)+","categoryId":-?\d+
 const ANIMAL = new RegExp(`^${animal}$`);
 const LIST = new RegExp(String.raw`^\[(?:${animal}(?:,(?=\{)|(?=\])))*\]$`);
 
-/** What is wrong with an answer, or undefined. */
+/** The fault of a response, or undefined. */
 function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest): string | undefined {
   if (!headers.get("X-Request-Id")) return "no X-Request-Id";
-  // The way to the documentation, which is no JSON.
+  // The redirect to the documentation, which is not JSON.
   if (status === 302) return headers.get("Location") === "/docs" ? undefined : "302";
   if (status === 204) return method === "OPTIONS" ? undefined : "204";
   if (headers.get("Content-Type") !== "application/json") return "not JSON";
@@ -158,7 +158,7 @@ async function inParallel<Item>(items: Item[], task: (item: Item, index: number)
 }
 
 test(
-  `${REQUESTS} random requests are answered within the contract, none of them with a 5xx`,
+  `${REQUESTS} random requests get documented responses, none of them a 5xx`,
   async () => {
     const statuses: Record<number, number> = {};
     const faults: unknown[] = [];
@@ -177,7 +177,7 @@ test(
     });
     console.log("Answers by status", statuses);
     expect(faults.slice(0, 5)).toEqual([]);
-    // Every kind of answer was met, so the requests reach all of the code.
+    // Every status occurs, so the requests reach all parts of the service.
     for (const status of [200, 201, 400, 401, 404, 405, 413, 415]) {
       expect(statuses[status], `${status}`).toBeGreaterThan(0);
     }
@@ -186,11 +186,11 @@ test(
 );
 
 test(
-  `${REQUESTS / 10} connections of random bytes leave the service answering`,
+  `${REQUESTS / 10} connections of random bytes do not stop the service`,
   async () => {
     const garbage = fc.sample(fc.uint8Array({ minLength: 1, maxLength: 300 }), { numRuns: REQUESTS / 10, seed: SEED });
     await inParallel(garbage, async (bytes) => {
-      // With the end of a header section, so that there is something to answer.
+      // With the end of a header section, so that the server responds.
       const answer = await exchange(service.url, Buffer.concat([bytes, utf8("\r\n\r\n")]), { end: true });
       expect(answer).not.toMatch(/^HTTP\/1\.1 5/);
     });

@@ -12,10 +12,10 @@ export interface KillableService {
 }
 
 /**
- * `wrangler dev` on 127.0.0.1 in a process group of its own, so that one signal reaches workerd too. It ends with this process.
+ * Starts `wrangler dev` on 127.0.0.1 in a new process group, so that one signal reaches workerd too. It ends with this process.
  *
  * @param state the folder of its storage.
- * @param args more of its command line.
+ * @param args further arguments.
  */
 export async function startKillableService(state: string, ...args: string[]): Promise<KillableService> {
   const address = ["--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0"];
@@ -25,13 +25,13 @@ export async function startKillableService(state: string, ...args: string[]): Pr
   });
   if (child.stdout === null || child.pid === undefined) throw new Error("wrangler dev did not start");
   const group = -child.pid;
-  // Its output closes when the last process of the group has ended.
+  // Its output closes after the last process of the group ends.
   const ended = once(child, "close");
   const sendKill = () => {
     try {
       process.kill(group, "SIGKILL");
     } catch {
-      // Dead already.
+      // The process has already ended.
     }
   };
   process.once("exit", sendKill);

@@ -3,7 +3,7 @@ import { type Client, get, newClient, patch, post, remove, tally } from "./chang
 import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// As in races.test.ts, the bookmarks of the responses tell the order in which the database ran the requests.
+// As in races.test.ts, the bookmarks of the responses reveal the order in which the database ran the requests.
 
 let service: BuiltService;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test.each([
   expect(await send(get(pet))).toMatchObject({ version: 2, body: { status: "pending" } });
 });
 
-test("20 attempts under one key place one order, and get the same response", async () => {
+test("20 attempts under one key place one order and get the same response", async () => {
   const send = await newClient(service);
   const pet = await createPet(send);
   const answers = await sendAll(
@@ -47,7 +47,7 @@ test("20 attempts under one key place one order, and get the same response", asy
   expect(await ordersOf(send, pet)).toEqual([first?.body]);
 });
 
-test("an order is shipped or cancelled, whichever comes first", async () => {
+test("an order is either shipped or cancelled, whichever the database runs first", async () => {
   const send = await newClient(service);
   const pets = new Map<string, string>();
   await Promise.all(
@@ -77,7 +77,7 @@ test("an order is shipped or cancelled, whichever comes first", async () => {
   }
 });
 
-test("an animal is deleted before an order for it, and stays after", async () => {
+test("an animal can be deleted before an order for it, and not after", async () => {
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
   const races = await race(service, pets, send, remove, place);
@@ -95,7 +95,7 @@ test("an animal is deleted before an order for it, and stays after", async () =>
   }
 });
 
-test("the status of an animal changes before an order for it, and stays after", async () => {
+test("the status of an animal can change before an order for it, and not after", async () => {
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
   const changes = pets.flatMap((pet, index) => {

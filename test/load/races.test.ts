@@ -15,8 +15,8 @@ import {
 import { AT_ONCE, create, many, PAIRS, race, sendAll } from "./racing.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// Changes that race leave the state, and get the responses, of the order in which the database ran them. The bookmarks of the
-// responses tell that order.
+// The final state and the responses of concurrent changes have to match the order in which the database ran them. The bookmarks
+// of the responses reveal that order.
 
 const CLAIMANTS = 16;
 
@@ -53,7 +53,7 @@ test("a thousand claims of a hundred animals have a hundred winners", async () =
   const send = await newClient(service);
   const pets: string[] = [];
   for (let i = 0; i < 100; i++) pets.push(await createPet(send));
-  // Claims of one animal come one after the other, so that they race.
+  // Claims of one animal are adjacent, so that they race.
   const claims = pets.flatMap((pet) => many(10, () => pet));
   const winners: string[] = [];
   const statuses = new Set<number>();
@@ -78,7 +78,7 @@ test("a counter that eight clients increment twelve times ends at 96", async () 
   expect(await send(get(pet))).toMatchObject({ version: 97, body: { name: "96" } });
 });
 
-/** Adds one to the name of the animal so many times: reads it, and writes it if nobody else has written meanwhile. */
+/** Increments the number in the animal's name so many times: reads it, and writes it if its version is unchanged. */
 async function increment(send: Client, pet: string, times: number): Promise<void> {
   for (let left = times; left > 0;) {
     const { version, body } = await send(get(pet));
@@ -88,14 +88,14 @@ async function increment(send: Client, pet: string, times: number): Promise<void
   }
 }
 
-test("20 changes of any version take effect one after the other, each with a version of its own", async () => {
+test("20 changes of any version take effect one after another, each with its own version", async () => {
   const send = await newClient(service);
   const pet = await createPet(send);
   const changes = many(AT_ONCE, (index) => patch(pet, { name: `Rex ${index}` }));
   await expectOneAfterTheOther(send, pet, changes, AT_ONCE);
 });
 
-test("changes of different fields keep each other's, and those that change nothing keep the version", async () => {
+test("changes of different fields are all kept, and those that change nothing keep the version", async () => {
   const send = await newClient(service);
   const pet = await createPet(send);
   const changes = many(AT_ONCE, (index) =>
@@ -104,7 +104,7 @@ test("changes of different fields keep each other's, and those that change nothi
   await expectOneAfterTheOther(send, pet, changes);
 });
 
-/** Sends changes of an animal at once, and asserts that each response has the state that those before and its own lead to. */
+/** Sends changes of an animal at once, and asserts that each response has the state after its own change and all earlier ones. */
 async function expectOneAfterTheOther(send: Client, pet: string, changes: Change[], effective?: number): Promise<void> {
   let { version = 0, body } = await send(get(pet));
   const before = version;
@@ -133,7 +133,7 @@ test.each([
   expect(await categoriesNamed(send, name)).toEqual([answers.find(({ status }) => status === 201)?.body]);
 });
 
-test("of 20 categories that take one name, one gets it", async () => {
+test("of 20 categories with the same name, one is created", async () => {
   const send = await newClient(service);
   const addresses = await Promise.all(many(AT_ONCE, (index) => createCategory(send, `Renamed ${index}`)));
   const answers = await sendAll(
@@ -148,7 +148,7 @@ test("of 20 categories that take one name, one gets it", async () => {
   );
 });
 
-test("of 20 deletions of one animal, one takes place", async () => {
+test("of 20 deletions of one animal, one succeeds", async () => {
   const send = await newClient(service);
   const pet = await createPet(send);
   const answers = await sendAll(
@@ -158,7 +158,7 @@ test("of 20 deletions of one animal, one takes place", async () => {
   expect(tally(answers)).toEqual({ 204: 1, "404 not_found": AT_ONCE - 1 });
 });
 
-test("of a deletion and a change of one version, the first takes place", async () => {
+test("of a deletion and a change of one version, the first succeeds", async () => {
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
   const races = await race(
@@ -181,7 +181,7 @@ test("of a deletion and a change of one version, the first takes place", async (
   }
 });
 
-test("a deletion of any version takes place, before or after a change", async () => {
+test("a deletion of any version succeeds, before or after a change", async () => {
   const send = await newClient(service);
   const pets = await Promise.all(many(PAIRS, () => createPet(send)));
   const races = await race(service, pets, send, remove, (pet) => patch(pet, { status: "sold" }));

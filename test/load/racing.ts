@@ -2,19 +2,22 @@ import { expect } from "vitest";
 import { type Answer, type Change, type Client, get, post, type Resource } from "./changes.ts";
 import type { BuiltService } from "../built/service.ts";
 
-/** Requests at once for one resource. */
+/** The number of concurrent requests for one resource. */
 export const AT_ONCE = 20;
-/** Resources for each of which two requests race. */
+/** The number of resources for which two requests race. */
 export const PAIRS = 40;
 
-/** Creates a resource, and returns its address. */
+/** Creates a resource and returns its address. */
 export async function create(send: Client, path: string, body: object): Promise<string> {
   const answer = await send(post(path, body));
   expect(answer).toMatchObject({ status: 201, version: 1 });
   return `${path}/${(answer.body as Resource).id}`;
 }
 
-/** Sends changes at once, behind other requests: the first change would be done otherwise before the second comes to the database. */
+/**
+ * Sends changes at once, behind other requests. Without those, the first change would finish before the second reaches the
+ * database.
+ */
 export async function sendAll(send: Client, changes: Change[]): Promise<Answer[]> {
   const others = Promise.all(changes.map(() => send(get("/v1/pets"))));
   const answers = await Promise.all(changes.map((change) => send(change)));
@@ -23,8 +26,8 @@ export async function sendAll(send: Client, changes: Change[]): Promise<Answer[]
 }
 
 /**
- * Sends two changes for each of many resources, all at once. Half of the deletions wait for a response of the service, because a
- * deletion has no body to read, and would come first nearly always.
+ * Sends two changes for each of many resources, all at once. Half of the deletions first wait for another response of the
+ * service, because a deletion has no body and would nearly always be first.
  */
 export async function race(
   service: BuiltService,

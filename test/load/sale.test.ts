@@ -23,7 +23,7 @@ test("in a crowd, no animal is sold twice, and the state agrees with every respo
   const clients = keys.map((key) => new Client(async () => service.url, key));
   const journal = new Journal();
   await runSale({ animals: 40, placements: 400, customersPerClient: 10 }, clients, journal);
-  // The crowd acts at random. This customer makes sure that each rule has something to judge.
+  // The crowd acts at random. These customers make sure that each rule has something to judge.
   for (const client of clients) await meetEveryResponse(client, journal);
 
   const { DB } = await service.worker.getEnv();

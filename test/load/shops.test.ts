@@ -5,7 +5,7 @@ import { startChaosProxy } from "./chaos/proxy.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 import { inNode, inWorkerd, type ShopFront, type Start, startShop } from "../built/shop-fronts.ts";
 
-/** The Node.js of the machine may be the oldest that the client supports. */
+/** The machine's Node.js may be the oldest version that the client supports. */
 const MACHINE_NODE = "/usr/bin/node";
 
 const SHOPS: [name: string, start: Start][] = [
@@ -16,7 +16,7 @@ const SHOPS: [name: string, start: Start][] = [
 
 const NAME = `<b>"Tom" & 'Jerry'</b>`;
 const ESCAPED_NAME = "&lt;b&gt;&quot;Tom&quot; &amp; &#39;Jerry&#39;&lt;/b&gt;";
-/** A `number` rounds it to the one below. */
+/** A `number` rounds it down by one. */
 const ID = "9007199254740993";
 
 let service: BuiltService;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.harness.close());
 
-/** Empties the store, and puts 44 animals into it, with the one of that name in the middle. */
+/** Empties the store and adds 44 animals, with the one of that name in the middle. */
 async function stock(): Promise<void> {
   const { DB } = await service.worker.getEnv();
   const animal = "INSERT INTO pets (id, name, category_id, status)";
@@ -56,7 +56,7 @@ interface Page {
 }
 
 interface Shop extends ShopFront {
-  /** @param init of the request. A form is sent by a page of the shop, unless its headers say something else. */
+  /** @param init the request. By default, a form has the headers of a page of the shop. */
   visit(path: string, form?: URLSearchParams, init?: RequestInit): Promise<Page>;
 }
 
@@ -66,7 +66,7 @@ async function run(start: Start, api: URL, key: string): Promise<Shop> {
     const request = form && { method: "POST", body: form, headers: { Origin: origin } };
     const response = await fetch(`${origin}${path}`, { ...request, ...init });
     const page = { status: response.status, headers: response.headers, html: await response.text() };
-    // No page tells the API key, nor how the shop works. No other site may show a page.
+    // No page reveals the API key or the implementation of the shop. No other site may frame a page.
     expect(page.html).not.toContain(key);
     expect(page.html).not.toMatch(/PetStoreError|pet_not_available|Idempotency/);
     expect(page.headers.get("Content-Security-Policy")).toBe(
@@ -80,7 +80,7 @@ async function run(start: Start, api: URL, key: string): Promise<Shop> {
   return { origin, log, visit };
 }
 
-/** Opens a shop that reaches the API at an address, until the test ends. It may not log its key. */
+/** Opens a shop that reaches the API at an address, until the test ends. The shop must not log its key. */
 async function open(start: Start, api: URL): Promise<Shop> {
   const shop = await run(start, api, service.key);
   onTestFinished(() => expect(shop.log.join("")).not.toContain(service.key));
@@ -91,7 +91,7 @@ async function open(start: Start, api: URL): Promise<Shop> {
 const linksOf = ({ html }: Page) =>
   [...html.matchAll(/<a href="([^"]+)">([^<]+)</g)].map(([, to = "", text = ""]) => ({ to, text }));
 
-/** What the form of a page sends. */
+/** The fields of the form of a page. */
 function formOf({ html }: Page): URLSearchParams {
   const inputs = [...html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]+)" \/>/g)];
   return new URLSearchParams(inputs.map(([, name = "", value = ""]) => [name, value]));
@@ -110,7 +110,7 @@ async function listAnimals(shop: Shop): Promise<{ to: string; text: string }[]> 
 }
 
 describe.each(SHOPS)("the shop %s", (_runtime, start) => {
-  test("lists every available animal, shows one and sells it once, also to a visitor who clicks twice", async () => {
+  test("lists every available animal, shows one, and sells it once even if the visitor clicks twice", async () => {
     await stock();
     // The response to the first order does not arrive.
     let lost = false;
@@ -157,7 +157,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(await ordersOf(ID)).toEqual(orders);
   });
 
-  test("has no page for what is not there", async () => {
+  test("responds with 404 for an unknown page, animal or method", async () => {
     await stock();
     const shop = await open(start, service.url);
     const [animal] = await listAnimals(shop);
@@ -172,7 +172,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     }
   });
 
-  test("does not close for a visitor who makes things up", async () => {
+  test("keeps working after invalid requests", async () => {
     await stock();
     const shop = await open(start, service.url);
     for (const cursor of ["bad", "", "☃", "%", "AAAAAAAAAAAAAAAA", "A".repeat(2_000), "bad&cursor=worse"]) {
@@ -214,7 +214,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(shop.log.join("")).not.toContain("PetStoreError");
   });
 
-  test("takes no order from the form of another site", async () => {
+  test("refuses an order from the form of another site", async () => {
     await stock();
     const shop = await open(start, service.url);
     const form = new URLSearchParams({ animal: ID, key: crypto.randomUUID() });
@@ -264,7 +264,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(await ordersOf(ID)).toHaveLength(1);
   });
 
-  test("answers HEAD like GET, without a body", async () => {
+  test("responds to HEAD like to GET, without a body", async () => {
     await stock();
     const shop = await open(start, service.url);
     const [animal] = await listAnimals(shop);
@@ -284,7 +284,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(shop.log.join("")).toContain("The API key has to be visible ASCII.");
   });
 
-  test("asks visitors to come back when the service does not respond", async () => {
+  test("asks visitors to come back later when the service does not respond", async () => {
     const shop = await open(start, new URL(`http://127.0.0.1:${await getPort()}`));
     const { status, html } = await shop.visit("/");
     expect(status).toBe(503);

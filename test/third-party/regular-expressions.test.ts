@@ -5,11 +5,11 @@ import type * as Recheck from "recheck";
 import type * as TypeScript from "typescript";
 import { expect, test } from "vitest";
 
-// recheck decides by automata theory how long a regular expression takes in the worst case. Its JavaScript build needs no Java.
+// recheck computes the worst-case time of a regular expression with automata theory. Its JavaScript build needs no Java.
 process.env["RECHECK_BACKEND"] = "pure";
 
 const ROOT = join(import.meta.dirname, "../..");
-// Of this folder's own packages: the TypeScript of the project has no parser for other programs.
+// From this folder's own packages, because the project's TypeScript exports no parser.
 const require = createRequire(import.meta.url);
 const recheck = require("recheck") as typeof Recheck;
 const typescript = require("typescript") as typeof TypeScript;
@@ -32,7 +32,7 @@ const expressions = globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) => {
   return found;
 });
 
-/** Those that the document publishes. Generated clients and validators run them. */
+/** The regular expressions in the document, which generated clients and validators run. */
 const published = new Set<string>();
 JSON.parse(readFileSync(join(ROOT, "public/openapi.json"), "utf8"), (key, value: unknown) => {
   if (key === "pattern") published.add(String(value));
@@ -46,6 +46,6 @@ test("there are regular expressions to check", () => {
 });
 
 test.each(expressions)("$place takes linear time: /$pattern/$flags", ({ pattern, flags }) => {
-  // "safe" is linear or better; what it calls "vulnerable" takes quadratic time or more.
+  // "safe" means linear time or better, and "vulnerable" quadratic time or worse.
   expect(recheck.checkSync(pattern, flags).status).toBe("safe");
 });

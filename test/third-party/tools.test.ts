@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
-// Tools that know the service from its document alone. They are packages of this folder, with a lock file of its own.
+// Runs tools that know the service only from its document. They are packages of this folder, with its own lock file.
 
 const DOCUMENT = "public/openapi.json";
 
@@ -40,7 +40,7 @@ function run(
   });
 }
 
-test("Redocly finds nothing to say, at its strictest", async () => {
+test("Redocly reports nothing, with its strictest rules", async () => {
   const { code, output } = await run("redocly", [
     "lint",
     DOCUMENT,
@@ -51,7 +51,7 @@ test("Redocly finds nothing to say, at its strictest", async () => {
   expect(output).not.toMatch(/\bwarning/i);
 });
 
-test("Spectral finds nothing to say, with the rules of OpenAPI and of OWASP", async () => {
+test("Spectral reports nothing, with the rules for OpenAPI and of OWASP", async () => {
   const args = ["lint", DOCUMENT, "--ruleset=test/third-party/spectral.yaml", "--fail-severity=hint"];
   const { code, output } = await run("spectral", args);
   expect(code, output).toBe(0);
@@ -65,14 +65,15 @@ test("the generated types are those of the document", async () => {
   expect(types.join("\n")).toBe(readFileSync(fresh, "utf8"));
 });
 
-test("Specmatic's generated requests, good and bad, are answered as the document says", async () => {
+test("Specmatic's generated requests, good and bad, get documented responses", async () => {
   const document = parseKeepingIntegers(readFileSync(DOCUMENT, "utf8"));
-  // It sends one and the same key with many bodies and expects a 201 each time; the document cannot say that a key is used once.
-  // Likewise it makes cursors of its own, and the document cannot say that a cursor has to come from a `Link`.
+  // It sends the same key with many bodies and expects a 201 each time, because the document cannot express that a key is used
+  // once. It also generates cursors, because the document cannot express that a cursor has to come from a `Link`.
   for (const operation of Object.values<{ parameters: { name?: string }[] }>(document.paths["/pets"])) {
     operation.parameters = operation.parameters.filter(({ name }) => name !== "Idempotency-Key" && name !== "cursor");
   }
-  // The stable operations: it expects each of the others to find what its examples name, which a change or a deletion takes away.
+  // Only the stable operations: it expects that the others always find the resources of their examples, which a change or a
+  // deletion removes.
   const { get } = document.paths["/pets/{petId}"];
   document.paths = { "/pets": document.paths["/pets"], "/pets/{petId}": { get } };
   writeFileSync(join(folder, "openapi.json"), JSON.stringify(document));
@@ -89,7 +90,7 @@ test("Specmatic's generated requests, good and bad, are answered as the document
     [
       "test",
       `--testBaseURL=${service.url.origin}/v1`,
-      // It asks for ids at random, and expects an animal behind each.
+      // It fetches random ids and expects an animal for each.
       "--filter=!(PATH='/pets/{petId}' && STATUS='200')",
     ],
     { cwd: folder, env: { SPECMATIC_GENERATIVE_TESTS: "true" } },
@@ -100,8 +101,8 @@ test("Specmatic's generated requests, good and bad, are answered as the document
   expect(Number(tests)).toBeGreaterThan(100);
 });
 
-test("Prism, as a validating proxy, finds no answer that the document does not describe", async () => {
-  // A store of its own: Prism rounds integers, and then finds the largest of what Specmatic left out of range.
+test("Prism, as a validating proxy, finds no undocumented response", async () => {
+  // A separate store, because Prism rounds integers and then finds that the largest ones from Specmatic are out of range.
   const { url, key, harness } = await startBuiltService();
   const prism: ChildProcess = spawn(
     join(import.meta.dirname, "node_modules/.bin/prism"),
@@ -156,7 +157,7 @@ test("Prism, as a validating proxy, finds no answer that the document does not d
       const response = await fetch(base + path, init);
       statuses.add(response.status);
       const violations: { location: string[] }[] = JSON.parse(response.headers.get("sl-violations") ?? "[]");
-      // What it says of the request is right: many of them are bad on purpose.
+      // Its reports about requests are expected: many are bad on purpose.
       expect(
         violations.filter(({ location }) => location[0] !== "request"),
         `${init.method ?? "GET"} ${path}`,
@@ -170,7 +171,7 @@ test("Prism, as a validating proxy, finds no answer that the document does not d
   }
 });
 
-/** The bounds of int64 are in the document to the last digit, and have to be in a copy of it, too. */
+/** The document has the exact bounds of int64. A copy of it needs them too. */
 function parseKeepingIntegers(text: string) {
   const exactJson = JSON as unknown as { rawJSON(text: string): unknown };
   const reviver = (_key: string, value: unknown, { source = "" }: { source?: string } = {}) =>

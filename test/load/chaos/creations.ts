@@ -6,13 +6,13 @@ import { atRandom, type ChaosProxy, startChaosProxy } from "./proxy.ts";
 const CONCURRENCY = 32;
 /** A key has 1,000 requests a minute. */
 const CREATIONS_PER_KEY = 250;
-/** Milliseconds that the client waits for a response, and that the slowest responses take. */
+/** Milliseconds that the client waits for a response. The slowest responses take longer. */
 const TIMEOUT = 2_000;
 const LATE = 3_000;
 const FAULT_SHARE = 0.35;
 
 export interface Outcome {
-  /** Animals that are not in the service, or not as they were sent. */
+  /** Animals that are missing or differ from the request. */
   lost: number[];
   /** Animals that are in the service twice. */
   doubled: number[];
@@ -27,15 +27,15 @@ export interface Outcome {
   seconds: number;
 }
 
-/** A category that a `number` would round, another one for each animal. */
+/** A category that a `number` would round, different for each animal. */
 const categoryOf = (index: number) => 2n ** 62n + 1n + 1_000_003n * BigInt(index);
 
 /**
- * Creates animals through a proxy that fails, changes one in ten and deletes one in ten of them, and compares the list of the service
- * with it.
+ * Creates animals through a faulty proxy, changes one in ten and deletes one in ten of them, and compares the list of the
+ * service with the result.
  *
- * @param onProgress is told the number of creations so far, after each.
- * @param send what the client sends its requests with.
+ * @param onProgress receives the number of creations after each one.
+ * @param send the `fetch` of the client.
  */
 export async function createThroughChaos(
   service: ProductionService,
@@ -53,15 +53,15 @@ export async function createThroughChaos(
           apiKey: await grantProductionKey(service.worker),
           fetch: send,
           timeout: TIMEOUT,
-          // Unlucky ones meet many faults in a row.
+          // A request may meet many faults in a row.
           retry: { attempts: 25, firstPause: 10, longestPause: 1_000 },
         }).session(),
       ),
     );
     const [first] = sessions;
-    if (first === undefined) throw new RangeError("There has to be something to create.");
+    if (first === undefined) throw new RangeError("The number of creations has to be at least 1.");
 
-    // Animals of other runs are not ours.
+    // Ignores the animals of other runs.
     const prefix = `${crypto.randomUUID()} `;
     const ids = new BigInt64Array(count);
     const [wrongChanges, deleted]: [number[], Set<number>] = [[], new Set()];

@@ -10,10 +10,10 @@ interface Answer {
   body: Buffer;
 }
 
-/** The service, asked by the proxy. */
+/** Forwards the request to the service. */
 type Forward = () => Promise<Answer>;
 
-/** @param delay milliseconds that are longer than the client waits. */
+/** @param delay milliseconds, more than the client waits. */
 type Fault = (response: ServerResponse, forward: Forward, delay: number) => Promise<void>;
 
 const HTML = "<!doctype html><title>502 Bad Gateway</title><h1>Bad Gateway</h1>";
@@ -26,7 +26,7 @@ const refuse =
     response.writeHead(status, headers).end(body);
   };
 
-/** What goes wrong between a client and the service. */
+/** The faults between a client and the service. */
 const FAULTS = {
   "connection dropped before the request": async (response) => {
     response.destroy();
@@ -74,10 +74,10 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** The fault that a request meets, or none. */
+/** The fault for a request, if any. */
 export type Choice = (request: IncomingMessage) => FaultName | undefined;
 
-/** @param share of the requests that meet a fault, from 0 to 1. */
+/** @param share of the requests with a fault, from 0 to 1. */
 export function atRandom(share: number): Choice {
   const names = Object.keys(FAULTS) as FaultName[];
   return () => (Math.random() < share ? names[Math.floor(Math.random() * names.length)] : undefined);
@@ -96,9 +96,9 @@ export interface ChaosProxy {
 }
 
 /**
- * A proxy on 127.0.0.1 that spoils some of the requests.
+ * Starts a proxy on 127.0.0.1 that makes some requests fail.
  *
- * @param delay milliseconds that are longer than the client waits for a response.
+ * @param delay milliseconds, more than the client waits for a response.
  */
 export async function startChaosProxy(service: URL, choose: Choice, delay: number): Promise<ChaosProxy> {
   const agent = new Agent({ keepAlive: true });

@@ -1,6 +1,6 @@
-// npm run test:client: creates 10,000 animals with the TypeScript client, through a proxy that drops, delays, cuts and replaces one in
-// three responses, from the production bundle. Fails when one is lost, doubled or rounded, or when the memory grows.
-// `-- --creations 500` takes another number.
+// npm run test:client: creates 10,000 animals with the TypeScript client on the production bundle, through a proxy that drops,
+// delays, cuts or replaces one in three responses. Fails when an animal is lost, doubled or rounded, or when the memory grows.
+// `-- --creations 500` sets another number.
 import { parseArgs } from "node:util";
 import { startProductionService } from "../../../scripts/production-service.ts";
 import { buildBundle, WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
@@ -36,7 +36,7 @@ try {
   await service.harness.close();
 }
 
-/** MiB after a collection. The harness keeps its logs in this process. */
+/** MiB after a garbage collection. The harness keeps its logs in this process. */
 function heapInUse(): number {
   service.harness.clearLogs();
   gc?.();

@@ -6,7 +6,7 @@ const PATIENCE = 30_000;
 /** Milliseconds before a request is repeated after a 503. */
 const PAUSE = 100;
 
-/** Where the service is now. Waits while it restarts. */
+/** The current address of the service. Waits while the service restarts. */
 export type Address = () => Promise<URL>;
 
 export interface Request {
@@ -38,7 +38,7 @@ export class Client {
     this.#key = key;
   }
 
-  /** Returns undefined when the response was lost: nobody knows whether the request took effect. */
+  /** Returns undefined when the response is lost. It is then unknown whether the request took effect. */
   async send({ method, path, body, headers }: Request): Promise<Reply | undefined> {
     const url = new URL(path, await this.#address());
     let response: Response;

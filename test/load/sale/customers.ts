@@ -4,20 +4,20 @@ import { PET_STATUSES } from "../../../src/pets/table.ts";
 import type { Client, Reply, Request } from "./client.ts";
 import type { Attempts, Journal, Placement, StatusPatch } from "./journal.ts";
 
-/** The share of the customers that do not come back after a lost response. */
+/** The share of the customers that give up after a lost response. */
 const LEAVING = 0.3;
-/** Animals that are fought over at a time. */
+/** Animals that customers order at the same time. */
 const CROWD = 20;
 
 export interface Sale {
   /** A multiple of `CROWD`. */
   animals: number;
   placements: number;
-  /** Each does one thing after the other, or a few at once. */
+  /** Each makes its visits one after another. */
   customersPerClient: number;
 }
 
-/** Runs a sale: places orders for the animals, many at once for each, among changes of the same orders and animals. */
+/** Runs a sale: places many concurrent orders for each animal, among changes of the same orders and animals. */
 export async function runSale(
   { animals, placements, customersPerClient }: Sale,
   clients: Client[],
@@ -61,11 +61,11 @@ class Customer {
     this.#journal = journal;
   }
 
-  /** Before the first kill: it has a response. */
+  /** Runs before the first kill, so that it gets a response. */
   async addAnimal(index: number): Promise<void> {
     const name = `Animal ${index}`;
     const reply = await this.#client.send({ method: "POST", path: "/v1/pets", body: { name, categoryId: 1 } });
-    if (reply?.status !== 201) throw new Error(`An animal was answered ${reply?.outcome}.`);
+    if (reply?.status !== 201) throw new Error(`The response to the creation of an animal is ${reply?.outcome}.`);
     this.#journal.animals.add((reply.body as { id: number }).id);
   }
 
@@ -144,7 +144,7 @@ class Customer {
     else if (reply.outcome !== "pet_on_order") this.#expectLost("delete", reply);
   }
 
-  /** Sends a request, and the same again after a lost response; undefined when the customer gives up. */
+  /** Sends a request and repeats it after a lost response. Returns undefined when the customer gives up. */
   async #ask(name: string, attempts: Attempts, request: Request): Promise<Reply | undefined> {
     for (;;) {
       const reply = await this.#client.send(request);
@@ -159,7 +159,7 @@ class Customer {
   }
 
   #expectLost(name: string, reply: Reply | undefined): void {
-    if (reply !== undefined) this.#journal.mistakes.push(`${name} was answered ${reply.outcome}.`);
+    if (reply !== undefined) this.#journal.mistakes.push(`The response to ${name} is ${reply.outcome}.`);
   }
 }
 

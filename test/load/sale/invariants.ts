@@ -4,7 +4,7 @@ import type { Journal, Placement, StatusPatch } from "./journal.ts";
 import type { AnimalState, DatabaseSnapshot, OrderState, Snapshot } from "./snapshot.ts";
 
 /**
- * Compares the responses of a sale with the state that it left.
+ * Compares the responses of a sale with the final state.
  *
  * @returns a sentence for each violation of the rules of a sale.
  */
@@ -31,7 +31,7 @@ function differences<State>(name: string, stored: State[], served: State[]): str
 const isActive = ({ status }: OrderState) => status !== "cancelled";
 const isEnded = ({ status }: OrderState) => status !== "placed";
 
-/** An order ends once, as its clients were told. */
+/** An order ends once, and its state matches the responses. */
 function orderViolations(order: OrderState, { endings }: Journal): string[] {
   const ending = endings.get(order.id);
   const version = isEnded(order) ? 2 : 1;
@@ -45,7 +45,7 @@ function orderViolations(order: OrderState, { endings }: Journal): string[] {
   ];
 }
 
-/** Each order has one placement, whose client was told of it, or whose client lost the response and can ask for it again. */
+/** Each order has one placement. Its client either received the order, or lost the response and can repeat the request. */
 function placementViolations(placements: Placement[], { orders, keys }: DatabaseSnapshot): string[] {
   const violations: string[] = [];
   const byId = new Map(orders.map((order) => [order.id, order]));
@@ -73,7 +73,7 @@ function placementViolations(placements: Placement[], { orders, keys }: Database
   ];
 }
 
-/** The orders and the patches of an animal account for its status and its version. */
+/** The orders and the patches of an animal explain its status and its version. */
 function animalViolations(animal: AnimalState, orders: OrderState[], patches: StatusPatch[]): string[] {
   const { id, status, version } = animal;
   const active = orders.filter(isActive);
@@ -93,9 +93,9 @@ function animalViolations(animal: AnimalState, orders: OrderState[], patches: St
   ];
 }
 
-/** A patch whose response was lost may have come last. */
+/** A patch whose response was lost may have been the last. */
 function expectedStatuses({ version }: AnimalState, active: OrderState[], patches: StatusPatch[]): Set<PetStatus> {
-  // Holds the animal against all patches.
+  // Compares the animal with all patches.
   if (active.some((order) => order.status === "placed")) return new Set(["pending"]);
   const last = patches.find((patch) => patch.version === version);
   if (last !== undefined) return new Set([last.status]);
@@ -103,7 +103,7 @@ function expectedStatuses({ version }: AnimalState, active: OrderState[], patche
   return new Set([active.length > 0 ? "sold" : "available", ...perhapsLast]);
 }
 
-/** An animal is gone if it was deleted, and never while an order that is not cancelled names it. */
+/** An animal is missing only if it was deleted, and never while an order that is not cancelled names it. */
 function deletionViolations(
   { animals, deleted, perhapsDeleted }: Journal,
   stored: AnimalState[],

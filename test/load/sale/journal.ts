@@ -3,7 +3,7 @@ import type { PetStatus } from "../../../src/pets/table.ts";
 
 /** A request that is repeated until it has a response, or until its client gives up. */
 export interface Attempts {
-  /** How many of them got no response: they took effect or not. */
+  /** The number of attempts without a response, which may have taken effect. */
   lost: number;
 }
 
@@ -16,30 +16,30 @@ export interface Placement extends Attempts {
   isRefused: boolean;
 }
 
-/** Each also names the animal anew, so that it changes the animal whatever its status is. */
+/** Each also sets a new name, so that it changes the animal whatever its status is. */
 export interface StatusPatch extends Attempts {
   petId: number;
   status: PetStatus;
-  /** Of the animal, in the response. */
+  /** The version of the animal in the response. */
   version?: number;
 }
 
 /** The final states of an order. */
 export type Ending = "shipped" | "cancelled";
 
-/** All that the clients of a sale asked for and were told. */
+/** All requests and responses of the clients of a sale. */
 export class Journal {
   readonly animals = new Set<number>();
   readonly placements: Placement[] = [];
   readonly patches: StatusPatch[] = [];
-  /** Those that a client was told of. */
+  /** The orders in the responses. */
   readonly orders: Order[] = [];
-  /** How each order ended, by its id. */
+  /** The final state of each order, by its id. */
   readonly endings = new Map<number, Ending>();
   /** The animals that are deleted for certain, and those whose deletion got no response. */
   readonly deleted = new Set<number>();
   readonly perhapsDeleted = new Set<number>();
-  /** Responses that no client has to expect, and responses that contradict each other. */
+  /** Undocumented responses, and responses that contradict each other. */
   readonly mistakes: string[] = [];
   readonly #counts = new Map<string, number>();
 

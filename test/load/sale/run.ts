@@ -1,6 +1,6 @@
-// npm run test:sale: sells 200 animals to many clients at once through the production bundle, kills the service with SIGKILL at random
-// moments, and restarts it on the same storage. Five rounds, each with storage of its own. Fails when an animal is sold twice, or when
-// the state that is left does not agree with the responses.
+// npm run test:sale: sells 200 animals to many concurrent clients through the production bundle, kills the service with SIGKILL
+// at random moments, and restarts it on the same storage. Five rounds, each with new storage. Fails when an animal is sold twice,
+// or when the final state contradicts the responses.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ for (let round = 1; round <= ROUNDS; round++) {
     rmSync(state, { recursive: true, force: true });
   }
 }
-console.log(failed ? "FAILED" : "No animal was sold twice, and every response agrees with the state that is left.");
+console.log(failed ? "FAILED" : "No animal was sold twice, and every response agrees with the final state.");
 process.exit(failed ? 1 : 0);
 
 async function sell(state: string) {
@@ -80,13 +80,13 @@ async function sell(state: string) {
   return { journal, violations: [...violations, ...whatNeverHappened(journal)] };
 }
 
-/** After how many placements the service is killed. */
+/** The number of placements before each kill. */
 function killTimes(): number[] {
   const part = SALE.placements / (KILLS + 1);
   return Array.from({ length: KILLS }, (_, kill) => Math.floor((kill + 0.5 + Math.random()) * part));
 }
 
-/** A round that lacks one of these shows nothing. */
+/** A round without one of these proves nothing. */
 function whatNeverHappened({ figures }: Journal): string[] {
   const needed = ["place: 201", "place: pet_not_available", "place: lost", "cancel: 204", "ship: 200", "patch: 200"];
   return needed.filter((event) => figures[event] === undefined).map((event) => `${event} never happened.`);

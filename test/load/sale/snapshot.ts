@@ -18,14 +18,14 @@ export interface OrderState {
   version: number;
 }
 
-/** What is left of a sale. Both are in the order of ids. */
+/** The final state of a sale. Both lists are in the order of ids. */
 export interface Snapshot {
   animals: AnimalState[];
   orders: OrderState[];
 }
 
 export interface DatabaseSnapshot extends Snapshot {
-  /** The id of the order that each `Idempotency-Key` stands for. */
+  /** The id of the order of each `Idempotency-Key`. */
   keys: Map<string, number>;
 }
 
@@ -45,7 +45,7 @@ export async function readDatabase(database: D1Database): Promise<DatabaseSnapsh
 }
 
 /**
- * The same over the API: the lists, and each of their items for its version.
+ * The same through the API: the lists, and each item for its version.
  *
  * @param clients used in turn, so that none meets its rate limit.
  */

@@ -4,7 +4,7 @@ const WIDTH = 760;
 const PANEL = { height: 150, left: 60, gap: 60, top: 50 };
 const COLOURS = { line: "#1a73e8", trouble: "#fce8e6", axis: "#9aa0a6" };
 
-/** An SVG of memory and latency over the time of the test. The time of the trouble has a background of its own. */
+/** An SVG of memory and latency over the time of the test. The time of the hostile load has another background. */
 export function chart({ seconds, trouble, memory, memoryTrend, latency, title }: Figures): string {
   const x = (second: number) => PANEL.left + (second / seconds) * (WIDTH - PANEL.left - 20);
   const panels = [

@@ -9,7 +9,7 @@ export interface Sample {
 
 export interface Figures {
   title: string;
-  /** How long the load took. */
+  /** The duration of the load. */
   seconds: number;
   /** In seconds since the load began. */
   trouble: { from: number; to: number };
@@ -23,7 +23,7 @@ export interface Figures {
 
 const LATENCY_PARTS = 60;
 
-/** Prints the figures of a run, and returns those that the chart shows. */
+/** Prints the figures of a run and returns those for the chart. */
 export function report(load: SteadyLoad, memory: Sample[], trouble: Figures["trouble"], seconds: number): Figures {
   const { answers } = load;
   const lost = countLost(load);
@@ -38,7 +38,7 @@ export function report(load: SteadyLoad, memory: Sample[], trouble: Figures["tro
     );
   }
   const at = (share: number) => memory[Math.floor((memory.length - 1) * share)]?.value.toFixed(0);
-  // V8 lets its heaps grow before it collects them for the first time, which takes half of the ten minutes.
+  // V8 lets its heaps grow before the first full collection, which takes half of the ten minutes.
   const slope = slopeOf(memory.filter(({ second }) => second >= (seconds * 2) / 3)) * 60;
   const change = `${Math.abs(slope).toFixed(1)} ${slope < 0 ? "less" : "more"} a minute in the last third`;
   const memoryTrend = `${at(0)} at the start, ${at(0.5)} in the middle, ${at(1)} at the end, ${change}`;
@@ -56,7 +56,7 @@ function countLost({ lost }: SteadyLoad): number {
   return [...lost.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Of the line of least squares, in units of `value` a second. */
+/** The slope of the least-squares line, in units of `value` per second. */
 function slopeOf(samples: Sample[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const second = mean(samples.map((sample) => sample.second));

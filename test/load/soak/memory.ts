@@ -19,7 +19,7 @@ export function residentMemory(processes: number[]): number {
   return sum / 1_024;
 }
 
-/** Empty when there is no such process any more. */
+/** Empty when the process has ended. */
 function readStatus(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/status`, "utf8");

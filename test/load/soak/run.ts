@@ -1,7 +1,7 @@
-// npm run test:soak: ten minutes of steady load on the production bundle in workerd, with hostile clients in the middle three fifths.
-// Fails when an honest client loses an answer or gets one that is not documented, and when an animal is lost or doubled.
-// `-- --minutes 0.5` takes another time. Draws docs/soak-test.svg. Linux only.
-// The memory includes the simulators of D1 and KV, which run in the same processes.
+// npm run test:soak: runs ten minutes of steady load on the production bundle in workerd, with hostile clients in the middle
+// three fifths. Fails when an honest client loses a response or gets an undocumented one, and when an animal is lost or doubled.
+// `-- --minutes 0.5` sets another duration. Draws docs/soak-test.svg. Linux only. The memory includes the simulators of D1 and
+// KV, which run in the same processes.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { sendSteadyLoad } from "./steady-load.ts";
 import { Trouble, TROUBLEMAKERS } from "./trouble.ts";
 
 const CHART = join(import.meta.dirname, "../../../docs/soak-test.svg");
-/** Keys of the steady load, and of the trouble. Each stays far below its limit of 1,000 requests a minute. */
+/** Keys of the steady load and of the hostile load. Each stays far below its limit of 1,000 requests a minute. */
 const KEYS = 8;
 
 Object.assign(process.env, WRANGLER_SETTINGS);
@@ -36,7 +36,7 @@ try {
   const elapsed = () => (performance.now() - begin) / 1_000;
   const sampling = setInterval(() => {
     memory.push({ second: elapsed(), value: residentMemory(processes) });
-    // The harness keeps them all, in this process.
+    // The harness keeps all of them in this process.
     service.harness.clearLogs();
   }, 1_000);
 

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { ERRORS, type ErrorBody } from "../../../src/errors.ts";
 
-/** Milliseconds from one request to the next, whether the ones before were answered or not. */
+/** Milliseconds from one request to the next. The load does not wait for responses. */
 const INTERVAL = 25;
-/** Milliseconds after which an answer counts as lost. */
+/** Milliseconds after which a response counts as lost. */
 const PATIENCE = 60_000;
 /** The failures that an honest client has to expect (docs/errors.md). */
 const EXPECTED_FAILURES = ["rate_limited", "service_unavailable"] as const;
@@ -13,7 +13,7 @@ export interface Answer {
   start: number;
   /** Milliseconds. */
   latency: number;
-  /** Whether it was sent while somebody made trouble. */
+  /** Whether it was sent during the hostile load. */
   troubled: boolean;
   /** A documented failure that clients have to expect. */
   failure?: string;
@@ -22,17 +22,17 @@ export interface Answer {
 
 export interface SteadyLoad {
   answers: Answer[];
-  /** For each cause, how many requests got no answer, or one that is not documented. */
+  /** The number of requests without a response or with an undocumented one, by cause. */
   lost: Map<string, number>;
 }
 
 interface Target {
   url: URL;
-  /** Used in turn, so that none meets its rate limit. */
+  /** Used in turn, so that none reaches its rate limit. */
   keys: string[];
 }
 
-/** Lists, fetches and creates in turn at a constant rate. Returns when the last request is answered or lost. */
+/** Lists, fetches and creates in turn at a constant rate. Returns when the last response has arrived or is lost. */
 export async function sendSteadyLoad(
   { url, keys }: Target,
   milliseconds: number,
@@ -45,7 +45,7 @@ export async function sendSteadyLoad(
     await wait(Math.max(0, begin + n * INTERVAL - performance.now()));
     const key = keys[n % keys.length] ?? "";
     pending.push(ask(requestOf(n, url, key)));
-    // It creates the animal that others fetch.
+    // It creates the animal that the other requests fetch.
     if (n === 0) await pending[0];
   }
   await Promise.all(pending);
@@ -82,7 +82,7 @@ function requestOf(n: number, url: URL, key: string): Request {
   });
 }
 
-/** @throws Error for an answer that no honest client has to expect. */
+/** @throws Error for an undocumented response. */
 function expectedFailure(status: number, body: unknown): string {
   const { code } = body as Partial<ErrorBody>;
   const expected = EXPECTED_FAILURES.find((known) => known === code && ERRORS[known].status === status);

@@ -1,18 +1,18 @@
 import { connect } from "node:net";
 
-/** Milliseconds after which a troublemaker hangs up, whatever the service does. The service ends a slow body after 10 seconds. */
+/** Milliseconds after which a hostile client hangs up in any case. The service ends a slow body after 10 seconds. */
 const LIFETIME = 15_000;
 
-/** How a connection ended: the status of the response, or who hung up. */
+/** The end of a connection: the status of the response, or the side that hung up. */
 export type Ending = number | "closed by the service" | "closed by the client";
 
 interface Troublemaker {
-  /** How many of them there are at a time. */
+  /** The number of concurrent clients. */
   connections: number;
-  /** The bytes to send. They are sent one after the other, `pause` milliseconds apart. */
+  /** The pieces to send, `pause` milliseconds apart. */
   pieces: (host: string, key: string) => string[];
   pause: number;
-  /** Hangs up right after the last piece. */
+  /** Whether the client hangs up right after the last piece. */
   aborts?: boolean;
 }
 
@@ -62,14 +62,14 @@ function head(method: string, host: string, key: string, fields: string[]): stri
 
 /** Clients that are hostile or broken, a bounded number at a time. */
 export class Trouble {
-  /** For each kind, how often its connections ended in which way. */
+  /** The number of connections of each kind, by their end. */
   readonly endings = new Map<string, Map<Ending, number>>();
   readonly #url: URL;
   readonly #keys: string[];
   #open = 0;
   #connections = 0;
 
-  /** @param keys used in turn, so that no rate limit ends the trouble. */
+  /** @param keys used in turn, so that no rate limit stops the load. */
   constructor(url: URL, keys: string[]) {
     this.#url = url;
     this.#keys = keys;
@@ -79,7 +79,7 @@ export class Trouble {
     return this.#open > 0;
   }
 
-  /** Makes trouble of all kinds for so long. Returns when every connection has ended. */
+  /** Runs clients of all kinds for the given time. Returns when every connection has ended. */
   async make(milliseconds: number): Promise<void> {
     const end = performance.now() + milliseconds;
     const clients = Object.entries(TROUBLEMAKERS).flatMap(([name, troublemaker]) =>
@@ -111,7 +111,7 @@ export class Trouble {
       socket.setEncoding("latin1").on("data", (text: string) => {
         answer += text;
       });
-      // A service that refuses may reset the connection while the client still sends: `close` follows.
+      // A service may refuse and reset the connection while the client still sends. `close` follows.
       socket.on("error", () => undefined);
       socket.on("close", () => {
         clearTimeout(lifetime);

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The compiler of this project, and the last one of the generation before. */
+/** The compiler of this project, and the last one of the previous generation. */
 export const COMPILERS = {
   "TypeScript 7": join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc"),
   "TypeScript 5.9": join(import.meta.dirname, "../node_modules/typescript/bin/tsc"),
 };
 
-/** Compiles a program at TypeScript's strictest, the declarations of the client included. */
+/** Compiles a program and the declarations of the client with TypeScript's strictest options. */
 export function compile(
   folder: string,
   program: string,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { link, newProject } from "../../built/project.ts";
 import { COMPILERS, compile } from "./compile.ts";
 
-// `npm pack`, as a registry and a strict project of somebody else see it.
+// Tests the archive of `npm pack`, as a registry and a strict client project see it.
 
 const PROGRAM = `
 import { type Animal, PetStore, PetStoreError, type PetStoreErrorCode } from "@petstore/client";
@@ -58,7 +58,7 @@ function run(tool: string, args: string[]): { status: number | null; output: str
   return { status, output: stdout + stderr };
 }
 
-test("publint finds nothing to say about the client, at its strictest", () => {
+test("publint reports nothing about the client, with its strictest options", () => {
   const { status, output } = run("publint", ["run", "--strict", inject("client")]);
   expect(status, output).toBe(0);
   expect(output).toContain("All good!");
@@ -89,7 +89,7 @@ describe.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])("with %s", (
 describe("the README of the package", () => {
   const readme = () => readFileSync(join(project, "node_modules/@petstore/client/README.md"), "utf8");
 
-  test("has no link that leads out of the package", () => {
+  test("has no link to a file outside the package", () => {
     expect([...readme().matchAll(/\]\((?!https:|#)[^)]*\)/g)]).toEqual([]);
   });
 
@@ -99,14 +99,14 @@ describe("the README of the package", () => {
   });
 });
 
-test("a bundle has only the parts that it imports", async () => {
+test("a bundle contains only the parts that it imports", async () => {
   expect(await bundle(`import "@petstore/client";`)).toBe("");
   const error = await bundle(`export { PetStoreError } from "@petstore/client";`);
   expect(error).not.toContain("Idempotency-Key");
   expect(error.length).toBeLessThan(1_000);
 });
 
-/** A minified program of the project, as for a browser. */
+/** Bundles and minifies a program of the project for a browser. */
 async function bundle(contents: string): Promise<string> {
   const stdin = { contents, resolveDir: project };
   const options = {

@@ -11,7 +11,7 @@ import { grantProductionKey } from "../../../scripts/production-service.ts";
 import { newProject } from "../../built/project.ts";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
 
-// The packed client, installed in a project of somebody else, in every runtime that it promises but the browser (test/browser).
+// Tests the packed client, installed in a client project, in every supported runtime except the browser (test/browser).
 
 const EXAMPLE = "examples/import.mjs";
 const ANIMALS = 150;
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const bin = (path: string) => join(import.meta.dirname, "../node_modules", path);
 
-/** The commands that run a program. Deno gets no more rights than the program needs. */
+/** The commands that run a program. Deno gets only the permissions that the program needs. */
 const RUNTIMES: Record<string, [command: string, ...args: string[]]> = {
   "Node.js 20": [bin("node20/bin/node")],
   "Node.js 24": [process.execPath],
@@ -52,7 +52,7 @@ const RUNTIMES: Record<string, [command: string, ...args: string[]]> = {
 
 describe("the program that imports animals", () => {
   test.each(Object.entries(RUNTIMES))(
-    "goes on after a crash, through a proxy that fails, and creates none twice: %s",
+    "continues after a crash through a faulty proxy, and creates no animal twice: %s",
     async (_name, [command, ...options]) => {
       const key = await grantProductionKey(service.worker);
       const args = [...options, "import.mjs"];
@@ -80,7 +80,7 @@ describe("the program that imports animals", () => {
   });
 });
 
-/** Kills the whole group of a detached process: the command of Deno is a process that waits for another. */
+/** Kills the whole group of a detached process, because Deno's command waits for a child process. */
 async function crash(program: ChildProcess): Promise<void> {
   expect(program.pid).toBeGreaterThan(0);
   process.kill(-(program.pid ?? Number.NaN), "SIGKILL");
@@ -88,7 +88,7 @@ async function crash(program: ChildProcess): Promise<void> {
   expect(program.signalCode).toBe("SIGKILL");
 }
 
-/** All animals, without our client. */
+/** All animals, fetched without the client. */
 async function namesOf(key: string): Promise<{ id: number; name: string }[]> {
   const found = [];
   let next: string | undefined = `${service.url.origin}/v1/pets?limit=100`;
