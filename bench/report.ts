@@ -67,7 +67,7 @@ export function report(own: OwnCost[], { pages, bytesPerAnimal, bytesPerKey }: S
   const processor = `${cpus().length} cores (${cpus()[0]?.model.trim()})`;
   return `# Benchmark
 
-\`npm run bench\` writes this page. It measures the production bundle beside other Workers that answer the same requests:
+\`npm run bench\` writes this page. It compares the production bundle with other Workers on the same requests:
 
 ${table(
   ["name", "what it is"],
@@ -82,7 +82,7 @@ The machine: ${processor}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux, Node 
 
 ## CPU, start and size
 
-Each Worker runs in a workerd of its own, with nothing in front of it.
+Each Worker runs in its own workerd, without a proxy.
 Its bindings are stubs in JavaScript. They repeat what the D1 of workerd returned for the same statements.
 
 ${reportOwnCosts(own)}
@@ -90,7 +90,7 @@ ${reportOwnCosts(own)}
 
 The service runs with the D1 (SQLite) and the KV of workerd.
 A list of 10: the median over HTTP, and the rows that D1 counts and charges for.
-The first three rows are one comparison, the others another. The largest database has as many orders as animals.
+The first three rows are one comparison, and the other rows another. The largest database has as many orders as animals.
 
 ${table(
   ["animals", "page", "milliseconds", "rows read"],

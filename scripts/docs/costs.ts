@@ -46,7 +46,7 @@ const COUNTED: RequestKind[] = [
   "a cancellation",
   "a body that breaks a rule",
   "a key of the wrong form",
-  "a key that nobody has",
+  "an unknown key",
 ];
 
 /** The requests in the table of dollars. */
@@ -61,7 +61,7 @@ const PRICED: RequestKind[] = [
   "a placement",
   "a placement with an Idempotency-Key",
   "a body that breaks a rule",
-  "a key that nobody has",
+  "an unknown key",
 ];
 
 /** The cost of a request. A creation with a key includes the removal of the key. */

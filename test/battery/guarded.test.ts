@@ -22,7 +22,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
     expect(response.headers.get("WWW-Authenticate")).toBeNull();
   });
 
-  test.each(["bearer", "BEARER", "Bearer  "])("takes the scheme as %j", async (scheme) => {
+  test.each(["bearer", "BEARER", "Bearer  "])("accepts the scheme %j", async (scheme) => {
     const key = await grantKey();
     const response = await call(path, { ...request, headers: { Authorization: `${scheme} ${key}` } });
     expect(outcomes).toContain(response.status);

@@ -28,7 +28,7 @@ describe.each([
   ["in Node.js", inNode(process.execPath)],
 ])("the shop %s", (_runtime, start) => {
   // Chromium sends no Sec-Fetch-Site to an insecure host on another machine.
-  test.each(["127.0.0.1", "petstore.example"])("at %s sells to its own form only", async (host) => {
+  test.each(["127.0.0.1", "petstore.example"])("at %s accepts orders only from its own form", async (host) => {
     const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
     const ordersOf = async (petId: bigint) => (await store.orders.list({ petId }).page()).items;
     const { animal } = await store.pets.create({ name: "Ada", categoryId: 1 });

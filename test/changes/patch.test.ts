@@ -143,7 +143,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
   });
 
   describe("with an Idempotency-Key", () => {
-    test.each([{}, { "If-Match": '"1"' }])("happens once, whatever happened since: %o", async (headers) => {
+    test.each([{}, { "If-Match": '"1"' }])("is applied once, even after other changes: %o", async (headers) => {
       const first = await firstOf(await once(kind.change, headers));
       expect(first.tag).toBe('"2"');
       expect(first.body).toBe(await (await patch({})).text());
@@ -160,7 +160,7 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
       await expectReplay(await once(kind.change), first);
     });
 
-    test.each([{}, { "If-Match": '"1"' }])("uses the key up when it changes nothing: %o", async (headers) => {
+    test.each([{}, { "If-Match": '"1"' }])("uses the key when it changes nothing: %o", async (headers) => {
       for (const body of [kind.nothing, {}]) {
         idempotencyKey = unique();
         path = await kind.create();

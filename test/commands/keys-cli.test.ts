@@ -177,7 +177,7 @@ describe("a mistake gives one clear line and a failure code, and changes nothing
     expect(outcome).toEqual({ code: 1, stdout: "", opened: [] });
   });
 
-  test.each(["rotate", "revoke", "show"])("%s of a key that is not there", async (command) => {
+  test.each(["rotate", "revoke", "show"])("%s of an unknown key", async (command) => {
     expect(await keys(command, "key_0", "--env", "local")).toMatchObject({
       code: 1,
       stdout: "",
@@ -197,7 +197,7 @@ describe("a mistake gives one clear line and a failure code, and changes nothing
     expect(opened).toHaveLength(1);
   });
 
-  test.each(["", "y", "staging"])("a person who is asked about production answers %j", async (answer) => {
+  test.each(["", "y", "staging"])("a person answers %j to the question about production", async (answer) => {
     expect(await runKeys(local, ["create", "--env", "production", "--name", "x"], answer)).toEqual({
       code: 1,
       stdout: "",

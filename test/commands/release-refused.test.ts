@@ -47,7 +47,7 @@ test.each([
   [[...PRODUCTION, "--untagged"], /^This releases v1\.0\.0 \([0-9a-f]{12}\) to production\. Say --yes\.$/],
 ])("%j", (args, message) => expectRefusal(args, message));
 
-test("a promotion in production that nobody confirmed", async () => {
+test("a promotion in production without a confirmation", async () => {
   const [, version] = makeSecondGradual(addReleases(cloudflare.api, "petstore-production", 2));
   const change = `This gives version ${version} all requests of production.`;
   const edge = ["--wait", "0", "--url", cloudflare.edge.url];

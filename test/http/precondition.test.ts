@@ -30,7 +30,7 @@ test("a tag that the edge has weakened still matches its version", async () => {
   await expectError(await ask('W/"2"'), "precondition_failed");
 });
 
-test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"é"'])("%s names another", async (value) => {
+test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"é"'])("%s does not match the version", async (value) => {
   await expectError(await ask(value), "precondition_failed");
 });
 

@@ -20,7 +20,7 @@ const ship = (order: string) => patch(order, { status: "shipped" });
 const ordersOf = async (send: Client, pet: string) => (await send(get(`${ORDERS}?petId=${idOf(pet)}`))).body;
 
 test.each([
-  ["each with a key of its own", (index: number) => ({ "Idempotency-Key": `order-${index}` })],
+  ["each with its own key", (index: number) => ({ "Idempotency-Key": `order-${index}` })],
   ["without a key", () => ({})],
 ])("of 20 orders for one animal, %s, one is placed", async (_name, headers) => {
   const send = await newClient(service);

@@ -121,7 +121,7 @@ async function expectOneAfterTheOther(send: Client, pet: string, changes: Change
 }
 
 test.each([
-  ["each with a key of its own", (index: number) => ({ "Idempotency-Key": `category-${index}` })],
+  ["each with its own key", (index: number) => ({ "Idempotency-Key": `category-${index}` })],
   ["without a key", () => ({})],
 ])("of 20 creations of one category, %s, one takes place", async (name, headers) => {
   const send = await newClient(service);

@@ -19,15 +19,15 @@ function count(requests: number, status: number, setting: unknown): { lines: num
 }
 
 describe("LOG_SUCCESS_SHARE", () => {
-  test.each(["1", "1.0", 1])("%j keeps every success", (setting) => {
+  test.each(["1", "1.0", 1])("%j logs every success", (setting) => {
     expect(count(1_000, 200, setting)).toEqual({ lines: 1_000, weights: [1] });
   });
 
-  test.each(["0", "0.0", 0])("%j keeps no success", (setting) => {
+  test.each(["0", "0.0", 0])("%j logs no success", (setting) => {
     expect(count(1_000, 200, setting).lines).toBe(0);
   });
 
-  test.each(["0.25", 0.25])("%j keeps a quarter, and each line stands for four requests", (setting) => {
+  test.each(["0.25", 0.25])("%j logs a quarter, and each line represents four requests", (setting) => {
     const { lines, weights } = count(10_000, 200, setting);
     expect(weights).toEqual([4]);
     // Eleven standard deviations: 2,500 ± 43.

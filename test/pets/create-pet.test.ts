@@ -113,7 +113,7 @@ describe("the categoryId", () => {
     ["9223372036854775807.0", "9223372036854775807"],
     ["-9223372036854775808", "-9223372036854775808"],
     [`1${"0".repeat(400)}e-400`, "1"],
-  ])("%s is the integer %s, to the last digit", async (sent, stored) => {
+  ])("%s is exactly the integer %s", async (sent, stored) => {
     const response = await create(`{"name": "Rex", "categoryId": ${sent}}`);
     expect(response.status).toBe(201);
     const text = await response.text();
@@ -194,7 +194,7 @@ describe("the body", () => {
     expect(await expectError(await create(bytes), "invalid_request")).toMatch(/UTF-8/);
   });
 
-  test.each(["[".repeat(60_000), `${'{"a":'.repeat(10_000)}1.5`])("cannot nest without an end", async (body) => {
+  test.each(["[".repeat(60_000), `${'{"a":'.repeat(10_000)}1.5`])("may not be nested without an end", async (body) => {
     await expectError(await create(body), "invalid_request");
   });
 

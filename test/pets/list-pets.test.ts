@@ -45,7 +45,7 @@ describe("with animals in the store", () => {
     expect(await expectJson(await list(), 200)).toEqual(animals.slice(0, 20));
   });
 
-  test.each([1, 2, 99, 100])("limit=%i returns that many", async (limit) => {
+  test.each([1, 2, 99, 100])("limit=%i returns as many animals", async (limit) => {
     expect(await expectJson(await list(`?limit=${limit}`), 200)).toEqual(animals.slice(0, limit));
   });
 

@@ -38,11 +38,11 @@ describe("parsing", () => {
     expect(parseExact('{"status":404,"quantity":1,"x":1.5e3}')).toEqual({ status: 404, quantity: 1, x: 1500 });
   });
 
-  test.each(["9223372036854775808", "-9223372036854775809"])("%s is refused rather than rounded", (integer) => {
+  test.each(["9223372036854775808", "-9223372036854775809"])("%s is refused and not rounded", (integer) => {
     expect(() => parseExact(`{"id":${integer}}`)).toThrow(RangeError);
   });
 
-  test.each(['{"id":1', '{"id":01}', '{"id":1}}', ""])("%s is no JSON", (text) => {
+  test.each(['{"id":1', '{"id":01}', '{"id":1}}', ""])("%s is not JSON", (text) => {
     expect(() => parseExact(text)).toThrow(SyntaxError);
   });
 

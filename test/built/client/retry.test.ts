@@ -98,7 +98,7 @@ test("an update and a shipment accept a key of the caller", async () => {
   expect(sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["mine", "mine too"]);
 });
 
-test.each(LOST)("after %s, what is safe to repeat is repeated", async (_fault, reply) => {
+test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) => {
   for (const [request, success] of [
     [({ pets }) => pets.delete(1), json(204, "")],
     [({ orders }) => orders.ship(1), json(200, ORDER)],

@@ -1,7 +1,7 @@
-# Read before each command of the documentation. It stands for what the machine of a test has not.
+# Read before each command of the documentation. It replaces what the test machine lacks.
 set -euo pipefail
 
-# A person at a terminal answers questions. `npm run check` has a test of its own. The fake has no addresses on workers.dev.
+# A person at a terminal answers questions. Another test covers `npm run check`. The fake has no addresses on workers.dev.
 npm() {
   local more=()
   case "$*" in

@@ -55,21 +55,21 @@ function placementViolations(placements: Placement[], { orders, keys }: Database
     if (order !== undefined) {
       const stored = byId.get(order.id);
       if (stored?.petId !== petId || stored.createdAt !== order.createdAt) {
-        violations.push(`Order ${order.id} was answered 201, and the database has ${JSON.stringify(stored)}.`);
+        violations.push(`Order ${order.id} was returned with 201, and the database has ${JSON.stringify(stored)}.`);
       }
-      if (orderId !== order.id) violations.push(`The key of order ${order.id} stands for order ${orderId}.`);
+      if (orderId !== order.id) violations.push(`The key of order ${order.id} belongs to order ${orderId}.`);
     } else if (orderId !== undefined && (isRefused || lost === 0)) {
-      violations.push(`A placement for animal ${petId} was refused, and its key stands for order ${orderId}.`);
+      violations.push(`A placement for animal ${petId} was refused, and its key belongs to order ${orderId}.`);
     }
     if (orderId === undefined) continue;
-    if (byId.get(orderId)?.petId !== petId) violations.push(`The key for animal ${petId} stands for order ${orderId}.`);
-    if (explained.has(orderId)) violations.push(`Two keys stand for order ${orderId}.`);
+    if (byId.get(orderId)?.petId !== petId) violations.push(`The key for animal ${petId} belongs to order ${orderId}.`);
+    if (explained.has(orderId)) violations.push(`Two keys belong to order ${orderId}.`);
     explained.add(orderId);
   }
   const untold = orders.filter(({ id }) => !explained.has(id));
   return [
     ...violations,
-    ...untold.map(({ id }) => `Nobody was told of order ${id}, and no Idempotency-Key stands for it.`),
+    ...untold.map(({ id }) => `No response has order ${id}, and no Idempotency-Key belongs to it.`),
   ];
 }
 

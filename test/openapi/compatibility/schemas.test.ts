@@ -168,7 +168,7 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
     { sent: null, received: /body\.\*: may now be of type null/ },
   ],
   [
-    "a map with a field of its own type",
+    "a map with a field of another type",
     map({ type: "integer" }),
     { ...map({ type: "integer" }), properties: { a: { type: "string" } } },
     { sent: /body\.a: may no longer be of type integer/, received: /body\.a: may now be of type string/ },
