@@ -1,6 +1,7 @@
 // The types in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
+import { SORTS } from "../src/db/page.ts";
 import type { ErrorCode } from "../src/errors.ts";
 import { CURSOR } from "../src/http/cursor.ts";
 import { MAX_NAME_CHARACTERS, NOT_WHITE_SPACE } from "../src/name.ts";
@@ -28,13 +29,15 @@ export interface Operation {
   body?: Body & { description: string };
   success: { status: number; description: string; body?: Body; headers?: HeaderName[] };
   /**
-   * The failures of this operation alone. `failures.ts` adds those of every operation, body, `Idempotency-Key` and `If-Match`.
+   * The failures of this operation alone. `failures.ts` adds those of every operation, body, `Idempotency-Key` and precondition.
    */
   errors?: ErrorCode[];
   /** The thing that needs a new `Idempotency-Key`, for example `animal`. Undefined when the operation takes no key. */
   idempotencyKey?: string;
-  /** Whether the operation takes `If-Match`. */
-  ifMatch?: true;
+  /** Whether the operation takes `If-Match` and `If-None-Match`. */
+  preconditions?: true;
+  /** Whether `Cache-Control: max-age` of the request allows a response from the memory of an isolate. */
+  remembered?: true;
 }
 
 /** A JSON body. */
@@ -79,6 +82,32 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
     schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
+  },
+  sort: {
+    description: "The order: `id`, which is the default, or `-id` for the newest first. A cursor belongs to one order.",
+    stability: "beta",
+    schema: { type: "string", enum: [...SORTS] },
+  },
+  include: {
+    description: "With `version`, each item also has its `version`, the number in its `ETag`.",
+    stability: "beta",
+    schema: { type: "string", const: "version" },
+  },
+});
+
+/** The items of a list: the resource, and what `include` adds. */
+export const listed = ({ properties = {}, ...schema }: SchemaObject): SchemaObject => ({
+  ...schema,
+  properties: {
+    ...properties,
+    version: {
+      type: "integer",
+      format: "int32",
+      minimum: 1,
+      maximum: 2 ** 31 - 1,
+      description: "The number in the `ETag`. Only with `include=version`.",
+      examples: [1],
+    },
   },
 });
 

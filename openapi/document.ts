@@ -5,7 +5,8 @@ import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/session.ts";
-import { ENTITY_TAGS, MAX_IF_MATCH_LENGTH } from "../src/http/precondition.ts";
+import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
+import { ENTITY_TAGS, MAX_TAGS_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "../src/categories/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
@@ -47,14 +48,34 @@ const BOOKMARK_PARAMETER: ParameterObject = {
   schema: { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
 };
 
-const IF_MATCH_PARAMETER: ParameterObject = {
-  name: "If-Match",
+/** A precondition (RFC 9110, section 13.1). */
+const precondition = (name: string, description: string): ParameterObject => ({
+  name,
   in: "header",
   required: false,
-  description:
-    "The `ETag` of the version that the change applies to, or a list of them (RFC 9110, section 13.1.1). `*` matches any version, as does a request without the header.",
-  schema: { type: "string", maxLength: MAX_IF_MATCH_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
-};
+  description,
+  schema: { type: "string", maxLength: MAX_TAGS_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
+});
+
+const PARAMETERS = {
+  bookmark: BOOKMARK_PARAMETER,
+  ifMatch: precondition(
+    "If-Match",
+    "The `ETag` that the resource has to have, or a list of them. `*` means any version. A read ignores a malformed value.",
+  ),
+  ifNoneMatch: precondition(
+    "If-None-Match",
+    "The `ETag` that the resource must not have, or a list of them. `*` means any version. A read ignores a malformed value.",
+  ),
+  cacheControl: {
+    name: "Cache-Control",
+    in: "header",
+    required: false,
+    description: `\`max-age=N\`: the response may be up to N seconds old, ${MAX_READ_AGE} at most, and come from the memory of the service with an \`Age\`. \`no-cache\` and \`no-store\`: ask the database. Other directives are ignored.`,
+    schema: { type: "string", maxLength: MAX_CACHE_CONTROL_LENGTH, pattern: "^[\\t -~]*$" },
+    example: "max-age=5",
+  },
+} satisfies { [name: string]: ParameterObject };
 
 const paths: PathsObject = {};
 for (const resource of RESOURCES) {
@@ -105,7 +126,7 @@ export const document: OpenAPIObject = {
       Error: ERROR_SCHEMA,
     },
     headers: { ...headers, ...ownHeaders },
-    parameters: { bookmark: BOOKMARK_PARAMETER, ifMatch: IF_MATCH_PARAMETER },
+    parameters: PARAMETERS,
     links,
   },
 };

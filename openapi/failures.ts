@@ -15,7 +15,7 @@ const OF_EVERY_OPERATION: ErrorCode[] = [
 ];
 const OF_EVERY_BODY: ErrorCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
 const OF_EVERY_IDEMPOTENCY_KEY: ErrorCode[] = ["idempotency_key_reused"];
-const OF_EVERY_IF_MATCH: ErrorCode[] = ["precondition_failed"];
+const OF_EVERY_PRECONDITION: ErrorCode[] = ["precondition_failed"];
 
 const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   unauthorized: ["WWW-Authenticate"],
@@ -27,18 +27,20 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
 };
 
 /** @param method in lower case. */
-function headersOfFailure(code: ErrorCode, method: string): HeaderName[] {
-  const patch = code === "unsupported_media_type" && method === "patch";
-  return [...(HEADERS[code] ?? []), ...(patch ? (["Accept-Patch"] as const) : [])];
+function headersOfFailure(code: ErrorCode, { remembered }: Operation, method: string): HeaderName[] {
+  const names = [...(HEADERS[code] ?? [])];
+  if (code === "unsupported_media_type" && method === "patch") names.push("Accept-Patch");
+  if (code === "precondition_failed" && remembered) names.push("Age");
+  return names;
 }
 
 /** The error codes of an operation, in ascending order of status. */
-export function codesOf({ body, idempotencyKey, ifMatch, errors = [] }: Operation): ErrorCode[] {
+export function codesOf({ body, idempotencyKey, preconditions, errors = [] }: Operation): ErrorCode[] {
   const codes = [
     ...OF_EVERY_OPERATION,
     ...(body === undefined ? [] : OF_EVERY_BODY),
     ...(idempotencyKey === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
-    ...(ifMatch === undefined ? [] : OF_EVERY_IF_MATCH),
+    ...(preconditions === undefined ? [] : OF_EVERY_PRECONDITION),
     ...errors,
   ];
   return codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
@@ -59,9 +61,9 @@ export function failures(
     Object.entries(byStatus).map(([status, codes = []]) => {
       // The failures of the operation itself follow a database query, so their responses have a bookmark.
       const own = codes.some((code) =>
-        [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_IF_MATCH].includes(code),
+        [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_PRECONDITION].includes(code),
       );
-      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, method)))];
+      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, operation, method)))];
       return [
         status,
         {

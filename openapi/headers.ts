@@ -61,6 +61,11 @@ export const headers = {
     "The version of the resource, in quotes. It increases with each change. Send it as `If-Match`, with or without the `W/` that Cloudflare's edge adds when it compresses.",
     { type: "string", pattern: '^(W[/])?"[1-9][0-9]{0,14}"$', maxLength: 19 },
   ),
+  Age: header(
+    "Seconds since the service asked the database. Only in a response from memory (RFC 9111, section 5.1).",
+    { type: "integer", format: "int32", minimum: 0, maximum: 2 ** 31 - 1 },
+    false,
+  ),
   Link: header(
     'The next page: `<URL>; rel="next"`, with an opaque `cursor`. Follow it unchanged. The last page has no such header.',
     { type: "string", pattern: '^<[^>]+>; rel="next"$', maxLength: MAX_LINK_LENGTH },

@@ -19,7 +19,7 @@ interface Facts {
   mediaTypes?: readonly string[];
 }
 
-const IF_MATCH: ReferenceObject = { $ref: "#/components/parameters/ifMatch" };
+const parameter = (name: string): ReferenceObject => ({ $ref: `#/components/parameters/${name}` });
 
 /** Where an operation is mounted. */
 export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
@@ -39,7 +39,8 @@ export function operationObject(
   operation: Operation,
   links: LinksObject,
 ): OperationObject {
-  const { stability, summary, description, body, success } = operation;
+  const { stability, summary, description, body, success, preconditions, remembered } = operation;
+  const ages = remembered ? (["Age"] as const) : [];
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
   if (scope === undefined) throw new Error(`${operationId} has no guard`);
@@ -58,7 +59,7 @@ export function operationObject(
     security: [{ apiKey: [] }],
     "x-required-scope": scope,
     "x-stability": stability,
-    parameters: [...parametersOf(path, operation, facts), { $ref: "#/components/parameters/bookmark" }],
+    parameters: [...parametersOf(path, operation, facts), parameter("bookmark")],
     ...(body === undefined
       ? {}
       : {
@@ -72,13 +73,23 @@ export function operationObject(
       [success.status]: {
         description: success.description,
         headers: {
-          ...headersOf(["x-d1-bookmark", ...(success.headers ?? [])]),
-          ...(success.status === 201 ? named(operationId, locationHeader(path)) : {}),
+          ...headersOf(["x-d1-bookmark", ...ages, ...(success.headers ?? [])]),
+          ...(success.status === 201 && success.headers?.includes("ETag")
+            ? named(operationId, locationHeader(path))
+            : {}),
           ...announced,
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
         ...(Object.keys(links).length === 0 ? {} : { links }),
       },
+      ...(preconditions && method === "get"
+        ? {
+            304: {
+              description: "`If-None-Match` names the present version: the resource is as the client has it.",
+              headers: { ...headersOf(["x-d1-bookmark", ...ages, "ETag"]), ...announced },
+            },
+          }
+        : {}),
       ...failures(operation, method, announced),
     },
   };
@@ -89,7 +100,7 @@ function parametersOf(
   operation: Operation,
   facts: readonly Facts[],
 ): (ParameterObject | ReferenceObject)[] {
-  const { parameters = {}, idempotencyKey, ifMatch } = operation;
+  const { parameters = {}, idempotencyKey, preconditions, remembered } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
     parameterObject(name, "path", true, described(name)),
   );
@@ -106,11 +117,17 @@ function parametersOf(
             schema: { type: "string", maxLength: MAX_HEADER_LENGTH, pattern: IDEMPOTENCY_KEY.source },
           }),
         ];
-  return [...inPath, ...inQuery, ...inHeader, ...(ifMatch ? [IF_MATCH] : [])];
+  return [
+    ...inPath,
+    ...inQuery,
+    ...inHeader,
+    ...(preconditions ? [parameter("ifMatch"), parameter("ifNoneMatch")] : []),
+    ...(remembered ? [parameter("cacheControl")] : []),
+  ];
 
   function described(name: string): Parameter {
-    const parameter = parameters[name];
-    if (parameter === undefined) throw new Error(`The parameter ${name} of ${path} has no description`);
-    return parameter;
+    const description = parameters[name];
+    if (description === undefined) throw new Error(`The parameter ${name} of ${path} has no description`);
+    return description;
   }
 }

@@ -18,6 +18,8 @@ export interface RequestLog {
   bookmark?: boolean | undefined;
   /** Whether the operation is deprecated. */
   deprecated?: boolean | undefined;
+  /** Whether the content of the response came from the memory of the isolate. */
+  cached?: boolean | undefined;
 }
 
 /** The work that D1 did for a request. */

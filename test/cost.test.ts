@@ -8,6 +8,7 @@ import { faultyDatabase } from "./support/faulty-d1.ts";
 import { grantKey } from "./support/keys.ts";
 
 const REX = { name: "Rex", categoryId: 1 };
+const HUNDRED = Array.from({ length: 100 }, () => REX);
 const patch = (body: object, headers = {}): Call => ({ method: "PATCH", body, headers });
 const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
 const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
@@ -55,6 +56,13 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "a list of 100 ids": [200, `/v1/pets?limit=100${Array.from({ length: 100 }, (_, i) => `&id=${i + 1}`).join("")}`],
   "a list by all filters": [200, "/v1/pets?id=1&id=2&id=3&categoryId=1001&status=available"],
   "an animal": [200, "/v1/pets/1"],
+  "an animal that has not changed": [304, "/v1/pets/1", { headers: { "If-None-Match": '"1"' } }],
+  "a list with versions, newest first": [200, "/v1/pets?include=version&sort=-id"],
+  "a read with max-age": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
+  "a read from memory": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
+  "a batch of 100": [201, "/v1/pets/batch", create(HUNDRED)],
+  "a batch of 100 with an Idempotency-Key": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],
+  "a retry of a batch": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],
   "a change of a name": [200, "/v1/pets/7", patch({ name: "Max" })],
   "a change of a status": [200, "/v1/pets/8", patch({ status: "sold" })],
   "a change of a status with an Idempotency-Key": [200, "/v1/pets/11", CHANGE],
@@ -108,6 +116,9 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "a cancellation repeated": [204, "/v1/store/orders/3", { method: "DELETE" }],
   "a patched status of an animal on order": [409, "/v1/pets/23", patch({ status: "sold" })],
   "a deletion of an animal on order": [409, "/v1/pets/23", { method: "DELETE" }],
+  "a category": [200, "/v1/categories/1"],
+  "an inventory of 602 animals": [200, "/v1/store/inventory"],
+  "an inventory from memory": [200, "/v1/store/inventory"],
   "an unknown path": [404, "/v1/stores"],
   "an unsupported method": [405, "/v1/pets", { method: "DELETE" }],
   "a key of the wrong form": [401, "/v1/pets", { key: "rex" }],

@@ -27,8 +27,8 @@ export function compareResponses(
     );
   }
   for (const status of newResponses.keys()) {
-    // A new failure is compatible (docs/versioning.md).
-    if (responses.has(status) || !/^[123]/.test(status)) continue;
+    // A new failure is compatible (docs/versioning.md). Only a request with a precondition gets a 304 (RFC 9110, section 15.4.5).
+    if (responses.has(status) || !/^[123]/.test(status) || status === "304") continue;
     changes.push(`${where}: may now return ${status}, which its clients do not expect`);
   }
   return changes;

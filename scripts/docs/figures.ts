@@ -2,9 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY } from "../../client/src/retry.ts";
-import { MAX_ENTRIES } from "../../src/auth/isolate-cache.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
-import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
+import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
 import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
 import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
@@ -113,8 +112,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `A name has up to ${MAX_KEY_NAME_CHARACTERS} characters`,
     `below ${count(MAX_RECORD_BYTES)} bytes, even after ${MAX_ROTATIONS} rotations`,
     `| ${LIFETIME_SECONDS / HOUR} hours. A cron trigger`,
-    `up to ${count(MAX_ENTRIES)} API keys for ${RECORD_SECONDS} seconds`,
-    `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_ENTRIES)} keys`,
+    `up to ${count(MAX_CACHED_KEYS)} API keys for ${RECORD_SECONDS} seconds`,
+    `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_CACHED_KEYS)} keys`,
   ],
   "docs/threat-model.md": [
     `The revocation takes up to ${REVOCATION_SECONDS} seconds more`,

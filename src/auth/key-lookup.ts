@@ -1,5 +1,5 @@
 import { serviceUnavailable } from "../errors.ts";
-import { IsolateCache } from "./isolate-cache.ts";
+import { IsolateCache } from "../isolate-cache.ts";
 import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
 
@@ -14,6 +14,9 @@ export const RECORD_SECONDS = 30;
  */
 export const REFUSAL_SECONDS = 5;
 
+/** Maximum number of keys in each of the two caches of an isolate. */
+export const MAX_CACHED_KEYS = 1_000;
+
 /** The result of a KV read: a record, or "corrupt". */
 type Value = KeyRecord | "corrupt";
 
@@ -21,9 +24,9 @@ type Value = KeyRecord | "corrupt";
  * By API key: the records that were in force when KV was read, and the corrupt ones. The key itself is the index, because
  * hashing it would cost time on every request. The request holds the key in memory anyway.
  */
-const records = new IsolateCache<Value>(RECORD_SECONDS);
+const records = new IsolateCache<Value>(MAX_CACHED_KEYS);
 /** Keys without a good record. A separate cache, so that a flood of bad keys cannot evict a good one. */
-const refusals = new IsolateCache<true>(REFUSAL_SECONDS);
+const refusals = new IsolateCache<true>(MAX_CACHED_KEYS);
 
 /**
  * Returns the record of a good key. Returns undefined for a key that is malformed, of another environment, unknown, revoked or
@@ -40,9 +43,9 @@ export async function lookUpKey(
 ): Promise<KeyRecord | undefined> {
   if (!isKeyOf(environment, key)) return undefined;
   // Before the checksum, which was valid when the key was cached.
-  const cached = records.get(key);
-  if (cached !== undefined) return inForce(cached);
-  if (refusals.get(key) || !isWellFormedKey(key, environment)) return undefined;
+  const cached = records.get(key, RECORD_SECONDS * 1_000);
+  if (cached !== undefined) return inForce(cached.value);
+  if (refusals.get(key, REFUSAL_SECONDS * 1_000) !== undefined || !isWellFormedKey(key, environment)) return undefined;
 
   const readAt = Date.now();
   const name = await keyRecordName(key);

@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import { jsonObjectOf } from "../db/json-object.ts";
-import type { Parameter, QueryBuilder } from "../db/statement.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
@@ -44,10 +44,18 @@ export const categoryColumns = () => ({
   id: exact(categories.id).as("id"),
   name: categories.name,
   description: categories.description,
+  version: categories.version,
 });
 
 /** A category as the database holds it. */
 export type CategoryRow = SelectResultFields<ReturnType<typeof categoryColumns>>;
+
+export const selectCategory = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  db
+    .select(categoryColumns())
+    .from(categories)
+    .where(eq(categories.id, parameter("id"))),
+);
 
 /** A category as clients see it. */
 export interface Category {
@@ -61,6 +69,6 @@ export const categoryJson = () =>
   jsonObjectOf<Category>({ id: categories.id, name: categories.name }, { description: categories.description });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toCategory({ id, name, description }: CategoryRow): Category {
+export function toCategory({ id, name, description }: Omit<CategoryRow, "version">): Category {
   return { id: jsonInteger(id), name, ...(description !== null && { description }) };
 }

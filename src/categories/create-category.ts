@@ -7,7 +7,7 @@ import { openSession } from "../http/session.ts";
 import { jsonBody } from "../http/body.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
-import { idempotentAttempt } from "../changes/attempt.ts";
+import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
 import {
@@ -20,9 +20,9 @@ import {
 } from "./category.ts";
 import { categories } from "./table.ts";
 
-/** Add new fields at the end (`fingerprintOf`). */
+/** Add new fields at the end (`valuesOf`). */
 export const newCategory = lazy(() => jsonObject({ name: nameField(), description: z.optional(descriptionField()) }));
-type NewCategory = Omit<CategoryRow, "id">;
+type NewCategory = Omit<CategoryRow, "id" | "version">;
 
 const creation = compileCreation(categories, categoryJson, (db, parameter: Parameter<NewCategory>) => ({
   values: { name: parameter("name"), description: parameter("description") },
@@ -33,7 +33,7 @@ export const createCategory = createHandlers(guard("pets:write"), jsonBody(newCa
   const category = c.req.valid("json");
   const { name, description = null } = category;
   const session = openSession(c);
-  const attempt = await idempotentAttempt(c, "createCategory", newCategory(), category);
+  const attempt = await idempotentAttempt(c, "createCategory", ...valuesOf(newCategory(), category));
   const created = await create(session, creation, { name, description }, attempt);
   if (created === undefined) throw categoryExists();
   return respondWithCreation<Category>(c, created);

@@ -1,13 +1,13 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { hasVersion, type Target, versionsParameter } from "../changes/patch.ts";
+import { hasVersion, type Target, versionsParameters } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
-import { ifMatch, preconditionFailed } from "../http/precondition.ts";
-import { noContent } from "../http/respond.ts";
+import { preconditionFailed, preconditionsOf } from "../http/precondition.ts";
+import { noBody } from "../http/respond.ts";
 import { pets } from "../pets/table.ts";
 import { categoryId, noSuchCategory } from "./category.ts";
 import { categories } from "./table.ts";
@@ -40,12 +40,12 @@ const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 export const deleteCategory = createHandlers(guard("pets:write"), async (c) => {
-  const versions = versionsParameter(ifMatch(c));
+  const preconditions = preconditionsOf(c);
   const session = openSession(c);
-  const id = categoryId(c);
+  const target = { id: categoryId(c), ...versionsParameters(preconditions) };
   // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-  const [[deleted], [category]] = await session.writeOnce([removeCategory({ id, versions }), selectUse({ id })]);
-  if (deleted !== undefined) return noContent(c);
+  const [[deleted], [category]] = await session.writeOnce([removeCategory(target), selectUse(target)]);
+  if (deleted !== undefined) return noBody(c, 204);
   if (category === undefined) throw noSuchCategory();
   throw category.inUse ? new ApiError("category_in_use", "An animal names this category.") : preconditionFailed();
 });

@@ -1,9 +1,10 @@
 // The description of the categories for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { INT64, listed, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
 import { createCategory, newCategory } from "./create-category.ts";
 import { deleteCategory } from "./delete-category.ts";
+import { getCategory } from "./get-category.ts";
 import { listCategories } from "./list-categories.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
 import { categoryPatch, updateCategory } from "./update-category.ts";
@@ -26,6 +27,17 @@ const description: SchemaObject = {
   examples: [CAMELIDS.description],
 };
 const fields = objectSchema(newCategory(), { name, description });
+
+const category: SchemaObject = {
+  type: "object",
+  description: "A category of animals.",
+  properties: {
+    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [CAMELIDS.id] },
+    ...fields.properties,
+  },
+  required: ["id", "name"],
+  examples: [CAMELIDS],
+};
 
 export const categories: Resource = {
   tag: {
@@ -53,20 +65,12 @@ export const categories: Resource = {
       }),
       examples: [{ name: CAMELIDS.name, description: null }],
     },
-    Category: {
-      type: "object",
-      description: "A category of animals.",
-      properties: {
-        id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [CAMELIDS.id] },
-        ...fields.properties,
-      },
-      required: ["id", "name"],
-      examples: [CAMELIDS],
-    },
+    Category: category,
+    ListedCategory: listed(category),
     Categories: {
       type: "array",
-      description: "Categories in ascending order of id.",
-      items: ref("Category"),
+      description: "Categories in the order of the request.",
+      items: ref("ListedCategory"),
       maxItems: MAX_LIMIT,
       examples: [[CAMELIDS]],
     },
@@ -77,8 +81,9 @@ export const categories: Resource = {
       stability: "beta",
       summary: "List categories",
       description:
-        "Returns categories in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit`.",
+        "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
+      remembered: true,
       success: {
         status: 200,
         description: "Categories.",
@@ -105,6 +110,22 @@ export const categories: Resource = {
       },
       errors: ["category_exists"],
     },
+    getCategory: {
+      handlers: getCategory,
+      stability: "beta",
+      summary: "Fetch a category",
+      description: "Returns a category.",
+      parameters: CATEGORY_ID,
+      preconditions: true,
+      remembered: true,
+      success: {
+        status: 200,
+        description: "The category.",
+        body: { schema: "Category", example: CAMELIDS },
+        headers: ["ETag"],
+      },
+      errors: ["not_found"],
+    },
     updateCategory: {
       handlers: updateCategory,
       stability: "beta",
@@ -113,7 +134,7 @@ export const categories: Resource = {
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change, and `null` removes the description. A patch that changes nothing leaves the version unchanged.",
       parameters: CATEGORY_ID,
       idempotencyKey: "change",
-      ifMatch: true,
+      preconditions: true,
       body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
       success: {
         status: 200,
@@ -129,7 +150,7 @@ export const categories: Resource = {
       summary: "Delete a category",
       description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: CATEGORY_ID,
-      ifMatch: true,
+      preconditions: true,
       success: { status: 204, description: "The category is deleted." },
       errors: ["not_found", "category_in_use"],
     },

@@ -2,14 +2,14 @@ import { eq, exists, ne, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { idempotentAttempt } from "../changes/attempt.ts";
-import { applyPatch, compilePatch, versionsParameter } from "../changes/patch.ts";
+import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
+import { applyPatch, compilePatch, versionsParameters } from "../changes/patch.ts";
 import { respondWithPatch } from "../changes/respond.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
-import { ifMatch } from "../http/precondition.ts";
+import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import {
@@ -44,7 +44,6 @@ const selectCategory = compile((db, parameter: Parameter<{ id: Int64; name: stri
   db
     .select({
       ...categoryColumns(),
-      version: categories.version,
       taken: sql<0 | 1>`${exists(others(db, parameter))}`.as("taken"),
     })
     .from(categories)
@@ -53,20 +52,14 @@ const selectCategory = compile((db, parameter: Parameter<{ id: Int64; name: stri
 
 export const updateCategory = createHandlers(guard("pets:write"), jsonBody(categoryPatch, MERGE_PATCH), async (c) => {
   const patch = c.req.valid("json");
-  const versions = ifMatch(c);
-  const attempt = await idempotentAttempt(
-    c,
-    "updateCategory",
-    categoryPatch(),
-    patch,
-    c.req.param("categoryId"),
-    versions,
-  );
+  const preconditions = preconditionsOf(c);
+  const values = valuesOf(categoryPatch(), patch);
+  const attempt = await idempotentAttempt(c, "updateCategory", c.req.param("categoryId"), preconditions, ...values);
   const session = openSession(c);
-  const target = { id: categoryId(c), versions: versionsParameter(versions) };
+  const target = { id: categoryId(c), ...versionsParameters(preconditions) };
   const select = selectCategory({ ...target, name: patch.name ?? null });
   const outcome = await applyPatch(session, patchCategory(target, patch, attempt), select, attempt);
-  return respondWithPatch(c, outcome, versions, toCategory, noSuchCategory, ({ taken }) =>
+  return respondWithPatch(c, outcome, preconditions, toCategory, noSuchCategory, ({ taken }) =>
     taken ? categoryExists() : undefined,
   );
 });

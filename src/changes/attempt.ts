@@ -25,17 +25,13 @@ export const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
  * The attempt of a request with an `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or undefined
  * without one. The quoted form of a key equals the raw one.
  *
- * @param schema of the request.
- * @param request the validated request.
- * @param target of a patch: the id in the path, and the preconditions as parsed.
+ * @param parts of the request, for `fingerprintOf`.
  * @throws ApiError `invalid_request` unless the key is 1 to `MAX_LENGTH` visible ASCII characters.
  */
-export async function idempotentAttempt<Fields extends object>(
+export async function idempotentAttempt(
   c: Context<AppEnv>,
   operationId: string,
-  schema: { shape: Fields },
-  request: { [Field in keyof Fields]?: unknown },
-  ...target: unknown[]
+  ...parts: unknown[]
 ): Promise<Attempt | undefined> {
   const header = c.req.header("Idempotency-Key");
   if (header === undefined) return undefined;
@@ -43,7 +39,7 @@ export async function idempotentAttempt<Fields extends object>(
   if (idempotencyKey === undefined) {
     throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
-  const fingerprint = await fingerprintOf(operationId, schema, request, ...target);
+  const fingerprint = await fingerprintOf(operationId, ...parts);
   return { apiKeyId: apiKeyOf(c).id, idempotencyKey, fingerprint };
 }
 
@@ -53,22 +49,29 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
 }
 
-/** Stands for an omitted field that is followed by one with a value, and for a missing precondition. No value equals it. */
+/** Stands for an omitted field that is followed by one with a value. No value equals it. */
 const ABSENT = {};
 
 /**
- * The SHA-256 of an operation and its validated request. Requests with equal values have equal fingerprints, also when their
- * bytes differ. The fingerprint of a retry must not change when a release adds a field. A new field is therefore the last of the
- * schema, optional and without a default: a request that omits it keeps its fingerprint.
+ * The values of a validated request, in the order of its schema. A request that omits the last fields has as many values less: its
+ * fingerprint must not change when a release adds a field. A new field is therefore the last of the schema, optional and without a
+ * default.
  */
-export async function fingerprintOf<Fields extends object>(
-  operationId: string,
+export function valuesOf<Fields extends object>(
   { shape }: { shape: Fields },
   request: { [Field in keyof Fields]?: unknown },
-  ...target: unknown[]
-): Promise<string> {
+): unknown[] {
   const values = (Object.keys(shape) as (keyof Fields)[]).map((field) => request[field]);
   while (values.length > 0 && values.at(-1) === undefined) values.pop();
-  const parts = [...target, ...values].map((value) => (value === undefined ? ABSENT : value));
+  return values.map((value) => (value === undefined ? ABSENT : value));
+}
+
+/**
+ * The SHA-256 of an operation and its validated request. Requests with equal values have equal fingerprints, also when their
+ * bytes differ.
+ *
+ * @param parts the id in the path and the preconditions as parsed, if the operation has them, and then `valuesOf`.
+ */
+export function fingerprintOf(operationId: string, ...parts: unknown[]): Promise<string> {
   return sha256(JSON.stringify([operationId, ...parts]));
 }

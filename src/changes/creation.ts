@@ -7,10 +7,22 @@ import type { Int64 } from "../exact/int64.ts";
 import type { Attempt } from "./attempt.ts";
 import { checkRequest, isUnknown, recall, remember, type Versioned } from "./memory.ts";
 
+/** All columns of a new row except the id, which SQLite assigns, and the version, which is 1. A missing column does not compile. */
+export type NewRow<Table extends Versioned> = {
+  [Column in Exclude<keyof Table["_"]["columns"], "id" | "version">]: SQLWrapper;
+};
+
+/** The columns of an INSERT ... SELECT of a new row, in the order of the table, as drizzle requires. */
+export function columnsOf<Table extends Versioned>(table: Table, values: NewRow<Table>) {
+  const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
+  return Object.fromEntries(
+    Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]),
+  );
+}
+
 /** The row that a creation inserts. */
 interface Insertion<Table extends Versioned> {
-  /** All columns except the id, which SQLite assigns, and the version, which is 1. A missing column does not compile. */
-  values: { [Column in Exclude<keyof Table["_"]["columns"], "id" | "version">]: SQLWrapper };
+  values: NewRow<Table>;
   /** The table that the values come from, if any. */
   from?: SQLiteTable;
   /** The condition of the insertion. The same statement checks it, so that no race is possible. */
@@ -35,14 +47,9 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     const conditions = and(where, condition);
     const into = db.insert(table);
     // A SELECT would read one row more than VALUES.
-    return conditions === undefined ? into.values(values as never) : into.select(select() as never);
-
-    function select() {
-      const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
-      // In the order of the table, as drizzle requires.
-      const row = Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]);
-      return db.select(Object.fromEntries(row)).from(from).where(conditions);
-    }
+    return conditions === undefined
+      ? into.values(values as never)
+      : into.select(db.select(columnsOf(table, values)).from(from).where(conditions) as never);
   };
   const id = () => exact(table.id).as("id");
   return {

@@ -29,6 +29,7 @@ export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
  *
  * @param response SQL for the body.
  * @param where selects the row, under the condition that it is to be remembered.
+ * @param having makes one entry of several rows, with the last id, under this condition.
  */
 export function remember(
   db: QueryBuilder,
@@ -36,6 +37,7 @@ export function remember(
   table: Versioned,
   response: SQL<string>,
   where: SQL | undefined,
+  having?: SQL,
 ) {
   const row = {
     id: sql`NULL`.as("id"),
@@ -43,11 +45,11 @@ export function remember(
     key: sql`${parameter("idempotencyKey")}`.as("key"),
     fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
     response: response.as("response"),
-    resourceId: sql`${table.id}`.as("resourceId"),
+    resourceId: (having === undefined ? sql`${table.id}` : sql`max(${table.id})`).as("resourceId"),
     createdAt: sql`unixepoch()`.as("createdAt"),
     version: sql`${table.version}`.as("version"),
   };
-  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where));
+  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where).having(having));
 }
 
 /** The entry of a key: its request and the first response. */

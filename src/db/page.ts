@@ -1,10 +1,14 @@
-import { asc, gt, type SQL, sql } from "drizzle-orm";
+import { asc, desc, gt, lt, type SQL, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import { type SelectedFields, type SQLiteColumn, type SQLiteTable, unionAll } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
 import type { Built, Parameter, QueryBuilder } from "./statement.ts";
 
-/** The parameters of a page: the id that precedes it, and its maximum number of rows. */
+/** The orders of a list: by id, ascending or descending. */
+export const SORTS = ["id", "-id"] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** The parameters of a page: the id that precedes it in its order, and its maximum number of rows. */
 export interface Bounds {
   after: Int64;
   limit: number;
@@ -15,24 +19,30 @@ type Table = SQLiteTable & { id: SQLiteColumn };
 /** The rows of a query for these columns. Drizzle cannot infer them while the columns are a type parameter. */
 type Rows<Columns> = Built<SelectResultFields<Columns>[]>;
 
-/** The condition that the page begins after the parameter `after`. */
-export function after({ id }: Table, parameter: Parameter<Pick<Bounds, "after">>): SQL {
-  return gt(id, parameter("after"));
+/** The same statements for each order of a list. */
+export function inEachOrder<Statements>(build: (sort: Sort) => Statements): { [sort in Sort]: Statements } {
+  return { id: build("id"), "-id": build("-id") };
 }
 
-/** The rows that meet a condition, in ascending order of id, limited by the parameter `limit`. */
+/** The condition that the page begins after the parameter `after`. */
+export function after({ id }: Table, parameter: Parameter<Pick<Bounds, "after">>, sort: Sort): SQL {
+  return sort === "id" ? gt(id, parameter("after")) : lt(id, parameter("after"));
+}
+
+/** The rows that meet a condition, in the order of their ids, limited by the parameter `limit`. */
 export function page<Columns extends SelectedFields>(
   db: QueryBuilder,
   parameter: Parameter<Pick<Bounds, "limit">>,
   table: Table,
   columns: Columns,
   where: SQL | undefined,
+  sort: Sort,
 ): Rows<Columns> {
   const rows = db
     .select(columns as SelectedFields)
     .from(table)
     .where(where)
-    .orderBy(asc(table.id))
+    .orderBy(sort === "id" ? asc(table.id) : desc(table.id))
     .limit(parameter("limit"));
   return rows as unknown as Rows<Columns>;
 }
@@ -46,7 +56,8 @@ export function mergedPage<Columns extends SelectedFields>(
   parameter: Parameter<Pick<Bounds, "limit">>,
   table: Table,
   columns: Columns,
-  [first, second, ...others]: [SQL | undefined, SQL | undefined, ...(SQL | undefined)[]],
+  [first, second, ...others]: readonly [SQL | undefined, SQL | undefined, ...(SQL | undefined)[]],
+  sort: Sort,
 ): Rows<Columns> {
   const part = (where: SQL | undefined) =>
     db
@@ -55,7 +66,7 @@ export function mergedPage<Columns extends SelectedFields>(
       .from(table)
       .where(where);
   const rows = unionAll(part(first), part(second), ...others.map(part))
-    .orderBy(sql`position`)
+    .orderBy(sort === "id" ? sql`position` : sql`position DESC`)
     .limit(parameter("limit"));
   return rows as unknown as Rows<Columns>;
 }

@@ -1,14 +1,16 @@
-/** A date-time of RFC 3339, section 5.6, with at most three decimals: a JavaScript time would drop more. */
-const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]((?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,3})?)([Zz]|[+-]\d{2}:\d{2})$/;
+/** A date-time of RFC 3339, section 5.6. */
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]((?:[01]\d|2[0-3]):\d{2}:\d{2})(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+/** The length of `.123`: a JavaScript time drops further decimals. */
+const DECIMALS = 4;
 /** The length of `2026-11-22T09:30:00.000Z`. Years before 0 and after 9999 are longer. */
 const LENGTH = 24;
 
-/** The same time in UTC with milliseconds. Returns undefined for an invalid time. Leap seconds are not accepted. */
+/** The same time in UTC, truncated to milliseconds. Returns undefined for an invalid time. Leap seconds are not accepted. */
 export function toTimestamp(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  const [, date, time, offset] = DATE_TIME.exec(value) ?? [];
+  const [, date, time, decimals = "", offset] = DATE_TIME.exec(value) ?? [];
   if (date === undefined || !isDate(date)) return undefined;
-  const milliseconds = Date.parse(`${date}T${time}${offset?.toUpperCase()}`);
+  const milliseconds = Date.parse(`${date}T${time}${decimals.slice(0, DECIMALS)}${offset?.toUpperCase()}`);
   if (Number.isNaN(milliseconds)) return undefined;
   const timestamp = new Date(milliseconds).toISOString();
   return timestamp.length === LENGTH ? timestamp : undefined;

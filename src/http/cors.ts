@@ -7,7 +7,7 @@ import { lazy } from "../lazy.ts";
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
-    "Accept-Encoding,Accept-Patch,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+    "Accept-Encoding,Accept-Patch,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 
 /**
@@ -19,7 +19,15 @@ export function preflight(app: App): MiddlewareHandler<AppEnv> {
     cors({
       origin: "*",
       allowMethods: operationMethods(app),
-      allowHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "x-d1-bookmark"],
+      allowHeaders: [
+        "Authorization",
+        "Cache-Control",
+        "Content-Type",
+        "Idempotency-Key",
+        "If-Match",
+        "If-None-Match",
+        "x-d1-bookmark",
+      ],
       maxAge: 86_400,
     }),
   );

@@ -36,9 +36,11 @@ export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<A
   return response as Response & TypedResponse<Body, Status, "json">;
 }
 
-/** Responds with 204 and no body. */
-export function noContent(c: Context<AppEnv>) {
-  return c.body(null, 204);
+/** Responds without a body. */
+export function noBody<Status extends 204 | 304>(c: Context<AppEnv>, status: Status) {
+  const response = new Response(null, { status, headers: responseHeaders(c) });
+  c.set("finished", response);
+  return response as Response & TypedResponse<null, Status, "body">;
 }
 
 /**

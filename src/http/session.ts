@@ -10,21 +10,29 @@ const BOOKMARK_HEADER = "x-d1-bookmark";
 export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**
+ * The bookmark that a request carries, if any.
+ *
+ * @throws ApiError `invalid_request` when the header is not a bookmark.
+ */
+export function sentBookmark(c: Context<AppEnv>): string | undefined {
+  const bookmark = c.req.header(BOOKMARK_HEADER);
+  if (bookmark === undefined) return undefined;
+  if (!BOOKMARK.test(bookmark)) {
+    throw new ApiError("invalid_request", `${BOOKMARK_HEADER} has to be a value that this service returned.`);
+  }
+  c.get("log").bookmark = true;
+  return bookmark;
+}
+
+/**
  * Opens the D1 session of the request. With the `x-d1-bookmark` of an earlier response, any replica returns at least what that
  * response saw or wrote. Without the header, a read uses the nearest replica.
  *
  * @throws ApiError `invalid_request` when the header is not a bookmark.
  */
-export function openSession(c: Context<AppEnv>): Session {
+export function openSession(c: Context<AppEnv>, bookmark = sentBookmark(c)): Session {
   // Throws for a route without a guard, which must not reach the data.
   apiKeyOf(c);
-  const bookmark = c.req.header(BOOKMARK_HEADER);
-  if (bookmark !== undefined) {
-    if (!BOOKMARK.test(bookmark)) {
-      throw new ApiError("invalid_request", `${BOOKMARK_HEADER} has to be a value that this service returned.`);
-    }
-    c.get("log").bookmark = true;
-  }
   const session = new Session(c.env.DB, bookmark);
   c.set("database", session.usage);
   return session;

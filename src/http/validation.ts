@@ -39,10 +39,18 @@ export function query<Schema extends z.ZodMiniType>(schema: () => Schema): Valid
   return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
 }
 
-/** The failure of a validation. Its message lists every invalid field with its rule, the `error` of the field's schema. */
+/** Maximum number of invalid fields in a message. */
+const MAX_ISSUES = 10;
+
+/**
+ * The failure of a validation. Its message lists the invalid fields, each with its rule, which is the `error` of the field's schema. The
+ * place in an array counts from 0.
+ */
 export function invalid(issues: readonly z.core.$ZodIssue[]): ApiError {
-  const sentences = issues.map(({ path, message }) => [...path, message].join(" "));
-  return new ApiError("invalid_request", `${[...new Set(sentences)].join("; ")}.`);
+  const sentences = new Set(issues.map(({ path, message }) => `${path.join(".") || "The request body"} ${message}`));
+  const listed = [...sentences].slice(0, MAX_ISSUES);
+  const more = sentences.size > MAX_ISSUES ? `; and ${sentences.size - MAX_ISSUES} more` : "";
+  return new ApiError("invalid_request", `${listed.join("; ")}${more}.`);
 }
 
 /** The error of a field: its rule, from which a client can correct the request. */
@@ -54,7 +62,7 @@ export function rule(text: string) {
 
 /** The schema of a body with these fields. Others are ignored. */
 export const jsonObject = <Fields extends z.core.$ZodLooseShape>(fields: Fields) =>
-  z.object(fields, { error: "The request body has to be a JSON object" });
+  z.object(fields, { error: "has to be a JSON object" });
 
 /** The name of an animal or of a category. */
 export const nameField = () => {

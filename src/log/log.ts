@@ -67,6 +67,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     errorCode: log.errorCode,
     bookmark: log.bookmark,
     deprecated: log.deprecated,
+    cached: log.cached,
     // Milliseconds that D1 spent on SQL, and the rows that it counted.
     d1Duration: database?.duration,
     d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,

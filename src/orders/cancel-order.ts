@@ -1,12 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { hasVersion, type Target, type Versions, versionsParameter } from "../changes/patch.ts";
+import { hasVersion, type Target, versionsParameters } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
-import { ifMatch, preconditionFailed } from "../http/precondition.ts";
-import { noContent } from "../http/respond.ts";
+import { isMet, preconditionFailed, preconditionsOf } from "../http/precondition.ts";
+import { noBody } from "../http/respond.ts";
 import { moveAnimal, noSuchOrder, orderId, selectOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
@@ -14,23 +14,26 @@ const cancel = compile((db, parameter: Parameter<Target>) =>
   db
     .update(orders)
     .set({ status: "cancelled", version: sql`${orders.version} + 1` })
-    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter))),
+    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter)))
+    .returning({ cancelled: sql<1>`1`.as("cancelled") }),
 );
 const freeAnimal = moveAnimal("available");
 
 export const cancelOrder = createHandlers(guard("store:write"), async (c) => {
-  const versions = ifMatch(c);
+  const preconditions = preconditionsOf(c);
   const session = openSession(c);
-  const target = { id: orderId(c), versions: versionsParameter(versions) };
-  // Repeatable: an order never returns to `placed`, so a second run changes nothing.
-  const [, , [order]] = await session.writeRepeatably([cancel(target), freeAnimal(target), selectOrder(target)]);
+  const target = { id: orderId(c), ...versionsParameters(preconditions) };
+  const statements = [cancel(target), freeAnimal(target), selectOrder(target)] as const;
+  // An order never returns to `placed`, so a second run changes nothing. If-None-Match may refuse the version that the first one made.
+  const isRepeatable = preconditions.ifNoneMatch === undefined;
+  const [[cancelled], , [order]] = await (isRepeatable
+    ? session.writeRepeatably(statements)
+    : session.writeOnce(statements));
+  if (cancelled !== undefined) return noBody(c, 204);
   if (order === undefined) throw noSuchOrder();
   if (order.status === "shipped") throw new ApiError("order_shipped", "This order is shipped.");
-  if (order.status === "placed" || !wasCancelledAt(order.version, versions)) throw preconditionFailed();
-  return noContent(c);
+  // A retry names the version that the order had just before its cancellation.
+  const metBefore = isRepeatable && isMet(preconditions, order.version - 1);
+  if (order.status === "placed" || !(metBefore || isMet(preconditions, order.version))) throw preconditionFailed();
+  return noBody(c, 204);
 });
-
-/** Whether a cancelled order has one of the versions, or had it just before its cancellation. */
-function wasCancelledAt(version: number, versions: Versions): boolean {
-  return versions === undefined || versions.includes(version) || versions.includes(version - 1);
-}

@@ -1,14 +1,13 @@
 import { guard } from "../http/guard.ts";
 import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
-import { setEntityTag } from "../http/precondition.ts";
-import { json } from "../http/respond.ts";
+import { toFound } from "../http/found.ts";
+import { respondToRead } from "../http/read.ts";
 import { noSuchOrder, orderId, selectOrder, toOrder } from "./order.ts";
 
-export const getOrder = createHandlers(guard("store:read"), async (c) => {
-  const session = openSession(c);
-  const [order] = await session.read(selectOrder({ id: orderId(c) }));
-  if (order === undefined) throw noSuchOrder();
-  setEntityTag(c, order.version);
-  return json(c, toOrder(order), 200);
-});
+export const getOrder = createHandlers(guard("store:read"), (c) =>
+  respondToRead(c, async (session) => {
+    const [order] = await session.read(selectOrder({ id: orderId(c) }));
+    if (order === undefined) throw noSuchOrder();
+    return toFound(order, toOrder);
+  }),
+);

@@ -1,8 +1,10 @@
 // The description of the orders for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, objectSchema, openList, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { INT64, listed, objectSchema, openList, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
 import { cancelOrder } from "./cancel-order.ts";
+import { PET_STATUSES } from "../pets/table.ts";
+import { COUNT_MILLISECONDS, getInventory } from "./get-inventory.ts";
 import { getOrder } from "./get-order.ts";
 import { listOrders } from "./list-orders.ts";
 import { newOrder, placeOrder } from "./place-order.ts";
@@ -21,6 +23,9 @@ const PLACED = {
 const SHIPPED = { ...PLACED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
 const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: INT64, example: PLACED.id } };
 
+const COUNT: SchemaObject = { type: "integer", format: "int32", minimum: 0, maximum: 2 ** 31 - 1 };
+const INVENTORY = { available: 2509, pending: 12, sold: 77 };
+
 const TIME: SchemaObject = { type: "string", format: "date-time", maxLength: 40 };
 const petId: SchemaObject = { ...INT64, description: "Identifier of the animal.", examples: [PLACED.petId] };
 const quantity: SchemaObject = {
@@ -30,6 +35,30 @@ const quantity: SchemaObject = {
   maximum: 1,
   description: "Always 1: each animal is unique.",
   examples: [PLACED.quantity],
+};
+
+const order: SchemaObject = {
+  type: "object",
+  description: "An order for one animal.",
+  properties: {
+    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [PLACED.id] },
+    petId,
+    quantity,
+    status: {
+      description: "State of the order. The list may grow while the group is beta: accept states that you do not know.",
+      ...openList("OrderStatus"),
+      examples: [PLACED.status],
+    },
+    createdAt: { ...TIME, description: "When the order was placed, in UTC.", examples: [PLACED.createdAt] },
+    shipDate: {
+      description: "When the order was shipped, in UTC. `null` until then.",
+      anyOf: [TIME, { type: "null" }],
+      examples: [SHIPPED.shipDate],
+    },
+    complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
+  },
+  required: Object.keys(PLACED),
+  examples: [PLACED],
 };
 
 export const orders: Resource = {
@@ -53,7 +82,7 @@ export const orders: Resource = {
         shipDate: {
           ...TIME,
           description:
-            "When the order was shipped, in RFC 3339 with at most three decimals of a second. Defaults to the current time. Allowed only together with `status`.",
+            "When the order was shipped, in RFC 3339. Decimals of a second after the third are dropped. Defaults to the current time. Allowed only together with `status`.",
           examples: [SHIPPED.shipDate],
         },
       }),
@@ -61,36 +90,21 @@ export const orders: Resource = {
       ...({ dependentRequired: { shipDate: ["status"] } } satisfies object),
       examples: [{ status: "shipped" }],
     },
-    Order: {
-      type: "object",
-      description: "An order for one animal.",
-      properties: {
-        id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [PLACED.id] },
-        petId,
-        quantity,
-        status: {
-          description:
-            "State of the order. The list may grow while the group is beta: accept states that you do not know.",
-          ...openList("OrderStatus"),
-          examples: [PLACED.status],
-        },
-        createdAt: { ...TIME, description: "When the order was placed, in UTC.", examples: [PLACED.createdAt] },
-        shipDate: {
-          description: "When the order was shipped, in UTC. `null` until then.",
-          anyOf: [TIME, { type: "null" }],
-          examples: [SHIPPED.shipDate],
-        },
-        complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
-      },
-      required: Object.keys(PLACED),
-      examples: [PLACED],
-    },
+    Order: order,
+    ListedOrder: listed(order),
     Orders: {
       type: "array",
-      description: "Orders in ascending order of id.",
-      items: ref("Order"),
+      description: "Orders in the order of the request.",
+      items: ref("ListedOrder"),
       maxItems: MAX_LIMIT,
       examples: [[PLACED]],
+    },
+    Inventory: {
+      type: "object",
+      description: "The number of animals of each status.",
+      properties: Object.fromEntries(PET_STATUSES.map((status) => [status, COUNT])),
+      required: [...PET_STATUSES],
+      examples: [INVENTORY],
     },
     OrderStatus: {
       type: "string",
@@ -105,12 +119,13 @@ export const orders: Resource = {
       stability: "beta",
       summary: "List orders",
       description:
-        "Returns orders in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit` and filters.",
+        "Returns orders in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: {
         ...pageParameters("orders"),
         status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
         petId: { description: "Only the orders of this animal.", schema: INT64, example: PLACED.petId },
       },
+      remembered: true,
       success: {
         status: 200,
         description: "Orders.",
@@ -140,6 +155,8 @@ export const orders: Resource = {
       summary: "Fetch an order",
       description: "Returns an order, also one that is cancelled.",
       parameters: ORDER_ID,
+      preconditions: true,
+      remembered: true,
       success: {
         status: 200,
         description: "The order.",
@@ -147,6 +164,18 @@ export const orders: Resource = {
         headers: ["ETag"],
       },
       errors: ["not_found"],
+    },
+    getInventory: {
+      handlers: getInventory,
+      stability: "experimental",
+      summary: "Count the animals",
+      description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds and otherwise returns its last count, with an \`Age\` and without a bookmark. The count may miss your own writes, also with a bookmark.`,
+      success: {
+        status: 200,
+        description: "The numbers of animals.",
+        body: { schema: "Inventory", example: INVENTORY },
+        headers: ["Age"],
+      },
     },
     updateOrder: {
       handlers: updateOrder,
@@ -156,7 +185,7 @@ export const orders: Resource = {
         "Ships a placed order and marks its animal as sold. An order that is already shipped does not change.",
       parameters: ORDER_ID,
       idempotencyKey: "change",
-      ifMatch: true,
+      preconditions: true,
       body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },
       success: {
         status: 200,
@@ -173,7 +202,7 @@ export const orders: Resource = {
       description:
         "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
       parameters: ORDER_ID,
-      ifMatch: true,
+      preconditions: true,
       success: { status: 204, description: "The order is cancelled." },
       errors: ["not_found", "order_shipped"],
     },

@@ -35,15 +35,15 @@ export const orderColumns = () => ({
   status: orders.status,
   createdAt: sql<string>`${orders.createdAt}`.as("createdAt"),
   shipDate: sql<string | null>`${orders.shipDate}`.as("shipDate"),
+  version: orders.version,
 });
 
 /** An order as the database holds it. */
 export type OrderRow = SelectResultFields<ReturnType<typeof orderColumns>>;
 
-/** An order with its version. */
 export const selectOrder = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
-    .select({ ...orderColumns(), version: orders.version })
+    .select(orderColumns())
     .from(orders)
     .where(eq(orders.id, parameter("id"))),
 );

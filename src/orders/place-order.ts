@@ -10,14 +10,14 @@ import { openSession } from "../http/session.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
-import { idempotentAttempt } from "../changes/attempt.ts";
+import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
 import { pets } from "../pets/table.ts";
 import { now, type Order, orderJson } from "./order.ts";
 import { activeOrder, orders } from "./table.ts";
 
-/** Add new fields at the end (`fingerprintOf`). */
+/** Add new fields at the end (`valuesOf`). */
 export const newOrder = lazy(() =>
   jsonObject({
     petId: int64Field(),
@@ -46,7 +46,7 @@ export const placeOrder = createHandlers(guard("store:write"), jsonBody(newOrder
   const order = c.req.valid("json");
   const { petId } = order;
   const session = openSession(c);
-  const attempt = await idempotentAttempt(c, "placeOrder", newOrder(), order);
+  const attempt = await idempotentAttempt(c, "placeOrder", ...valuesOf(newOrder(), order));
   const placed = await create(session, creation, { petId }, attempt, holdAnimal({ petId }));
   if (placed === undefined) throw notAvailable();
   return respondWithCreation<Order>(c, placed);

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
 import { cancelOrder } from "./cancel-order.ts";
+import { getInventory } from "./get-inventory.ts";
 import { getOrder } from "./get-order.ts";
 import { listOrders } from "./list-orders.ts";
 import { placeOrder } from "./place-order.ts";
@@ -9,6 +10,7 @@ import { updateOrder } from "./update-order.ts";
 export const store = new Hono<AppEnv>()
   .get("/orders", ...listOrders)
   .post("/orders", ...placeOrder)
+  .get("/inventory", ...getInventory)
   .get("/orders/:orderId", ...getOrder)
   .patch("/orders/:orderId", ...updateOrder)
   .delete("/orders/:orderId", ...cancelOrder);

@@ -1,12 +1,12 @@
 import { and, eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { hasVersion, type Target, versionsParameter } from "../changes/patch.ts";
+import { hasVersion, type Target, versionsParameters } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
 import { openSession } from "../http/session.ts";
-import { ifMatch, preconditionFailed } from "../http/precondition.ts";
-import { noContent } from "../http/respond.ts";
+import { preconditionFailed, preconditionsOf } from "../http/precondition.ts";
+import { noBody } from "../http/respond.ts";
 import { activeOrder } from "../orders/table.ts";
 import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
@@ -26,12 +26,12 @@ const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 export const deletePet = createHandlers(guard("pets:write"), async (c) => {
-  const versions = versionsParameter(ifMatch(c));
+  const preconditions = preconditionsOf(c);
   const session = openSession(c);
-  const id = petId(c);
+  const target = { id: petId(c), ...versionsParameters(preconditions) };
   // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-  const [[deleted], [pet]] = await session.writeOnce([removePet({ id, versions }), selectUse({ id })]);
-  if (deleted !== undefined) return noContent(c);
+  const [[deleted], [pet]] = await session.writeOnce([removePet(target), selectUse(target)]);
+  if (deleted !== undefined) return noBody(c, 204);
   if (pet === undefined) throw noSuchPet();
   throw pet.onOrder ? petOnOrder("An order that is not cancelled names this animal.") : preconditionFailed();
 });

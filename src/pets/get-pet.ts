@@ -1,9 +1,8 @@
 import { guard } from "../http/guard.ts";
 import { createHandlers } from "../handlers.ts";
 import { deprecated } from "../http/deprecation.ts";
-import { setEntityTag } from "../http/precondition.ts";
-import { json } from "../http/respond.ts";
-import { openSession } from "../http/session.ts";
+import { toFound } from "../http/found.ts";
+import { respondToRead } from "../http/read.ts";
 import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
 
 export const getPet = createHandlers(
@@ -15,11 +14,10 @@ export const getPet = createHandlers(
     documentation: "/docs/versioning#deprecation",
   }),
   guard("pets:read"),
-  async (c) => {
-    const session = openSession(c);
-    const [pet] = await session.read(selectPet({ id: petId(c) }));
-    if (pet === undefined) throw noSuchPet();
-    setEntityTag(c, pet.version);
-    return json(c, toAnimal(pet), 200);
-  },
+  (c) =>
+    respondToRead(c, async (session) => {
+      const [pet] = await session.read(selectPet({ id: petId(c) }));
+      if (pet === undefined) throw noSuchPet();
+      return toFound(pet, toAnimal);
+    }),
 );

@@ -1,12 +1,12 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
-import { after, type Bounds, mergedPage, page } from "../db/page.ts";
+import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { createHandlers } from "../handlers.ts";
-import { pageBounds, pageFields, respondWithPage } from "../http/paging.ts";
-import { openSession } from "../http/session.ts";
+import { pageBounds, pageFields, toPage } from "../http/paging.ts";
+import { respondToRead } from "../http/read.ts";
 import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Pet, petColumns, statusField, toAnimal } from "./pet.ts";
@@ -39,25 +39,6 @@ function toIds(value: unknown): Int64[] | undefined {
 type ByStatus = Bounds & { status: PetStatus };
 type ByCategory = Bounds & { categoryId: Int64 };
 
-const hasStatus = (parameter: Parameter<{ status: PetStatus | null }>) => eq(pets.status, parameter("status"));
-const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
-  eq(pets.categoryId, parameter("categoryId"));
-const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
-  page(db, parameter, pets, petColumns(), and(...conditions));
-
-// Each query reads at most `limit` rows, or one per id, however deep the page is and however rare matches are.
-const selectPage = compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter)));
-const selectByStatus = compile((db, parameter: Parameter<ByStatus>) =>
-  pageOf(db, parameter, hasStatus(parameter), after(pets, parameter)),
-);
-const selectByCategoryAndStatus = compile((db, parameter: Parameter<ByCategory & ByStatus>) =>
-  pageOf(db, parameter, hasCategory(parameter), hasStatus(parameter), after(pets, parameter)),
-);
-const selectByCategory = compile((db, parameter: Parameter<ByCategory>) => {
-  const ofStatus = (status: PetStatus) => and(hasCategory(parameter), eq(pets.status, status), after(pets, parameter));
-  return mergedPage(db, parameter, pets, petColumns(), [ofStatus("available"), ofStatus("pending"), ofStatus("sold")]);
-});
-
 interface ByIds {
   /** One JSON text, because D1 binds a hundred values at most. */
   ids: string;
@@ -66,22 +47,50 @@ interface ByIds {
   categoryId: Int64 | null;
   status: PetStatus | null;
 }
-const selectByIds = compile((db, parameter: Parameter<ByIds>) =>
-  pageOf(
-    db,
-    parameter,
-    sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
-    or(isNull(parameter("categoryId")), hasCategory(parameter)),
-    or(isNull(parameter("status")), hasStatus(parameter)),
-  ),
-);
+
+const hasStatus = (parameter: Parameter<{ status: PetStatus | null }>) => eq(pets.status, parameter("status"));
+const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
+  eq(pets.categoryId, parameter("categoryId"));
+
+// Each query reads at most `limit` rows, or one per id, however deep the page is and however rare matches are.
+const selects = inEachOrder((sort) => {
+  const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
+    page(db, parameter, pets, petColumns(), and(...conditions), sort);
+  return {
+    all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter, sort))),
+    byStatus: compile((db, parameter: Parameter<ByStatus>) =>
+      pageOf(db, parameter, hasStatus(parameter), after(pets, parameter, sort)),
+    ),
+    byCategoryAndStatus: compile((db, parameter: Parameter<ByCategory & ByStatus>) =>
+      pageOf(db, parameter, hasCategory(parameter), hasStatus(parameter), after(pets, parameter, sort)),
+    ),
+    byCategory: compile((db, parameter: Parameter<ByCategory>) => {
+      const ofStatus = (status: PetStatus) =>
+        and(hasCategory(parameter), eq(pets.status, status), after(pets, parameter, sort));
+      const parts = [ofStatus("available"), ofStatus("pending"), ofStatus("sold")] as const;
+      return mergedPage(db, parameter, pets, petColumns(), parts, sort);
+    }),
+    byIds: compile((db, parameter: Parameter<ByIds>) =>
+      pageOf(
+        db,
+        parameter,
+        sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
+        or(isNull(parameter("categoryId")), hasCategory(parameter)),
+        or(isNull(parameter("status")), hasStatus(parameter)),
+      ),
+    ),
+  };
+});
 
 /** The statement for a page. */
-function selectFor({ id, categoryId, status, ...paging }: z.infer<ReturnType<typeof listPetsQuery>>): Statement<Pet> {
-  const bounds = pageBounds(paging);
+function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<Pet> {
+  const { id, categoryId, status, sort = "id" } = filter;
+  const select = selects[sort];
+  const bounds = pageBounds(filter);
   if (id !== undefined) {
-    const ids = id.filter((one) => BigInt(one) > BigInt(bounds.after)).join();
-    return selectByIds({
+    const first = BigInt(bounds.after);
+    const ids = id.filter((one) => (sort === "id" ? BigInt(one) > first : BigInt(one) < first)).join();
+    return select.byIds({
       ids: `[${ids}]`,
       limit: bounds.limit,
       categoryId: categoryId ?? null,
@@ -89,14 +98,13 @@ function selectFor({ id, categoryId, status, ...paging }: z.infer<ReturnType<typ
     });
   }
   if (categoryId === undefined)
-    return status === undefined ? selectPage(bounds) : selectByStatus({ ...bounds, status });
+    return status === undefined ? select.all(bounds) : select.byStatus({ ...bounds, status });
   return status === undefined
-    ? selectByCategory({ ...bounds, categoryId })
-    : selectByCategoryAndStatus({ ...bounds, categoryId, status });
+    ? select.byCategory({ ...bounds, categoryId })
+    : select.byCategoryAndStatus({ ...bounds, categoryId, status });
 }
 
-export const listPets = createHandlers(guard("pets:read"), query(listPetsQuery), async (c) => {
+export const listPets = createHandlers(guard("pets:read"), query(listPetsQuery), (c) => {
   const filter = c.req.valid("query");
-  const rows = await openSession(c).read(selectFor(filter));
-  return respondWithPage(c, filter, rows, toAnimal);
+  return respondToRead(c, async (session) => toPage(filter, await session.read(selectFor(filter)), toAnimal), filter);
 });

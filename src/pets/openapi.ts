@@ -1,7 +1,8 @@
 // The description of the animals for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { INT64, listed, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
+import { createPets, MAX_BATCH } from "./create-pets.ts";
 import { createPet, newPet } from "./create-pet.ts";
 import { getPet } from "./get-pet.ts";
 import { deletePet } from "./delete-pet.ts";
@@ -30,6 +31,18 @@ const fields = objectSchema(newPet(), {
   status: { ...ref("PetStatus"), description: "Availability status. Defaults to `available`." },
 });
 
+const animal: SchemaObject = {
+  type: "object",
+  description: "An animal: its fields and its identifier.",
+  properties: {
+    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [ADA.id] },
+    ...fields.properties,
+    status: ref("PetStatus"),
+  },
+  required: ["id", ...Object.keys(fields.properties)],
+  examples: [ADA],
+};
+
 export const pets: Resource = {
   tag: { name: "Pets", description: "The animals of the store." },
   schemas: {
@@ -39,22 +52,28 @@ export const pets: Resource = {
       ...fields,
       examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
     },
+    NewPets: {
+      type: "array",
+      description: "Animals to add.",
+      items: ref("NewPet"),
+      minItems: 1,
+      maxItems: MAX_BATCH,
+      examples: [[{ name: ADA.name, categoryId: ADA.categoryId }]],
+    },
     PetPatch: {
       type: "object",
       description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
       ...objectSchema(petPatch(), { name, categoryId, status: ref("PetStatus") }),
       examples: [{ status: "pending" }],
     },
-    Animal: {
-      type: "object",
-      description: "An animal: its fields and its identifier.",
-      properties: {
-        id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [ADA.id] },
-        ...fields.properties,
-        status: ref("PetStatus"),
-      },
-      required: ["id", ...Object.keys(fields.properties)],
-      examples: [ADA],
+    Animal: animal,
+    ListedAnimal: listed(animal),
+    ListedPets: {
+      type: "array",
+      description: "Animals in the order of the request.",
+      items: ref("ListedAnimal"),
+      maxItems: MAX_LIMIT,
+      examples: [[ADA]],
     },
     Pets: {
       type: "array",
@@ -76,7 +95,7 @@ export const pets: Resource = {
       stability: "stable",
       summary: "List animals",
       description:
-        "Returns animals in ascending order of id. If there are more, the `Link` header holds the address of the next page, with the same `limit` and filters. Follow it unchanged, or send its `cursor` with the same parameters. Filters can be combined.",
+        "Returns animals in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. Follow it unchanged, or send its `cursor` with the same parameters. Filters can be combined. A list ignores preconditions.",
       parameters: {
         ...pageParameters("animals"),
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
@@ -87,7 +106,13 @@ export const pets: Resource = {
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
         },
       },
-      success: { status: 200, description: "Animals.", body: { schema: "Pets", example: [ADA] }, headers: ["Link"] },
+      remembered: true,
+      success: {
+        status: 200,
+        description: "Animals.",
+        body: { schema: "ListedPets", example: [ADA] },
+        headers: ["Link"],
+      },
     },
     createPet: {
       handlers: createPet,
@@ -103,6 +128,25 @@ export const pets: Resource = {
         headers: ["ETag", "Idempotency-Replayed"],
       },
     },
+    createPets: {
+      handlers: createPets,
+      stability: "beta",
+      summary: "Add several animals",
+      description:
+        "Adds all animals or none, in one transaction. The response has them in the same order, with ascending ids. A message about an invalid animal names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are created exactly once. The request counts once against the rate limit.",
+      idempotencyKey: "batch",
+      body: {
+        description: "Animals",
+        schema: "NewPets",
+        example: [{ name: ADA.name, categoryId: ADA.categoryId }],
+      },
+      success: {
+        status: 201,
+        description: "The animals were created.",
+        body: { schema: "Pets", example: [ADA] },
+        headers: ["Idempotency-Replayed"],
+      },
+    },
     getPet: {
       handlers: getPet,
       stability: "stable",
@@ -110,6 +154,8 @@ export const pets: Resource = {
       description:
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
       parameters: PET_ID,
+      preconditions: true,
+      remembered: true,
       success: {
         status: 200,
         description: "The animal.",
@@ -126,7 +172,7 @@ export const pets: Resource = {
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change. A patch that changes nothing leaves the version unchanged.",
       parameters: PET_ID,
       idempotencyKey: "change",
-      ifMatch: true,
+      preconditions: true,
       body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
       success: {
         status: 200,
@@ -142,7 +188,7 @@ export const pets: Resource = {
       summary: "Delete an animal",
       description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
-      ifMatch: true,
+      preconditions: true,
       success: { status: 204, description: "The animal is deleted." },
       errors: ["not_found", "pet_on_order"],
     },

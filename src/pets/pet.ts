@@ -15,7 +15,7 @@ import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
 
-/** The fields that clients send. Add a new one at the end, optional and without a default (`fingerprintOf`). */
+/** The fields that clients send. Add a new one at the end, optional and without a default (`valuesOf`). */
 export const petFields = () => ({ name: nameField(), categoryId: int64Field(), status: statusField() });
 
 /**
@@ -41,15 +41,15 @@ export const petColumns = () => ({
   name: pets.name,
   categoryId: exact(pets.categoryId).as("categoryId"),
   status: pets.status,
+  version: pets.version,
 });
 
 /** An animal as the database holds it. */
 export type Pet = SelectResultFields<ReturnType<typeof petColumns>>;
 
-/** An animal with its version. */
 export const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
-    .select({ ...petColumns(), version: pets.version })
+    .select(petColumns())
     .from(pets)
     .where(eq(pets.id, parameter("id"))),
 );
@@ -67,6 +67,6 @@ export const animalJson = () =>
   jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toAnimal({ id, name, categoryId, status }: Pet): Animal {
+export function toAnimal({ id, name, categoryId, status }: Omit<Pet, "version">): Animal {
   return { id: jsonInteger(id), name, categoryId: jsonInteger(categoryId), status };
 }

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
 import { createPet } from "./create-pet.ts";
+import { createPets } from "./create-pets.ts";
 import { deletePet } from "./delete-pet.ts";
 import { getPet } from "./get-pet.ts";
 import { listPets } from "./list-pets.ts";
@@ -9,6 +10,7 @@ import { updatePet } from "./update-pet.ts";
 export const pets = new Hono<AppEnv>()
   .get("/", ...listPets)
   .post("/", ...createPet)
+  .post("/batch", ...createPets)
   .get("/:petId", ...getPet)
   .patch("/:petId", ...updatePet)
   .delete("/:petId", ...deletePet);

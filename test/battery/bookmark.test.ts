@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -9,6 +9,16 @@ const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 let key: string;
 beforeAll(async () => {
   key = await grantKey();
+});
+
+// An operation that responds from memory asks the database again a minute later.
+let now = Date.now();
+beforeEach(() => {
+  now += 60_000;
+  vi.useFakeTimers({ now, toFake: ["Date"] });
+});
+afterAll(() => {
+  vi.useRealTimers();
 });
 
 describe.each(OPERATIONS)("$name", ({ path, outcomes, method, request }) => {

@@ -112,9 +112,11 @@ describe("cross-origin requests", () => {
       );
       expect(response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(",").toSorted()).toEqual([
         "authorization",
+        "cache-control",
         "content-type",
         "idempotency-key",
         "if-match",
+        "if-none-match",
         "x-d1-bookmark",
       ]);
       expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();

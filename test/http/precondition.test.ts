@@ -1,5 +1,6 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { call, expectError } from "../support/client.ts";
+import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -57,12 +58,94 @@ test.each([
   expect(starts).toEqual([]);
 });
 
-const CHANGES = OPERATIONS.filter(({ method }) => method === "PATCH" || method === "DELETE");
+describe("If-None-Match of a change", () => {
+  const ask = (value: string, headers: Record<string, string> = {}) =>
+    call(path, { method: "PATCH", key, body: {}, headers: { "If-None-Match": value, ...headers } });
 
-test.each(CHANGES)("$name refuses a malformed If-Match", async ({ path, request }) => {
-  await expectError(await call(path, { ...request, key, headers: { "If-Match": "1" } }), "invalid_request");
+  test.each(['"2"', 'W/"2"', '"é"', '"2", "3"', ', ,"2",'])("%s lets the first version through", async (value) => {
+    expect((await ask(value)).status).toBe(200);
+  });
+
+  test.each(["*", '"1"', 'W/"1"', '"5", "1"'])("%s refuses the first version", async (value) => {
+    await expectError(await ask(value), "precondition_failed");
+    await expectError(await ask(value, { "If-Match": '"1"' }), "precondition_failed");
+  });
+
+  test("a change that it refuses changes nothing, and one that it allows happens", async () => {
+    const { headers } = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+    const animal = headers.get("Location") ?? "";
+    const change = (body: object, more: object) =>
+      call(animal, { method: "PATCH", key, body, headers: { "If-None-Match": '"1"', ...more } });
+    for (const more of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
+      await expectError(await change({ name: "Max" }, more), "precondition_failed");
+      await expectError(
+        await call(animal, { method: "DELETE", key, headers: { "If-None-Match": "*", ...more } }),
+        "precondition_failed",
+      );
+    }
+    expect(await (await call(animal, { key })).json()).toMatchObject({ name: "Rex" });
+    await call(animal, { method: "PATCH", key, body: { name: "Ben" } });
+    const retried = { "Idempotency-Key": crypto.randomUUID() };
+    for (const replayed of [null, "true"]) {
+      const changed = await change({ name: "Max" }, retried);
+      expect([changed.status, changed.headers.get("ETag")]).toEqual([200, '"3"']);
+      expect(changed.headers.get("Idempotency-Replayed")).toBe(replayed);
+    }
+    // The headers belong to the request.
+    const other = { ...retried, "If-None-Match": '"2"' };
+    await expectError(await change({ name: "Max" }, other), "idempotency_key_reused");
+    expect((await call(animal, { method: "DELETE", key, headers: { "If-None-Match": '"1"' } })).status).toBe(204);
+  });
+
+  test("a cancellation is refused at the version that it names, and not repeated", async () => {
+    const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+    const { id: petId } = await created.json<{ id: number }>();
+    const order =
+      (await call("/v1/store/orders", { method: "POST", key, body: { petId } })).headers.get("Location") ?? "";
+    const cancel = (tags: string, bindings: Partial<Env> = {}) =>
+      call(order, { method: "DELETE", key, headers: { "If-None-Match": tags }, bindings });
+    await expectError(await cancel('"1"'), "precondition_failed");
+    await expectError(await cancel("*"), "precondition_failed");
+    const message = TRANSIENT_ERRORS[0] ?? "";
+    const { DB, roundTrips } = faultyDatabase({ when: "before", message });
+    await expectError(await cancel('"2"', { DB }), "service_unavailable");
+    expect(roundTrips()).toBe(1);
+    expect(await (await call(order, { key })).json()).toMatchObject({ status: "placed" });
+    // It names the version that it makes.
+    expect((await cancel('"2"')).status).toBe(204);
+    await expectError(await cancel('"2"'), "precondition_failed");
+    expect((await cancel('"1"')).status).toBe(204);
+  });
+
+  test("a shipment is refused at the version that it names, and not repeated", async () => {
+    const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+    const { id: petId } = await created.json<{ id: number }>();
+    const order =
+      (await call("/v1/store/orders", { method: "POST", key, body: { petId } })).headers.get("Location") ?? "";
+    const ship = (tags: string, bindings: Partial<Env> = {}) =>
+      call(order, { method: "PATCH", key, body: { status: "shipped" }, headers: { "If-None-Match": tags }, bindings });
+    await expectError(await ship('"1"'), "precondition_failed");
+    const { DB, roundTrips } = faultyDatabase({ when: "before", message: TRANSIENT_ERRORS[0] ?? "" });
+    await expectError(await ship('"2"', { DB }), "service_unavailable");
+    expect(roundTrips()).toBe(1);
+    expect((await ship('"2"')).status).toBe(200);
+    await expectError(await ship('"2"'), "precondition_failed");
+  });
 });
 
-test("If-Match is ignored by reads", async () => {
-  expect((await call(path, { key, headers: { "If-Match": "1" } })).status).toBe(200);
+const CHANGES = OPERATIONS.filter(({ method }) => method === "PATCH" || method === "DELETE");
+
+describe.each(CHANGES)("$name", ({ path, request }) => {
+  test.each(["If-Match", "If-None-Match"])("refuses a malformed %s", async (name) => {
+    const response = await call(path, { ...request, key, headers: { [name]: "1" } });
+    expect(await expectError(response, "invalid_request")).toBe(`${name} has to be a list of entity tags, or *.`);
+  });
+});
+
+test("a creation ignores preconditions", async () => {
+  for (const headers of [{ "If-Match": '"9"' }, { "If-None-Match": "*" }, { "If-Match": "x" }]) {
+    expect(
+      (await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 }, headers })).status,
+    ).toBe(201);
+  }
 });

@@ -51,6 +51,8 @@ test("a request logs the documented fields, and only those", async () => {
   const { log } = await linesOf(async () => {
     await call("/v1/pets", { ...EVERYTHING, key, bindings: { DB } });
     await call("/v1/pets/1", { ...EVERYTHING, key, bindings: { DB } });
+    await call("/v1/pets", { key, headers: { "Cache-Control": "max-age=60" }, cf: CF });
+    await call("/v1/pets", { key, headers: { "Cache-Control": "max-age=60" }, cf: CF });
     await call("/v1/pets", { key, method: "POST", body: { name: "Rex", categoryId: 1 }, cf: CF });
     await call("/v1/pets", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { cf: CF });

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { encodeCursor } from "../../src/http/cursor.ts";
+import { SORTS } from "../../src/db/page.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { call, expectError, expectJson, ORIGIN } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
@@ -55,7 +56,10 @@ test("following the links visits every order once and in order, with any filters
   const petId = fc.option(fc.constantFrom(BUSY_PET, 12_000, 15_001, 3), { nil: undefined });
   await fc.assert(
     fc.asyncProperty(start, status, petId, fc.integer({ min: 20, max: 100 }), async (after, wanted, pet, limit) => {
-      const query = new URLSearchParams({ limit: String(limit), cursor: encodeCursor(String(after) as Int64) });
+      const query = new URLSearchParams({
+        limit: String(limit),
+        cursor: encodeCursor({ after: String(after) as Int64, sort: "id" }),
+      });
       if (wanted !== undefined) query.set("status", wanted);
       if (pet !== undefined) query.set("petId", String(pet));
       const expected = orders.filter(
@@ -77,7 +81,7 @@ test("following the links visits every order once and in order, with any filters
 });
 
 describe("a page reads its own rows and one more, at every depth", () => {
-  test.each<[string, number?]>([
+  const PAGES: [query: string, ahead?: number][] = [
     ["limit=20"],
     ["limit=20&status=placed"],
     ["limit=20&status=cancelled"],
@@ -89,16 +93,20 @@ describe("a page reads its own rows and one more, at every depth", () => {
     [`limit=20&petId=${BUSY_PET}&status=shipped`],
     ["limit=20&petId=12000&status=shipped"],
     ["limit=20&petId=-1"],
-  ])("%s", async (query, ahead = 0) => {
-    const limit = Number(/limit=(\d+)/.exec(query)?.[1]);
-    for (const after of ["0", "4990", "9000", "15000", "19999"]) {
-      const { DB, statements } = observedDatabase();
-      const path = `/v1/store/orders?${query}&cursor=${encodeCursor(after as Int64)}`;
-      expect((await call(path, { key, bindings: { DB } })).status).toBe(200);
-      expect(statements).toHaveLength(1);
-      expect(statements[0]?.meta?.rows_read, `after ${after}`).toBeLessThanOrEqual(limit + 1 + ahead);
-    }
-  });
+  ];
+  test.each(PAGES.flatMap(([query, ahead]) => SORTS.map((sort) => ({ query, sort, ahead: ahead ?? 0 }))))(
+    "$query, sort=$sort",
+    async ({ query, sort, ahead }) => {
+      const limit = Number(/limit=(\d+)/.exec(query)?.[1]);
+      for (const after of ["0", "4990", "9000", "15000", "19999"]) {
+        const { DB, statements } = observedDatabase();
+        const path = `/v1/store/orders?${query}&sort=${sort}&cursor=${encodeCursor({ after: after as Int64, sort })}`;
+        expect((await call(path, { key, bindings: { DB } })).status).toBe(200);
+        expect(statements).toHaveLength(1);
+        expect(statements[0]?.meta?.rows_read, `after ${after}`).toBeLessThanOrEqual(limit + 1 + ahead);
+      }
+    },
+  );
 });
 
 test.each([

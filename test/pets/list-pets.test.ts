@@ -227,7 +227,7 @@ describe("with animals in the store", () => {
     "!!!!!!!!!!!!!!!!",
   ])("cursor=%s is refused: we did not issue it", async (cursor) => {
     const message = await expectError(await list(`?cursor=${cursor}`), "invalid_request");
-    expect(message).toBe("cursor has to be one that this service handed out in a Link header.");
+    expect(message).toBe("cursor has to be one that this service handed out in a Link header, with the same sort.");
   });
 
   test("a cursor past the last animal returns an empty last page", async () => {

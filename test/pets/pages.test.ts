@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Sort } from "../../src/db/page.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { call } from "../support/client.ts";
@@ -27,7 +28,7 @@ async function page(query: string) {
   return { animals: await response.json<unknown[]>(), statements };
 }
 
-const after = (id: string) => `cursor=${encodeCursor(id as Int64)}`;
+const after = (id: string, sort: Sort = "id") => `cursor=${encodeCursor({ after: id as Int64, sort })}&sort=${sort}`;
 
 /** A page of a category merges three statuses, and reads one row ahead of each of the other two. */
 const AHEAD = 2;
@@ -46,6 +47,15 @@ describe("a page reads its own rows and one more", () => {
     ["a page of a category with a rare status", 20, "categoryId=0&status=sold"],
     ["a page of a category without animals of the status", 20, "categoryId=7&status=sold"],
     ["a page of a category without animals", 20, "categoryId=-1"],
+    ["the newest page", 20, "sort=-id&include=version"],
+    ["a deep page, the newest first", 20, after("5000", "-id")],
+    ["a deep page with a common status, the newest first", 20, `${after("5000", "-id")}&status=available`],
+    ["a page with a rare status, the newest first", 10, "sort=-id&status=sold"],
+    ["a page past the first animal with the status", 20, `${after("1", "-id")}&status=sold`],
+    ["a page of a category, the newest first", 20, "sort=-id&categoryId=7", AHEAD],
+    ["a deep page of a category, the newest first", 20, `${after("5000", "-id")}&categoryId=7`, AHEAD],
+    ["a page of a category with a rare status, the newest first", 20, "sort=-id&categoryId=0&status=sold"],
+    ["a deep page of a category with a status", 20, `${after("5000", "-id")}&categoryId=7&status=available`],
   ])("%s", async (_, limit, query, ahead = 0) => {
     const { animals, statements } = await page(`limit=${limit}&${query}`);
     expect(animals.length).toBeLessThanOrEqual(limit);
@@ -61,6 +71,8 @@ describe("a page reads its own rows and one more", () => {
     ["&categoryId=7", 100],
     ["&categoryId=7&status=sold", 100],
     [`&${after("50")}`, 50],
+    ["&sort=-id", 100],
+    [`&${after("51", "-id")}&categoryId=7`, 50],
   ])("by ids, three rows for each, whatever else filters: %j", async (filters, count) => {
     const ids = Array.from({ length: 100 }, (_, index) => `id=${index + 1}`).join("&");
     const { statements } = await page(`limit=100&${ids}${filters}`);
@@ -73,6 +85,12 @@ describe("a page reads its own rows and one more", () => {
     [
       "categoryId=7&status=sold",
       "SEARCH pets USING INDEX pets_category_id_status_idx (category_id=? AND status=? AND rowid>?)",
+    ],
+    ["sort=-id", "SEARCH pets USING INTEGER PRIMARY KEY (rowid<?)"],
+    ["sort=-id&status=sold", "SEARCH pets USING INDEX pets_status_idx (status=? AND rowid<?)"],
+    [
+      "sort=-id&categoryId=7&status=sold",
+      "SEARCH pets USING INDEX pets_category_id_status_idx (category_id=? AND status=? AND rowid<?)",
     ],
   ])("by a plan without a scan or a sort: %j", async (query, plan) => {
     const { statements } = await page(query);

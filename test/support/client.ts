@@ -8,7 +8,8 @@ import { type ErrorBody, type ErrorCode, ERRORS } from "../../src/errors.ts";
 /** A random UUID (RFC 9562). */
 export const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export const ORIGIN = "https://pets.example";
+const HOST = "pets.example";
+export const ORIGIN = `https://${HOST}`;
 
 const app = createApp();
 
@@ -21,6 +22,8 @@ export interface Call {
   body?: object | BodyInit;
   /** The origin of the request according to Cloudflare. */
   cf?: CfProperties;
+  /** The host of the address. */
+  host?: string;
   /** Bindings that replace the real ones. */
   bindings?: Partial<Env>;
 }
@@ -28,9 +31,9 @@ export interface Call {
 /** Sends a request to the app in the isolate of the test, so that spies and fake clocks of the test apply to it. */
 export async function call(
   path: string,
-  { method = "GET", key, headers = {}, body, cf, bindings }: Call = {},
+  { method = "GET", key, headers = {}, body, cf, host = HOST, bindings }: Call = {},
 ): Promise<Response> {
-  const request = new Request(ORIGIN + path, {
+  const request = new Request(`https://${host}${path}`, {
     method,
     headers: {
       ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),

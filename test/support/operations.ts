@@ -45,11 +45,13 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
   }),
 );
 
-/** The methods of each path of the document, with HEAD if there is GET. */
+/** The methods of each path of the document, with HEAD if there is GET. `/pets/batch` also matches `/pets/{petId}` and has its methods. */
 export const METHODS: [path: string, methods: string[]][] = Object.keys(paths).map((template) => {
-  const there = OPERATIONS.filter((operation) => operation.template === `/v1${template}`);
-  const methods = there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  return [there[0]?.path ?? template, methods];
+  const path = OPERATIONS.find((operation) => operation.template === `/v1${template}`)?.path ?? template;
+  const there = OPERATIONS.filter((operation) =>
+    new RegExp(`^${operation.template.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  return [path, there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))];
 });
 
 function exampleOf({ operationId, parameters }: Described, name: string): string {

@@ -3,7 +3,8 @@ import { isWellFormedKey } from "../../../src/auth/key-format.ts";
 import { MERGE_PATCH } from "../../../src/http/body.ts";
 import { BOOKMARK } from "../../../src/http/session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
-import { parseIfMatch } from "../../../src/http/precondition.ts";
+import { requestedAge } from "../../../src/http/max-age.ts";
+import { parseTags } from "../../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../../src/changes/attempt.ts";
 import { parseExact, toInt64 } from "../../../src/exact/json.ts";
 import { isInt64 } from "../../../src/exact/int64.ts";
@@ -11,6 +12,7 @@ import { toTimestamp } from "../../../src/exact/timestamp.ts";
 import { decodeCursor } from "../../../src/http/cursor.ts";
 import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { newPet } from "../../../src/pets/create-pet.ts";
+import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 
 /** Every reader of untrusted input. */
@@ -22,7 +24,8 @@ export const READERS = {
   "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
   "the traceparent header": parseTraceParent,
   "the Content-Type header": (text) => MERGE_PATCH.expression.test(text),
-  "the If-Match header": parseIfMatch,
+  "the If-Match header": parseTags,
+  "the Cache-Control header": requestedAge,
   "an id in the path": isInt64,
   "a cursor": decodeCursor,
   "the query of the list": (text) => listPetsQuery().safeParse({ limit: text, status: text, cursor: text }).success,
@@ -30,6 +33,7 @@ export const READERS = {
   // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
   "a name": (text) => newPet().safeParse({ name: text, categoryId: 1 }).success,
+  "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,
 } as const satisfies { [name: string]: (text: string) => unknown };

@@ -1,0 +1,37 @@
+import type { Context } from "hono";
+import type { AppEnv } from "../env.ts";
+
+/** Seconds that a read from memory may be old, whatever a request or the operator allows. */
+export const MAX_READ_AGE = 60;
+/** Maximum number of characters of a `Cache-Control` header. A longer one is ignored. */
+export const MAX_CACHE_CONTROL_LENGTH = 256;
+const MAX_AGE = /^max-age=(?:(\d+)|"(\d+)")$/;
+const SECONDS = /^\d+$/;
+
+/**
+ * Seconds that the content of a read may be old: what the request allows (RFC 9111, section 5.2.1), or else what the operator does, for
+ * a request that asks for no point in time.
+ */
+export function allowedAge(c: Context<AppEnv>, hasBookmark: boolean): number {
+  const header = c.req.header("Cache-Control");
+  const requested = header === undefined ? undefined : requestedAge(header);
+  if (requested !== undefined) return requested;
+  return hasBookmark ? 0 : operatorsAge(c.env.READ_MAX_AGE);
+}
+
+/** What the directives of a request allow, in seconds; undefined when there is none that is known. The strictest one counts. */
+export function requestedAge(header: string): number | undefined {
+  if (header.length > MAX_CACHE_CONTROL_LENGTH) return undefined;
+  const ages = header.split(",").flatMap((part) => {
+    const directive = part.trim().toLowerCase();
+    if (directive === "no-cache" || directive === "no-store") return 0;
+    const [, token, quoted] = MAX_AGE.exec(directive) ?? [];
+    return token ?? quoted ?? [];
+  });
+  return ages.length === 0 ? undefined : Math.min(MAX_READ_AGE, ...ages.map(Number));
+}
+
+/** `READ_MAX_AGE`, in seconds. Anything but digits stands for 0: a mistake in it must not make a read old. */
+function operatorsAge(setting: unknown): number {
+  return SECONDS.test(String(setting)) ? Math.min(MAX_READ_AGE, Number(setting)) : 0;
+}

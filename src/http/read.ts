@@ -1,0 +1,70 @@
+import type { Context } from "hono";
+import { routePath } from "hono/route";
+import type { Session } from "../db/session.ts";
+import type { AppEnv } from "../env.ts";
+import { IsolateCache } from "../isolate-cache.ts";
+import { apiKeyOf } from "./authentication.ts";
+import type { Found } from "./found.ts";
+import { allowedAge } from "./max-age.ts";
+import { addNextPage, type Query } from "./paging.ts";
+import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
+import { jsonText, noBody } from "./respond.ts";
+import { openSession, sentBookmark } from "./session.ts";
+
+/** Reads that an isolate remembers. */
+export const MAX_REMEMBERED = 1_000;
+/** Bytes that they may take together. An isolate has 128 MB (Workers limits). */
+export const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
+const memory = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_REMEMBERED, MAX_REMEMBERED_BYTES);
+
+/**
+ * Responds to a read: from the memory of the isolate, when the request allows that (`allowedAge`) and the memory knows the read, or
+ * from the database. Only `Found` is remembered; every header is made for the request.
+ *
+ * @param find reads it from the database.
+ * @param query of a list, validated. The link to the next page keeps it.
+ * @throws ApiError `precondition_failed`, `invalid_request` for the bookmark, and those of `find`.
+ */
+export async function respondToRead<Body>(
+  c: Context<AppEnv>,
+  find: (session: Session) => Promise<Found<Body>>,
+  query: Query = {},
+) {
+  // A route without a guard must not reach what another request found.
+  apiKeyOf(c);
+  const bookmark = sentBookmark(c);
+  const age = allowedAge(c, bookmark !== undefined);
+  if (age === 0) return respond(c, await find(openSession(c, bookmark)), query);
+
+  const key = JSON.stringify([routePath(c), c.req.param(), query]);
+  const remembered = memory.get(key, age * 1_000);
+  // Bookmarks order as texts (D1 docs, Time Travel).
+  if (remembered !== undefined && (bookmark === undefined || bookmark <= remembered.value.bookmark)) {
+    setAge(c, remembered.readAt);
+    c.get("headers")["x-d1-bookmark"] = remembered.value.bookmark;
+    return respond<Body>(c, remembered.value as Found<Body>, query);
+  }
+  const readAt = Date.now();
+  const session = openSession(c, bookmark);
+  const found = await find(session);
+  const { bookmark: reached } = session.usage;
+  // Two bytes a character, at most.
+  if (reached !== undefined)
+    memory.set(key, { ...found, bookmark: reached }, readAt, 2 * (key.length + found.body.length));
+  return respond(c, found, query);
+}
+
+/** Tells that a response comes from memory, and how many seconds ago its content was asked for (RFC 9111, section 5.1). */
+export function setAge(c: Context<AppEnv>, readAt: number): void {
+  c.get("headers")["Age"] = String(Math.floor((Date.now() - readAt) / 1_000));
+  c.get("log").cached = true;
+}
+
+function respond<Body>(c: Context<AppEnv>, { body, version, next }: Found<Body>, query: Query) {
+  if (next !== undefined) addNextPage(c, query, next);
+  if (version === undefined) return jsonText<Body, 200>(c, body, 200);
+  const status = statusOfRead(c, version);
+  if (status === 412) throw preconditionFailed();
+  setEntityTag(c, version);
+  return status === 304 ? noBody(c, 304) : jsonText<Body, 200>(c, body, 200);
+}

@@ -1,0 +1,52 @@
+import { count } from "drizzle-orm";
+import { guard } from "../http/guard.ts";
+import { compile } from "../db/statement.ts";
+import { createHandlers } from "../handlers.ts";
+import { setAge } from "../http/read.ts";
+import { jsonText } from "../http/respond.ts";
+import { openSession, sentBookmark } from "../http/session.ts";
+import { PET_STATUSES, type PetStatus, pets } from "../pets/table.ts";
+
+/** How many animals have each status. */
+export type Inventory = { [status in PetStatus]: number };
+
+/** Reads one row of an index for each animal. */
+const countPets = compile((db) =>
+  db
+    .select({ status: pets.status, count: count().as("count") })
+    .from(pets)
+    .groupBy(pets.status),
+);
+
+/** Milliseconds for which a count stands. A count reads the whole index, so callers must not decide how often it runs. */
+export const COUNT_MILLISECONDS = 10_000;
+/** Milliseconds after which a count is given up: a query of D1 ends after 30 seconds, and a client that leaves may end its request before. */
+const LONGEST_COUNT_MILLISECONDS = 30_000;
+
+/** The last count of the isolate. */
+let last: { body: string; readAt: number } | undefined;
+/** When the count that runs began, in milliseconds since the epoch. */
+let runningSince: number | undefined;
+
+const isWithin = (milliseconds: number, since: number) => Math.abs(Date.now() - since) < milliseconds;
+
+export const getInventory = createHandlers(guard("store:read"), async (c) => {
+  const bookmark = sentBookmark(c);
+  const isRunning = runningSince !== undefined && isWithin(LONGEST_COUNT_MILLISECONDS, runningSince);
+  if (last !== undefined && (isRunning || isWithin(COUNT_MILLISECONDS, last.readAt))) {
+    setAge(c, last.readAt);
+    return jsonText<Inventory, 200>(c, last.body, 200);
+  }
+  const readAt = Date.now();
+  runningSince = readAt;
+  try {
+    const rows = await openSession(c, bookmark).read(countPets({}));
+    const counts = Object.fromEntries(PET_STATUSES.map((status) => [status, 0]));
+    for (const row of rows) counts[row.status] = row.count;
+    const body = JSON.stringify(counts);
+    if (last === undefined || last.readAt < readAt) last = { body, readAt };
+    return jsonText<Inventory, 200>(c, body, 200);
+  } finally {
+    if (runningSince === readAt) runningSince = undefined;
+  }
+});

@@ -1,0 +1,133 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+
+// What every list does alike: its orders, and the versions of its items.
+
+const TOTAL = 250;
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+  const fill = (insert: string) =>
+    env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL}) ${insert}`,
+    ).run();
+  await fill(
+    `INSERT INTO pets (name, category_id, status, version)
+     SELECT 'Animal ' || i, i % 3, CASE i % 5 WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END, i FROM n`,
+  );
+  await fill("INSERT INTO categories (name, version) SELECT 'Category ' || i, i FROM n");
+  await fill(
+    `INSERT INTO orders (pet_id, status, created_at, ship_date, version)
+     SELECT CASE WHEN i % 4 = 0 THEN 1 ELSE i + 1000 END, CASE WHEN i % 4 = 0 THEN 'cancelled' ELSE 'shipped' END,
+       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', i FROM n`,
+  );
+});
+
+interface Item {
+  id: number;
+  version?: number;
+}
+
+/** All pages of a list, by its links. */
+async function follow(query: string): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let path: string | undefined = query; path !== undefined;) {
+    const response = await call(path, { key });
+    items.push(...((await expectJson(response, 200)) as Item[]));
+    path = /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+  }
+  return items;
+}
+
+const IDS = Array.from({ length: 60 }, (_, index) => `id=${4 * index + 1}`).join("&");
+
+describe.each([
+  "/v1/pets?",
+  "/v1/pets?status=sold&",
+  "/v1/pets?categoryId=2&",
+  "/v1/pets?categoryId=2&status=pending&",
+  `/v1/pets?${IDS}&`,
+  `/v1/pets?${IDS}&categoryId=1&status=available&`,
+  "/v1/categories?",
+  "/v1/store/orders?",
+  "/v1/store/orders?status=cancelled&",
+  "/v1/store/orders?petId=1&",
+  "/v1/store/orders?petId=1&status=cancelled&",
+  "/v1/store/orders?petId=1001&status=shipped&",
+])("%s", (list) => {
+  test("sort=-id has the same items, the newest first, whatever the size of the page", async () => {
+    const ascending = await follow(`${list}limit=100`);
+    expect(ascending.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id).toSorted((a, b) => a - b));
+    expect(await follow(`${list}limit=100&sort=id`)).toEqual(ascending);
+    for (const limit of [ascending.length < 20 ? 1 : 7, 100]) {
+      expect(await follow(`${list}limit=${limit}&sort=-id`)).toEqual(ascending.toReversed());
+    }
+  });
+
+  test("include=version adds the number of the ETag, and nothing else", async () => {
+    const plain = await follow(`${list}limit=100`);
+    const versioned = await follow(`${list}limit=100&include=version`);
+    expect(versioned.map((item) => ({ ...item, version: undefined }))).toEqual(plain);
+    for (const { version } of plain) expect(version).toBeUndefined();
+    const [item] = versioned;
+    const { pathname } = new URL(list, "https://pets.example");
+    const { headers } = await call(`${pathname}/${item?.id}`, { key });
+    expect(headers.get("ETag")).toBe(`"${item?.version}"`);
+    expect(versioned.every(({ version }) => Number.isInteger(version))).toBe(true);
+  });
+});
+
+test("an animal that is added while somebody reads the newest first shifts no page", async () => {
+  const first = await call("/v1/pets?limit=2&sort=-id", { key });
+  const [newest, second] = await first.clone().json<Item[]>();
+  await call("/v1/pets", { method: "POST", key, body: { name: "Late", categoryId: 999 } });
+  const link = /^<https:\/\/pets\.example([^>]+)>/.exec(first.headers.get("Link") ?? "")?.[1] ?? "";
+  const [next] = await (await call(link, { key })).json<Item[]>();
+  expect(second?.id).toBe((newest?.id ?? 0) - 1);
+  expect(next?.id).toBe((second?.id ?? 0) - 1);
+});
+
+describe.each(["/v1/pets", "/v1/categories", "/v1/store/orders"])("%s", (path) => {
+  const cursorOf = (link: string | null) => /cursor=([\w-]{16})/.exec(link ?? "")?.[1];
+
+  test("a cursor belongs to the sort that it came with", async () => {
+    const ascending = cursorOf((await call(`${path}?limit=1`, { key })).headers.get("Link"));
+    const descending = cursorOf((await call(`${path}?limit=1&sort=-id`, { key })).headers.get("Link"));
+    for (const query of [`cursor=${ascending}`, `cursor=${ascending}&sort=id`, `cursor=${descending}&sort=-id`]) {
+      expect((await call(`${path}?${query}`, { key })).status, query).toBe(200);
+    }
+    for (const query of [`cursor=${ascending}&sort=-id`, `cursor=${descending}`, `cursor=${descending}&sort=id`]) {
+      expect(await expectError(await call(`${path}?${query}`, { key }), "invalid_request")).toBe(
+        "cursor has to be one that this service handed out in a Link header, with the same sort.",
+      );
+    }
+  });
+
+  test.each([
+    ["sort=", "sort has to be one of id, -id."],
+    ["sort=name", "sort has to be one of id, -id."],
+    ["sort=ID", "sort has to be one of id, -id."],
+    ["sort=%2Bid", "sort has to be one of id, -id."],
+    ["sort=id&sort=id", "sort has to be one of id, -id."],
+    ["include=", "include has to be version."],
+    ["include=versions", "include has to be version."],
+    ["include=version&include=version", "include has to be version."],
+    ["include=version,version", "include has to be version."],
+  ])("%s is refused", async (query, message) => {
+    expect(await expectError(await call(`${path}?${query}`, { key }), "invalid_request")).toBe(message);
+  });
+
+  test("the link keeps sort and include", async () => {
+    const { headers } = await call(`${path}?limit=1&include=version&sort=-id`, { key });
+    const link = new URL(/^<([^>]+)>/.exec(headers.get("Link") ?? "")?.[1] ?? "");
+    expect(Object.fromEntries(link.searchParams)).toEqual({
+      limit: "1",
+      include: "version",
+      sort: "-id",
+      cursor: expect.stringMatching(/^[\w-]{16}$/),
+    });
+  });
+});

@@ -1,0 +1,324 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Int64 } from "../../src/exact/int64.ts";
+import { encodeCursor } from "../../src/http/cursor.ts";
+import { requestedAge } from "../../src/http/max-age.ts";
+import { MAX_REMEMBERED_BYTES } from "../../src/http/read.ts";
+import { call, expectError } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
+
+let key: string;
+/** The paths of an animal, a category and an order, each in its second version. */
+const items: string[] = [];
+beforeAll(async () => {
+  key = await grantKey();
+  const create = async (path: string, body: object) => {
+    const { headers } = await call(path, { method: "POST", key, body });
+    return headers.get("Location") ?? "";
+  };
+  const pet = await create("/v1/pets", { name: "Rex", categoryId: 1 });
+  const category = await create("/v1/categories", { name: "Dogs of the reads" });
+  const order = await create("/v1/store/orders", { petId: Number(pet.split("/").at(-1)) });
+  await call(category, { method: "PATCH", key, body: { description: "Good ones." } });
+  await call(order, { method: "PATCH", key, body: { status: "shipped" } });
+  await call(pet, { method: "PATCH", key, body: { name: "Max" } });
+  // Placed, then sold, then renamed.
+  await env.DB.prepare("UPDATE pets SET version = 2 WHERE id = ?")
+    .bind(Number(pet.split("/").at(-1)))
+    .run();
+  items.push(pet, category, order);
+});
+
+/** Each test has a minute of its own, so that none finds what another one remembered. */
+let now = Date.now();
+beforeEach(() => {
+  now += 120_000;
+  vi.useFakeTimers({ now, toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe.each([0, 1, 2])("preconditions of a read: resource %i", (index) => {
+  const read = (headers: Record<string, string>, method = "GET") => call(items[index] ?? "", { method, key, headers });
+
+  test.each(['"2"', 'W/"2"', '"1", "2"', "*"])("If-None-Match: %s is answered 304 without a body", async (tag) => {
+    for (const method of ["GET", "HEAD"]) {
+      const response = await read({ "If-None-Match": tag }, method);
+      expect(response.status).toBe(304);
+      expect(await response.text()).toBe("");
+      expect(response.headers.get("ETag")).toBe('"2"');
+      expect(response.headers.get("x-d1-bookmark")).toMatch(/^[0-9a-f-]{59}$/);
+      expect(response.headers.get("Content-Type")).toBeNull();
+      expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+    }
+  });
+
+  test.each(['"1"', 'W/"3"', "2", '"2', ""])("If-None-Match: %s is answered 200", async (tag) => {
+    expect((await read({ "If-None-Match": tag })).status).toBe(200);
+  });
+
+  test.each(['"1"', '"1", W/"3"'])("If-Match: %s is answered 412", async (tag) => {
+    await expectError(await read({ "If-Match": tag }), "precondition_failed");
+    // If-Match comes first (RFC 9110, section 13.2.2).
+    await expectError(await read({ "If-Match": tag, "If-None-Match": '"2"' }), "precondition_failed");
+  });
+
+  test.each(['"2"', 'W/"2"', "*", "2", '"1'])("If-Match: %s is answered as without it", async (tag) => {
+    expect((await read({ "If-Match": tag })).status).toBe(200);
+    expect((await read({ "If-Match": tag, "If-None-Match": "*" })).status).toBe(304);
+  });
+
+  test("a resource that is not there is 404, whatever the preconditions say", async () => {
+    const path = (items[index] ?? "").replace(/\d+$/, "999999");
+    for (const headers of [{ "If-Match": '"1"' }, { "If-None-Match": "*" }]) {
+      await expectError(await call(path, { key, headers }), "not_found");
+    }
+  });
+});
+
+test("a 304 of a deprecated operation tells of the deprecation", async () => {
+  const response = await call(items[0] ?? "", { key, headers: { "If-None-Match": "*" } });
+  expect(response.headers.get("Sunset")).toBe("Thu, 05 Dec 2030 00:00:00 GMT");
+});
+
+test.each(["/v1/pets", "/v1/categories", "/v1/store/orders"])("a list ignores preconditions: %s", async (path) => {
+  for (const headers of [{ "If-None-Match": "*" }, { "If-Match": '"99"' }, { "If-Match": "x" }]) {
+    expect((await call(path, { key, headers })).status).toBe(200);
+  }
+});
+
+describe("reads that may be old", () => {
+  const maxAge = (seconds: number | string) => ({ "Cache-Control": `max-age=${seconds}` });
+  /** Asks, and tells whether D1 was asked. */
+  async function ask(path: string, headers: Record<string, string> = {}, bindings: Partial<Env> = {}, method = "GET") {
+    const { DB, statements } = observedDatabase();
+    const response = await call(path, { method, key, headers, bindings: { DB, ...bindings } });
+    return { response, asked: statements.length > 0 };
+  }
+  const wait = (milliseconds: number) => vi.setSystemTime((now += milliseconds));
+
+  test.each([
+    "/v1/pets?limit=1",
+    "/v1/categories?limit=1",
+    "/v1/store/orders?limit=1",
+    "/v1/pets/1",
+    "/v1/categories/1",
+    "/v1/store/orders/1",
+  ])("%s comes from memory until it is too old", async (path) => {
+    const first = await ask(path, maxAge(5));
+    expect(first.asked).toBe(true);
+    expect(first.response.headers.get("Age")).toBeNull();
+    wait(4_999);
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const second = await ask(path, maxAge(5));
+    expect(JSON.parse(String(log.mock.lastCall?.[0]))).toMatchObject({ cached: true, status: 200 });
+    expect(JSON.parse(String(log.mock.lastCall?.[0]))).not.toHaveProperty("d1RowsRead");
+    log.mockRestore();
+    expect(second.asked).toBe(false);
+    expect(second.response.headers.get("Age")).toBe("4");
+    for (const name of ["ETag", "Link", "x-d1-bookmark", "Content-Type", "Sunset"]) {
+      expect(second.response.headers.get(name), name).toBe(first.response.headers.get(name));
+    }
+    expect(second.response.headers.get("X-Request-Id")).not.toBe(first.response.headers.get("X-Request-Id"));
+    expect(await second.response.text()).toBe(await first.response.text());
+    // Younger than this request allows, and older than that one does.
+    expect((await ask(path, maxAge(4))).asked).toBe(true);
+    wait(5_000);
+    expect((await ask(path, maxAge(5))).asked).toBe(true);
+    wait(59_999);
+    expect((await ask(path, maxAge(60))).asked).toBe(false);
+    wait(1);
+    expect((await ask(path, maxAge(999_999_999_999))).asked).toBe(true);
+  });
+
+  test.each([
+    undefined,
+    "max-age=0",
+    "no-cache",
+    "no-store",
+    "max-age=60, no-cache",
+    "max-age=x",
+    "max-age",
+    "private",
+  ])("asks the database, as always: %s", async (directive) => {
+    await ask("/v1/pets/1", maxAge(60));
+    const { response, asked } = await ask("/v1/pets/1", directive === undefined ? {} : { "Cache-Control": directive });
+    expect(asked).toBe(true);
+    expect(response.headers.get("Age")).toBeNull();
+  });
+
+  test("a change shows to others after so many seconds, and to its caller at once", async () => {
+    await ask("/v1/categories/1", maxAge(10));
+    const changed = await call("/v1/categories/1", { method: "PATCH", key, body: { name: `Renamed ${now}` } });
+    const bookmark = changed.headers.get("x-d1-bookmark") ?? "";
+    const old = await ask("/v1/categories/1", maxAge(10));
+    expect(old.asked).toBe(false);
+    expect(await old.response.json()).not.toMatchObject({ name: `Renamed ${now}` });
+    const own = await ask("/v1/categories/1", { ...maxAge(10), "x-d1-bookmark": bookmark });
+    expect(own.asked).toBe(true);
+    expect(await own.response.json()).toMatchObject({ name: `Renamed ${now}` });
+    // The database answered with a place that is not before the bookmark, so the memory now serves this caller too.
+    expect((await ask("/v1/categories/1", { ...maxAge(10), "x-d1-bookmark": bookmark })).asked).toBe(false);
+  });
+
+  test("a malformed bookmark is 400, also for what is remembered", async () => {
+    await ask("/v1/pets/1", maxAge(10));
+    const { response, asked } = await ask("/v1/pets/1", { ...maxAge(10), "x-d1-bookmark": "latest" });
+    await expectError(response, "invalid_request");
+    expect(asked).toBe(false);
+  });
+
+  test("every key that may read it shares it, and no other key sees it", async () => {
+    await ask("/v1/store/orders", maxAge(10));
+    const other = await grantKey({ scopes: ["store:read"] });
+    expect((await call("/v1/store/orders", { key: other, headers: maxAge(10) })).headers.get("Age")).toBe("0");
+    const stranger = await grantKey({ scopes: ["pets:read"] });
+    await expectError(await call("/v1/store/orders", { key: stranger, headers: maxAge(10) }), "insufficient_scope");
+    await expectError(await call("/v1/store/orders", { headers: maxAge(10) }), "unauthorized");
+    const RATE_LIMITER = { limit: () => Promise.resolve({ success: false }) };
+    const { response } = await ask("/v1/store/orders", maxAge(10), { RATE_LIMITER });
+    await expectError(response, "rate_limited");
+  });
+
+  test("preconditions are evaluated on what is remembered", async () => {
+    const tag = (await ask("/v1/categories/1", maxAge(10))).response.headers.get("ETag") ?? "";
+    const { response, asked } = await ask("/v1/categories/1", { ...maxAge(10), "If-None-Match": tag });
+    expect([response.status, asked, response.headers.get("Age")]).toEqual([304, false, "0"]);
+    const other = await ask("/v1/categories/1", { ...maxAge(10), "If-Match": '"999"' });
+    await expectError(other.response, "precondition_failed");
+    expect(other.asked).toBe(false);
+  });
+
+  test("HEAD and GET share", async () => {
+    await ask("/v1/pets/1", maxAge(10), {}, "HEAD");
+    const { response, asked } = await ask("/v1/pets/1", maxAge(10));
+    expect(asked).toBe(false);
+    expect(await response.json()).toMatchObject({ id: 1 });
+  });
+
+  test("equal queries in other bytes share, and other queries do not", async () => {
+    await ask("/v1/pets?status=sold&limit=007", maxAge(10));
+    expect((await ask("/v1/pets?limit=7&x=y&status=s%6fld", maxAge(10))).asked).toBe(false);
+    for (const query of ["limit=7", "limit=7&status=pending", "limit=8&status=sold", "limit=7&status=sold&sort=-id"]) {
+      expect((await ask(`/v1/pets?${query}`, maxAge(10))).asked, query).toBe(true);
+    }
+  });
+
+  test("each request gets a link to the host that it asked, whoever came first", async () => {
+    await env.DB.exec("INSERT INTO categories (name) VALUES ('A second category'), ('A third category')");
+    const ask = (host: string, Origin?: string) =>
+      call("/v1/categories?limit=1", { key, headers: { ...maxAge(10), ...(Origin ? { Origin } : {}) }, host });
+    const foreign = await ask("evil.example", "https://evil.example");
+    expect(foreign.headers.get("Link")).toMatch("<https://evil.example/v1/categories?limit=1&cursor=");
+    const own = await ask("pets.example");
+    expect(own.headers.get("Age")).toBe("0");
+    expect(own.headers.get("Link")).toMatch("<https://pets.example/v1/categories?limit=1&cursor=");
+    expect(own.headers.get("Access-Control-Allow-Origin")).toBeNull();
+  });
+
+  test("no failure is remembered", async () => {
+    await expectError((await ask("/v1/pets/999999", maxAge(10))).response, "not_found");
+    expect((await ask("/v1/pets/999999", maxAge(10))).asked).toBe(true);
+    const { DB } = faultyDatabase({
+      when: "before",
+      message: "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
+    });
+    await expectError(await call("/v1/pets/1", { key, headers: maxAge(10), bindings: { DB } }), "service_unavailable");
+    expect((await ask("/v1/pets/1", maxAge(10))).asked).toBe(true);
+  });
+
+  test("nothing is remembered of a database that gives no bookmark", async () => {
+    const { DB } = observedDatabase();
+    const silent = {
+      withSession: (start: string) => Object.assign(DB.withSession(start), { getBookmark: () => null }),
+    } as unknown as D1Database;
+    await call("/v1/pets/1", { key, headers: maxAge(10), bindings: { DB: silent } });
+    expect((await ask("/v1/pets/1", maxAge(10))).asked).toBe(true);
+  });
+
+  test("the age counts from before the query, however long it takes", async () => {
+    const { DB } = faultyDatabase();
+    const slow = {
+      withSession(start: string) {
+        wait(4_000);
+        return DB.withSession(start);
+      },
+    } as unknown as D1Database;
+    await call("/v1/pets/1", { key, headers: maxAge(5), bindings: { DB: slow } });
+    expect((await ask("/v1/pets/1", maxAge(5))).response.headers.get("Age")).toBe("4");
+    wait(1_000);
+    expect((await ask("/v1/pets/1", maxAge(5))).asked).toBe(true);
+  });
+
+  describe("READ_MAX_AGE, the setting of the operator,", () => {
+    const setting = (value: unknown) => ({ READ_MAX_AGE: value }) as Partial<Env>;
+
+    test("is for requests without a directive and without a bookmark", async () => {
+      const first = await ask("/v1/pets/1", {}, setting("10"));
+      expect(first.asked).toBe(true);
+      expect((await ask("/v1/pets/1", {}, setting("10"))).response.headers.get("Age")).toBe("0");
+      expect((await ask("/v1/pets/1", { "Cache-Control": "max-age=x" }, setting("10"))).asked).toBe(false);
+      expect((await ask("/v1/pets/1", { "Cache-Control": "no-cache" }, setting("10"))).asked).toBe(true);
+      const bookmark = first.response.headers.get("x-d1-bookmark") ?? "";
+      expect((await ask("/v1/pets/1", { "x-d1-bookmark": bookmark }, setting("10"))).asked).toBe(true);
+      wait(10_000);
+      expect((await ask("/v1/pets/1", {}, setting("10"))).asked).toBe(true);
+    });
+
+    test.each([undefined, "", "0", "-5", "x", "1e1", "5.5"])("%s asks the database", async (value) => {
+      await ask("/v1/pets/1", maxAge(60));
+      expect((await ask("/v1/pets/1", {}, setting(value))).asked).toBe(true);
+    });
+
+    test("is 60 seconds at most", async () => {
+      await ask("/v1/pets/1", maxAge(60));
+      wait(60_000);
+      expect((await ask("/v1/pets/1", {}, setting("3600"))).asked).toBe(true);
+    });
+  });
+
+  test("the memory has a bound in bytes, and drops what it read first", async () => {
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+       INSERT INTO pets (name, category_id, status) SELECT ?, 4711, 'available' FROM n`,
+    )
+      .bind("🐕".repeat(255))
+      .run();
+    const first = "/v1/pets?categoryId=4711&limit=100";
+    const { response } = await ask(first, maxAge(60));
+    const pages = Math.ceil(MAX_REMEMBERED_BYTES / (2 * (await response.text()).length));
+    const page = (index: number) => `${first}&cursor=${encodeCursor({ after: String(index) as Int64, sort: "id" })}`;
+    for (let index = 1; index < pages / 2; index++) await ask(page(index), maxAge(60));
+    expect((await ask(first, maxAge(60))).asked).toBe(false);
+    for (let index = 1; index <= pages; index++) await ask(page(index), maxAge(60));
+    expect((await ask(first, maxAge(60))).asked).toBe(true);
+    expect((await ask(page(pages), maxAge(60))).asked).toBe(false);
+  });
+});
+
+test.each<[string, number | undefined]>([
+  ["max-age=5", 5],
+  ["MAX-AGE=5", 5],
+  ['max-age="5"', 5],
+  ["  max-age=5  ,x", 5],
+  ["max-age=5,max-age=3", 3],
+  ["max-age=61", 60],
+  [`max-age=${"9".repeat(200)}`, 60],
+  ["no-store", 0],
+  ["No-Cache, max-age=5", 0],
+  ["", undefined],
+  ["max-age", undefined],
+  ["max-age=", undefined],
+  ["max-age=-1", undefined],
+  ["max-age=1.5", undefined],
+  ['max-age="5', undefined],
+  ["max-age = 5", undefined],
+  ["s-maxage=5", undefined],
+  ["only-if-cached", undefined],
+  [`max-age=5${" ".repeat(300)}`, undefined],
+])("Cache-Control: %s", (header, seconds) => {
+  expect(requestedAge(header)).toBe(seconds);
+});

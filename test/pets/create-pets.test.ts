@@ -1,0 +1,217 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+const REX = { name: "Rex", categoryId: 1 };
+const create = (body: object | BodyInit, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
+  call("/v1/pets/batch", { method: "POST", key, body, headers, bindings });
+const countPets = async () => (await env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n")) ?? 0;
+const animals = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `Animal ${i}`, categoryId: i }));
+
+interface Animal {
+  id: number;
+  name: string;
+}
+
+test.each([1, 2, 100])("adds %i animals, in order and with ascending ids", async (count) => {
+  const before = await countPets();
+  const response = await create(animals(count));
+  const created = (await expectJson(response, 201)) as Animal[];
+  expect(created).toEqual(
+    animals(count).map((animal, i) => ({ ...animal, id: (created[0]?.id ?? 0) + i, status: "available" })),
+  );
+  expect(await countPets()).toBe(before + count);
+  for (const name of ["Location", "ETag", "Idempotency-Replayed"]) expect(response.headers.get(name)).toBeNull();
+  expect(response.headers.get("x-d1-bookmark")).not.toBeNull();
+  for (const animal of [created[0], created.at(-1)]) {
+    const found = await call(`/v1/pets/${animal?.id}`, { key });
+    expect(await found.json()).toEqual(animal);
+    expect(found.headers.get("ETag")).toBe('"1"');
+  }
+});
+
+test("every animal is exact, to the last digit and byte", async () => {
+  const names = [
+    "a\0b",
+    "\0",
+    "🐕".repeat(255),
+    '\u2028\u2029"\\/',
+    "  x  ",
+    "e\u0301",
+    "[1,2]",
+    "null",
+    "ü\u{10ffff}",
+  ];
+  const ids = ["9223372036854775807", "-9223372036854775808", "9007199254740993", "0", "-0", "1.0", "1e3"];
+  const sent = names.flatMap((name) => ids.map((id) => `{"name": ${JSON.stringify(name)}, "categoryId": ${id}}`));
+  for (const headers of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
+    const text = await (await create(`[${sent.join()}]`, headers)).text();
+    const singles = text.slice(1, -1).split(/(?<="\}),(?=\{)/);
+    expect(singles).toHaveLength(sent.length);
+    for (const [index, name] of names.entries()) {
+      for (const [place, id] of ids.entries()) {
+        const single = singles[index * ids.length + place] ?? "";
+        expect(JSON.parse(single)).toMatchObject({ name });
+        const exact = { "-0": "0", "1.0": "1", "1e3": "1000" }[id] ?? id;
+        expect(single).toMatch(new RegExp(`"categoryId":${exact},"status":"available"\\}$`));
+      }
+    }
+    const [first = ""] = singles;
+    expect(await (await call(`/v1/pets/${(JSON.parse(first) as Animal).id}`, { key })).text()).toBe(first);
+  }
+});
+
+test("each animal takes the fields of a creation, and ignores others", async () => {
+  const created = await expectJson(
+    await create(
+      '[{"name":"Rex","categoryId":1,"status":"sold","id":5,"__proto__":{"status":"sold"}},{"name":"Max","categoryId":2}]',
+    ),
+    201,
+  );
+  expect(created).toMatchObject([{ status: "sold" }, { status: "available" }]);
+  expect(created).not.toMatchObject([{ id: 5 }]);
+});
+
+describe("is refused as a whole", () => {
+  const RULE = "The request body has to be a JSON array of 1 to 100 animals.";
+  const name = "a string of 1 to 255 well-formed characters, not only white space";
+  const id = "an integer from -2^63 to 2^63 - 1";
+  test.each<[string, object | string, string]>([
+    ["an object", REX, RULE],
+    ["null", "null", RULE],
+    ["a text", '"animals"', RULE],
+    ["no animal", [], RULE],
+    ["101 animals", animals(101), RULE],
+    ["20,000 animals", `[${Array(20_000).fill("{}").join()}]`, RULE],
+    ["an animal that is no object", [REX, 5], "1 has to be a JSON object."],
+    ["an animal that is null", [null, REX], "0 has to be a JSON object."],
+    ["an animal that is an array", [[REX]], "0 has to be a JSON object."],
+    ["a number that the service marks", "[[1.00000000000000001]]", "0 has to be a JSON object."],
+    ["a bad name", [REX, REX, REX, { ...REX, name: "" }], `3.name has to be ${name}.`],
+    ["a missing name", [{ categoryId: 1 }], `0.name is required: ${name}.`],
+    ["a lone surrogate", '[{"name":"\\ud800","categoryId":1}]', `0.name has to be ${name}.`],
+    ["a bad id", '[{"name":"Rex","categoryId":9223372036854775808}]', `0.categoryId has to be ${id}.`],
+    ["a bad status", [{ ...REX, status: "gone" }], "0.status has to be one of available, pending, sold."],
+    [
+      "several faults",
+      [{ ...REX, name: 5 }, REX, { name: "Max", categoryId: "1" }],
+      `0.name has to be ${name}; 2.categoryId has to be ${id}.`,
+    ],
+    [
+      "more faults than a message lists",
+      Array.from({ length: 100 }, () => ({ ...REX, status: "gone" })),
+      `${Array.from({ length: 10 }, (_, i) => `${i}.status has to be one of available, pending, sold`).join("; ")}; and 90 more.`,
+    ],
+    ["no JSON", "[{]", "The request body is not well-formed JSON in UTF-8."],
+  ])("%s", async (_, body, message) => {
+    const before = await countPets();
+    const { DB, statements } = observedDatabase();
+    expect(await expectError(await create(body, {}, { DB }), "invalid_request")).toBe(message);
+    expect(statements).toEqual([]);
+    expect(await countPets()).toBe(before);
+  });
+
+  test("a body of more than 64 KiB", async () => {
+    const before = await countPets();
+    const large = Array.from({ length: 100 }, () => ({ ...REX, name: "🐕".repeat(255) }));
+    await expectError(await create(large), "payload_too_large");
+    expect(await countPets()).toBe(before);
+  });
+
+  test("a key that may only read", async () => {
+    const reader = await grantKey({ scopes: ["pets:read"] });
+    const response = await call("/v1/pets/batch", { method: "POST", key: reader, body: [REX] });
+    await expectError(response, "insufficient_scope");
+  });
+});
+
+describe("under an Idempotency-Key", () => {
+  const newKey = () => ({ "Idempotency-Key": crypto.randomUUID() });
+
+  test("happens once, and every retry gets the first response", async () => {
+    const before = await countPets();
+    const headers = newKey();
+    const first = await create(animals(100), headers);
+    const text = await first.text();
+    expect(first.status).toBe(201);
+    expect(first.headers.get("Idempotency-Replayed")).toBeNull();
+    const [{ id } = { id: 0 }] = JSON.parse(text) as Animal[];
+    await call(`/v1/pets/${id}`, { method: "PATCH", key, body: { name: "Changed" } });
+    await call(`/v1/pets/${id + 1}`, { method: "DELETE", key });
+    // The same animals in other bytes.
+    const again = animals(100).map((animal) => ({ status: "available", id: 1, ...animal }));
+    const retry = await create(JSON.stringify(again, null, 1), headers);
+    expect(retry.status).toBe(201);
+    expect(retry.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(await retry.text()).toBe(text);
+    expect(await countPets()).toBe(before + 99);
+  });
+
+  test.each<[string, (list: { name: string; categoryId: number }[]) => object[]]>([
+    ["one animal less", (list) => list.slice(1)],
+    ["one animal more", (list) => [...list, REX]],
+    ["another order", (list) => list.toReversed()],
+    ["another name in the last place", (list) => list.map((one, i) => (i === 4 ? { ...one, name: "Other" } : one))],
+    ["another status", (list) => list.map((one, i) => (i === 0 ? { ...one, status: "sold" } : one))],
+  ])("%s is another request", async (_, change) => {
+    const headers = newKey();
+    const list = animals(5);
+    await create(list, headers);
+    const before = await countPets();
+    await expectError(await create(change(list), headers), "idempotency_key_reused");
+    expect(await countPets()).toBe(before);
+  });
+
+  test("one animal is another request than the same animal alone, in both orders", async () => {
+    const headers = newKey();
+    await create([REX], headers);
+    await expectError(await call("/v1/pets", { method: "POST", key, body: REX, headers }), "idempotency_key_reused");
+    const others = newKey();
+    await call("/v1/pets", { method: "POST", key, body: REX, headers: others });
+    await expectError(await create([REX], others), "idempotency_key_reused");
+  });
+
+  test.each(TRANSIENT_ERRORS)("an answer of D1 that is lost twice doubles nothing: %s", async (message) => {
+    const before = await countPets();
+    const { DB, roundTrips } = faultyDatabase({ when: "after", message }, { when: "before", message });
+    const created = (await expectJson(await create(animals(10), newKey(), { DB }), 201)) as Animal[];
+    expect(created.map(({ name }) => name)).toEqual(animals(10).map(({ name }) => name));
+    expect(roundTrips()).toBe(3);
+    expect(await countPets()).toBe(before + 10);
+  });
+
+  test("without one, a lost answer is 503, and nothing is sent again", async () => {
+    const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+    await expectError(await create([REX], {}, { DB }), "service_unavailable");
+    expect(roundTrips()).toBe(1);
+  });
+
+  test("twenty at once make one batch", async () => {
+    const before = await countPets();
+    const headers = newKey();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create(animals(7), headers)));
+    expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get("Idempotency-Replayed") === null)).toHaveLength(1);
+    expect(await countPets()).toBe(before + 7);
+  });
+});
+
+test("batches that race have ids of their own, each in a row", async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, async (_, i) =>
+      (await create(animals(20), i % 2 ? { "Idempotency-Key": `race-${i}` } : {})).json<Animal[]>(),
+    ),
+  );
+  for (const created of answers) {
+    expect(created.map(({ id }) => id)).toEqual(created.map((_, i) => (created[0]?.id ?? 0) + i));
+  }
+  expect(new Set(answers.flat().map(({ id }) => id)).size).toBe(200);
+});
