@@ -71,6 +71,8 @@ export default defineConfig({
         // From outside, over real HTTP, against the bundle that would be deployed to production.
         test: {
           name: "built",
+          // The files share their modules, so that each is loaded once. Each file starts a service of its own.
+          isolate: false,
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
           // Milliseconds. Some of these send thousands of requests; on a busy machine that takes its time.
