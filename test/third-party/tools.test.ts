@@ -57,14 +57,6 @@ test("Spectral finds nothing to say, with the rules of OpenAPI and of OWASP", as
   expect(code, output).toBe(0);
 });
 
-test("the generated types are those of the document", async () => {
-  const fresh = join(folder, "schema.ts");
-  expect(await run("openapi-typescript", [DOCUMENT, "--output", fresh])).toMatchObject({ code: 0 });
-  // npm run check:client compares the first line, which names the document.
-  const [, ...types] = readFileSync("client/src/schema.ts", "utf8").split("\n");
-  expect(types.join("\n")).toBe(readFileSync(fresh, "utf8"));
-});
-
 test("Specmatic's generated requests, good and bad, are answered as the document says", async () => {
   const document = parseKeepingIntegers(readFileSync(DOCUMENT, "utf8"));
   // It sends one and the same key with many bodies and expects a 201 each time; the document cannot say that a key is used once.
