@@ -72,6 +72,8 @@ export default defineConfig({
         // Runs against the production bundle, over real HTTP.
         test: {
           name: "built",
+          // The files share their modules, so that each is loaded once. Each file starts a service of its own.
+          isolate: false,
           include: ["test/built/**/*.test.ts"],
           globalSetup: "test/built/build.ts",
           // Milliseconds. Some of these send thousands of requests, which takes long on a busy machine.

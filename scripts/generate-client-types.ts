@@ -1,16 +1,16 @@
-// npm run generate:client-types: writes the types of the client from the OpenAPI document.
+// npm run generate:client-types: writes the types of the client from the OpenAPI document, to another file if one is given.
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CLIENT, originOf, readDocument } from "./client/document.ts";
 
-const TOOL = join(import.meta.dirname, "../test/third-party/node_modules/.bin/openapi-typescript");
+/** Has openapi-typescript. That needs TypeScript 5, so it is not among the packages of the service. */
+const TOOL = join(import.meta.dirname, "client/types");
+const [file = join(CLIENT, "src/schema.ts")] = process.argv.slice(2);
 
-// It needs TypeScript 5, so it is not among the packages of the service.
-if (!existsSync(TOOL)) {
-  console.error("openapi-typescript is not installed. Run npm ci --prefix test/third-party.");
-  process.exit(1);
-}
-
-const types = execFileSync(TOOL, ["public/openapi.json"], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
-writeFileSync(join(CLIENT, "src/schema.ts"), `${originOf(readDocument())}\n${types}`);
+execFileSync("npm", ["ci", "--no-fund", "--no-audit", "--prefix", TOOL], { stdio: ["ignore", "ignore", "inherit"] });
+const types = execFileSync(join(TOOL, "node_modules/.bin/openapi-typescript"), ["public/openapi.json"], {
+  encoding: "utf8",
+  stdio: ["ignore", "pipe", "inherit"],
+});
+writeFileSync(file, `${originOf(readDocument())}\n${types}`);

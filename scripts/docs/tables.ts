@@ -1,4 +1,5 @@
-// The tables of docs/ that are generated from the OpenAPI document, the routes, and constants of src/.
+// The tables of the documentation that are generated from the OpenAPI document, the routes, the client, and constants of src/.
+import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import { ERRORS } from "../../src/errors.ts";
@@ -69,6 +70,17 @@ export const TABLES: Tables = {
       ]),
     ),
 
+  methods: () =>
+    table(
+      ["Group", "Methods"],
+      Object.entries(new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: "key" })).map(([name, group]) => [
+        `\`store.${name}\``,
+        methodsOf(group)
+          .map((method) => `\`${method}\``)
+          .join(", "),
+      ]),
+    ),
+
   "body-budgets": () =>
     table(
       ["Budget", "Value", "On excess"],
@@ -91,6 +103,11 @@ export const TABLES: Tables = {
       ].map((cells) => cells.map(String)),
     ),
 };
+
+/** The names of the methods of an object, in the order of its class. */
+function methodsOf(group: object): string[] {
+  return Object.getOwnPropertyNames(Object.getPrototypeOf(group)).filter((name) => name !== "constructor");
+}
 
 /** The last three cells of a row of the stability table. */
 function removal(operation: Operation): [since: string, on: string, replacement: string] {

@@ -1,4 +1,4 @@
-import { expect, expectTypeOf, test, vi } from "vitest";
+import { expect, expectTypeOf, onTestFinished, test, vi } from "vitest";
 import {
   type Animal,
   type Deprecation,
@@ -162,7 +162,7 @@ test("each request has the key, and a body its media type", async () => {
 
 test("the base may be a URL with a trailing slash, and the runtime's fetch is the default", async () => {
   const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
+  onTestFinished(() => fetch.mockRestore());
   await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
   expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
-  fetch.mockRestore();
 });
