@@ -179,7 +179,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
   const others = [
     ...withEach(() => []),
     ...withEach((name) => [`${name}:{}`]),
-    ...["null", '"5"', "1.5", "1e2", "[5]", "9223372036854775808"].map(withId),
+    ...["null", '"5"', "1.5", "1e2", "[5]", '["5"]', "9223372036854775808"].map(withId),
     "{}",
     "null",
     "5",
@@ -207,8 +207,9 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
 
   test("may have what later versions add", async () => {
     const later = fields.map((field) => (field.startsWith('"status"') ? '"status":"lost"' : field));
-    const body = `{"owner":{"id":"o_1","petId":9007199254740993},${later.join()},"tags":[1.5,null],"__proto__":{}}`;
-    const added = { owner: { id: "o_1", petId: 9007199254740993n }, tags: [1.5, null] };
+    const owner = '{"id":["5"],"petId":9007199254740993,"categoryId":9999999999999999999}';
+    const body = `{"owner":${owner},${later.join()},"tags":[1.5,null],"__proto__":{}}`;
+    const added = { owner: { id: ["5"], petId: 9007199254740993n, categoryId: 1e19 }, tags: [1.5, null] };
     for (const request of single) {
       const result = (await request(fakeService([json(200, body)]).store)) as Record<string, unknown>;
       expect(Object.values(result)[0]).toMatchObject(added);
