@@ -75,14 +75,23 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 }
 
+/** A link with its parameters (RFC 8288, section 3), and its relations in quotes or not. Both take linear time. */
+const LINK = /<([^<>]*)>((?:[^<"]|"[^"]*")*)/g;
+const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]*))/i;
+
 /**
  * The cursor of the next page, or undefined on the last one. Empty when the link to the next page has none.
  *
  * The address in `Link` may be that of another origin, which must not get the API key. The cursor is all that it adds.
  */
 function nextCursor(headers: Headers): string | undefined {
-  const address = /<([^<>]*)>; rel="next"/.exec(headers.get("Link") ?? "")?.[1];
-  return address && (/[?&]cursor=([\w-]+)/.exec(address)?.[1] ?? "");
+  for (const [, address = "", parameters = ""] of (headers.get("Link") ?? "").matchAll(LINK)) {
+    const [, quoted, token] = REL.exec(parameters) ?? [];
+    if (/(?:^|\s)next(?:$|\s)/i.test(quoted ?? token ?? "")) {
+      return new URLSearchParams(address.split("?")[1]).get("cursor") ?? "";
+    }
+  }
+  return undefined;
 }
 
 /** @throws RangeError when a 64-bit filter holds no exact integer. */

@@ -36,6 +36,22 @@ test("a list is every item of every page, with the same filters and the bookmark
   ]);
 });
 
+test.each([
+  "<?cursor=A>; rel=next",
+  "<?cursor=A>;rel=next;type=json",
+  '<?cursor=A>;REL = "Next"',
+  '<?limit=2&cursor=A&status=sold>; title="a, b; <c>"; rel="next"',
+  '<?cursor=A>; rel="last next"',
+  '</v1>; rel="successor-version", <https://x.test/v1/pets?cursor=A>; rel="next"; hreflang=en',
+  '<?cursor=Z>; rel=prev, <?cursor=Y>; rel="nextish", <?cursor=A>; rel="next", </docs>; rel="deprecation"',
+])("the list goes on after Link: %s", async (link) => {
+  const { store, sent } = fakeService([json(200, animals(1), { Link: link }), json(200, animals(2))]);
+  const ids: bigint[] = [];
+  for await (const { id } of store.pets.list()) ids.push(id);
+  expect(ids).toEqual([1n, 2n]);
+  expect(sent[1]?.path).toBe("/pets?cursor=A");
+});
+
 test("an iteration that stops asks for no further page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A")]);
   for await (const animal of store.pets.list()) if (animal.id === 2n) break;

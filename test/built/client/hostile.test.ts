@@ -330,13 +330,15 @@ test("the key goes to no other server, whatever the link says", async () => {
   expect(strayed).toBe(0);
 });
 
-test.each(["<?cursor=A", "?cursor=A", "A", "<", '>; rel="nex"'])(
+test.each(["<?cursor=A", "?cursor=A", "A", "<", '>; rel="nex"', '<>"', '"', "; ", " ", "; rel="])(
   "a Link header of many %s is read in a time that grows with its length",
   async (part) => {
-    const { store } = fakeService([json(200, "[]", { Link: `<?cursor=${part.repeat(50_000)}` })]);
-    const begin = performance.now();
-    expect(await store.pets.list().page()).toMatchObject({ items: [], cursor: undefined });
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    for (const start of ["<?cursor=", "<>;"]) {
+      const { store } = fakeService([json(200, "[]", { Link: `${start}${part.repeat(50_000)};` })]);
+      const begin = performance.now();
+      expect(await store.pets.list().page()).toMatchObject({ items: [], cursor: undefined });
+      expect(performance.now() - begin).toBeLessThan(2_000);
+    }
   },
 );
 
