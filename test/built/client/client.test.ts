@@ -58,6 +58,67 @@ test("an iteration that stops asks for no further page", async () => {
   expect(sent.map(({ path }) => path)).toEqual(["/pets"]);
 });
 
+/** A service of the animals 1 to `count`, with pages of `limit`. */
+const animalsUpTo =
+  (count: number): Reply =>
+  (sent) => {
+    const query = new URLSearchParams(sent.path.split("?")[1]);
+    const asked = query.getAll("id").map(Number);
+    if (asked.length > 100) return failure(400, "invalid_request")(sent);
+    const [limit, after] = [Number(query.get("limit") ?? 20), Number(query.get("cursor") ?? 0)];
+    const all = Array.from({ length: count }, (_, index) => index + 1).filter((id) => id > after);
+    const found = asked.length > 0 ? all.filter((id) => asked.includes(id)) : all;
+    return page(found.slice(0, limit), found.length > limit ? String(found[limit - 1]) : undefined)(sent);
+  };
+
+test("a list of no ids is empty, and asks the service for nothing", async () => {
+  const { store, sent } = fakeService([animalsUpTo(3)]);
+  const none = store.pets.list({ id: [], status: "sold" });
+  expect(await none.all(10)).toEqual([]);
+  const page = await none.page();
+  expect(page).toMatchObject({ items: [], cursor: undefined });
+  expect(await page.next()).toBeUndefined();
+  await expect(store.pets.list({ id: [undefined as never] }).all(10)).rejects.toThrow(RangeError);
+  expect(sent).toEqual([]);
+});
+
+test.each([1, 20, 100])("more than 100 ids become several requests, with pages of %d", async (limit) => {
+  const wanted = Array.from({ length: 500 }, (_, index) => 500 - index).filter((id) => id % 2 === 0);
+  const existing = wanted.filter((id) => id <= 420).toReversed();
+  const { store, sent } = fakeService([animalsUpTo(420)]);
+  const list = (cursor?: string) => store.pets.list({ id: [...wanted, 2n, "2"], limit, cursor });
+  const ids = (await list().all(1_000)).map(({ id }) => Number(id));
+  expect(ids).toEqual(existing);
+  const asked = new Set(sent.flatMap(({ path }) => [...path.matchAll(/\bid=(\d+)/g)].map(([, id]) => Number(id))));
+  expect([...asked].toSorted((a, b) => a - b)).toEqual(wanted.toReversed());
+
+  const later: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await list(cursor).page();
+    later.push(...page.items.map(({ id }) => Number(id)));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  expect(later).toEqual(existing);
+});
+
+test("exactly 100 ids are one request", async () => {
+  const { store, sent } = fakeService([animalsUpTo(100)]);
+  const id = Array.from({ length: 100 }, (_, index) => index + 1);
+  expect(await store.pets.list({ id, limit: 100 }).all(100)).toHaveLength(100);
+  expect(sent).toHaveLength(1);
+});
+
+test("all items come in one array, and more than the bound are an error", async () => {
+  const { store, sent } = fakeService([animalsUpTo(10)]);
+  expect((await store.pets.list({ limit: 3 }).all(10)).map(({ id }) => id)).toHaveLength(10);
+  expect(sent).toHaveLength(4);
+  const tooMany = errorOf(store.pets.list({ limit: 3 }).all(4));
+  expect(await tooMany).toEqual(new RangeError("The list has more than 4 items."));
+  expect(sent).toHaveLength(6);
+  await expect(store.pets.list().all(undefined as never)).rejects.toThrow(RangeError);
+});
+
 test("pages come one by one, and a cursor goes on later", async () => {
   const orders = (id: number) => `[${ORDER.replace('"id":1', `"id":${id}`)}]`;
   const { store, sent } = fakeService([
