@@ -42,8 +42,6 @@ export interface Call extends RequestOptions {
   body?: object;
   /** Headers of the operation. Those without a value are not sent. */
   headers?: Record<string, string | undefined>;
-  /** Whether the request may run twice. If not, the client repeats it only when the service refused to run it. */
-  repeatable: boolean;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
   /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
@@ -100,9 +98,8 @@ export class Connection {
         const fault = faultOf(error);
         lost ||= fault === "lost";
         const pause = pauseAfter(count, error.retryAfter, this.#policy);
-        const mayRepeat = fault === "refused" || (fault === "lost" && call.repeatable);
         const inTime = count < this.#policy.attempts && performance.now() + pause < deadline;
-        if (!mayRepeat || !inTime) throw error;
+        if (fault === "final" || !inTime) throw error;
         await sleep(pause, call.signal);
       }
     }

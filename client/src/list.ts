@@ -1,4 +1,4 @@
-import type { Connection, Memory, RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./connection.ts";
 import { fits } from "./fields.ts";
 import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
 import type { ResourceScope } from "./requests.ts";
@@ -13,14 +13,6 @@ export interface Page<Item> {
   next(options?: RequestOptions): Promise<Page<Item> | undefined>;
 }
 
-/** The request of the first page. */
-interface First {
-  operation: keyof operations;
-  path: string;
-  query: Query;
-  options: RequestOptions;
-}
-
 interface Query {
   id?: readonly Int64Input[] | undefined;
   cursor?: string | undefined;
@@ -31,22 +23,22 @@ const MAX_IDS = 100;
 
 /** A list, in ascending order of id. Iterate over it for every item of every page, or fetch its pages. */
 export class List<Item> implements AsyncIterable<Item> {
-  readonly #first: First;
-  readonly #connection: Connection;
-  readonly #memory: Memory;
-  readonly #isItem: (value: unknown) => boolean;
+  readonly #scope: ResourceScope<string, Item>;
+  readonly #operation: keyof operations;
+  readonly #query: Query;
+  readonly #options: RequestOptions;
 
-  constructor({ connection, memory, fields }: ResourceScope, first: First) {
-    this.#first = first;
-    this.#connection = connection;
-    this.#isItem = fits(fields);
+  constructor(scope: ResourceScope<string, Item>, operation: keyof operations, query: Query, options: RequestOptions) {
     // Without a session, the pages remember for themselves: a page from an older replica than the one before ends early.
-    this.#memory = memory ?? { bookmark: undefined };
+    this.#scope = { ...scope, memory: scope.memory ?? { bookmark: undefined } };
+    this.#operation = operation;
+    this.#query = query;
+    this.#options = options;
   }
 
   /** Fetches the first page. */
-  page(options: RequestOptions = this.#first.options): Promise<Page<Item>> {
-    return this.#fetch(this.#first.query, options);
+  page(options: RequestOptions = this.#options): Promise<Page<Item>> {
+    return this.#fetch(this.#query, options);
   }
 
   /**
@@ -73,7 +65,8 @@ export class List<Item> implements AsyncIterable<Item> {
 
   /** @param last the id that ends the page before. */
   async #fetch(query: Query, options: RequestOptions, last?: bigint): Promise<Page<Item>> {
-    const { operation, path, options: listOptions } = this.#first;
+    const { connection, memory, path, fields } = this.#scope;
+    const isItem = fits(fields);
     const ids = idsOf(query);
     // Without an id, the service would return every item.
     if (ids?.length === 0) return { items: [], cursor: undefined, next: async () => undefined };
@@ -83,20 +76,12 @@ export class List<Item> implements AsyncIterable<Item> {
       // A page that does not go on after the page before would make the iteration endless.
       return (
         Array.isArray(value) &&
-        value.every((item, index) => this.#isItem(item) && follows(item.id, value[index - 1]?.id ?? last)) &&
+        value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last)) &&
         (cursor === undefined || (cursor !== "" && cursor !== query.cursor && value.length > 0))
       );
     };
-    const call = {
-      ...options,
-      operation,
-      method: "GET",
-      path,
-      query: search(part),
-      repeatable: true,
-      expects,
-    } as const;
-    const { value, headers } = await this.#connection.send(call, this.#memory);
+    const call = { ...options, operation: this.#operation, method: "GET", path, query: search(part), expects } as const;
+    const { value, headers } = await connection.send(call, memory);
     const items = value as (Item & { id: bigint })[];
     const end = items.at(-1)?.id;
     let cursor = nextCursor(headers);
@@ -104,7 +89,7 @@ export class List<Item> implements AsyncIterable<Item> {
       const done = cursor === undefined ? ids[MAX_IDS - 1] : end;
       cursor = done === undefined || done === ids.at(-1) ? undefined : `>${done}`;
     }
-    const next = async (nextOptions: RequestOptions = listOptions): Promise<Page<Item> | undefined> =>
+    const next = async (nextOptions: RequestOptions = this.#options): Promise<Page<Item> | undefined> =>
       cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, end ?? last);
     return { items, cursor, next };
   }
