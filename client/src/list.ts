@@ -1,4 +1,4 @@
-import type { RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { fits } from "./fields.ts";
 import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
 import type { ResourceScope } from "./requests.ts";

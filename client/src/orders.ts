@@ -1,4 +1,4 @@
-import type { RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { ORDER } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";

@@ -1,4 +1,5 @@
-import type { Call, Connection, Memory, RequestOptions } from "./connection.ts";
+import type { Call, Connection, Memory } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { type FieldsOf, fits } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import type { operations } from "./schema.ts";

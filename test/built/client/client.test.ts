@@ -190,6 +190,16 @@ test("an error has the code, the status and the id of the request", async () => 
     requestId: "request-1",
     message: "Because.",
   });
+  expect(JSON.parse(JSON.stringify({ error }))).toEqual({
+    error: {
+      name: "PetStoreError",
+      message: "Because.",
+      code: "pet_not_available",
+      status: 409,
+      requestId: "request-1",
+      idempotencyKey: expect.any(String),
+    },
+  });
   expectTypeOf<"pet_not_available" | "timeout" | "later">().toExtend<PetStoreErrorCode>();
   expectTypeOf(error.code).toEqualTypeOf<PetStoreErrorCode>();
   // An editor offers the known codes: it would offer none of a string.
@@ -233,8 +243,30 @@ test("each request has the key, and a body its media type", async () => {
     ],
     ["GET", "/pets", undefined, undefined],
   ]);
-  for (const { headers } of sent) expect(headers["authorization"]).toBe("Bearer key");
+  for (const { headers } of sent) {
+    expect(headers["authorization"]).toBe("Bearer key");
+    expect(headers).not.toHaveProperty("user-agent");
+  }
   expect(sent[2]?.headers["if-match"]).toBe('"1"');
+});
+
+test("a program may have a name, which a browser does not send", async () => {
+  const { store, sent } = fakeService([page([])], { userAgent: "my-shop/1.0" });
+  await store.pets.list().page();
+  vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" });
+  await store.pets.list().page();
+  vi.unstubAllGlobals();
+  expect(sent.map(({ headers }) => headers["user-agent"])).toEqual(["my-shop/1.0", undefined]);
+});
+
+test("the base may be relative to a page", async () => {
+  vi.stubGlobal("location", new URL("https://shop.test/animals/5?a=b"));
+  const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
+  await new PetStore({ baseUrl: "/v1", apiKey: "key" }).pets.list().page();
+  expect(fetch.mock.calls[0]?.[0]).toBe("https://shop.test/v1/pets");
+  expect(() => new PetStore({ baseUrl: "", apiKey: "key" })).toThrow(TypeError);
+  fetch.mockRestore();
+  vi.unstubAllGlobals();
 });
 
 test("the base may be a URL with a slash at its end, and the runtime's fetch is the default", async () => {

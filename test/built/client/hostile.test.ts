@@ -1,10 +1,11 @@
+import type { RequestListener } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MAX_BYTES } from "../../../client/src/attempt.ts";
-import { PetStore, PetStoreError } from "../../../client/src/index.ts";
+import { type Fetch, PetStore, PetStoreError } from "../../../client/src/index.ts";
 import {
   ANIMAL,
   BASE_URL,
@@ -39,7 +40,8 @@ function* endless(sent: (bytes: number) => void = () => {}): Generator<Buffer> {
 type FetchPage = (baseUrl: string, timeout?: number) => Promise<unknown>;
 
 const inNode: FetchPage = async (baseUrl, timeout = 60_000) => {
-  const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 } });
+  const own: Fetch = (url, init) => fetch(url, init);
+  const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 }, fetch: own });
   try {
     return (await store.pets.list().page()).items.map(({ name }) => name);
   } catch (error) {
@@ -53,7 +55,8 @@ const WORKER = `
   export default {
     async fetch(request) {
       const { baseUrl, timeout } = await request.json();
-      const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 } });
+      const own = (url, init) => fetch(url, init);
+      const store = new PetStore({ baseUrl, apiKey: "key", timeout, retry: { attempts: 1 }, fetch: own });
       const show = ({ code, status }) => ({ code, status });
       return Response.json(await store.pets.list().page().then(({ items }) => items.map(({ name }) => name), show));
     },
@@ -85,6 +88,15 @@ describe.each([
     ] as const) {
       const baseUrl = await serve((_request, response) => response.end(`[${ANIMAL.padEnd(size - 2)}]`));
       expect(await fetchPage(baseUrl)).toEqual(outcome);
+    }
+  });
+
+  test("takes a connection that breaks for a failure of the network, also through a fetch of the caller", async () => {
+    for (const listener of [
+      ({ socket }) => socket.destroy(),
+      ({ socket }, response) => response.write("[", () => socket.destroy()),
+    ] as RequestListener[]) {
+      expect(await fetchPage(await serve(listener))).toEqual({ code: "network" });
     }
   });
 
