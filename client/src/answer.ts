@@ -10,6 +10,8 @@ const MAX_SHOWN_CHARACTERS = 2_000;
 export interface Answer {
   value: unknown;
   headers: Headers;
+  status: number;
+  requestId: string | undefined;
 }
 
 /**
@@ -24,15 +26,13 @@ export function readAnswer(
   apiKey: string,
 ): Answer {
   const { value, cut } = parse(text);
-  if (expects === undefined ? status === 204 : ok && expects(value, headers)) return { value, headers };
-
-  const shown = (words: string): string =>
-    (apiKey ? words.replaceAll(apiKey, "[API key]") : words).slice(0, MAX_SHOWN_CHARACTERS);
+  const shown = (words: string): string => words.replaceAll(apiKey, "[API key]").slice(0, MAX_SHOWN_CHARACTERS);
   const details = {
     status,
     requestId: shown(headers.get("X-Request-Id") ?? "") || undefined,
     retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
   };
+  if (expects === undefined ? status === 204 : ok && expects(value, headers)) return { value, headers, ...details };
   if (isErrorBody(value, status)) throw new PetStoreError(shown(value.code), shown(value.message), details);
   if (cut && headers.get("Content-Type")?.startsWith("application/json")) {
     // A failure that was cut may be any, and is asked for again.

@@ -3,7 +3,7 @@ import { PetStoreError } from "./error.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The longest time that timers take, about 24 days. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * The largest response that the client reads. The largest page of the service is one of 100 categories. It has 2.7 million bytes when
@@ -12,67 +12,92 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
 export const MAX_BYTES = 4 * 2 ** 20;
 
 /**
- * Sends a request once. The text is undefined when it is too large.
+ * Runs something until it ends or its time is over. Resolves to undefined when the time is over.
  *
- * @param timeout milliseconds until the whole response has to be there.
- * @param signal of the caller.
- * @throws PetStoreError `network` or `timeout`, the reason of the caller's signal when that aborts.
+ * @param run gets a signal that ends it. The client does not wait for it then.
+ * @throws the reason of the caller's signal, as soon as that aborts.
  */
-export async function attempt(
-  fetch: Fetch,
-  url: string,
-  init: RequestInit,
-  timeout: number,
+export async function limit<Result>(
+  run: (signal: AbortSignal) => Promise<Result>,
+  milliseconds: number,
   signal: AbortSignal | undefined,
-): Promise<{ response: Response; text: string | undefined }> {
+): Promise<Result | undefined> {
   signal?.throwIfAborted();
   // Not AbortSignal.any(): in Node 20, a signal of the caller that lives long would keep every one made from it.
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  const timer = setTimeout(abort, Math.min(timeout, LONGEST_TIMER));
-  signal?.addEventListener("abort", abort);
+  let end = (): void => {};
+  const ended = new Promise<undefined>((resolve) => {
+    end = () => {
+      resolve(undefined);
+      controller.abort();
+    };
+  });
+  const timer = setTimeout(end, Math.min(milliseconds, LONGEST_TIMER));
+  signal?.addEventListener("abort", end);
   try {
-    // A redirect would take the API key elsewhere, and the service has none.
-    const response = await fetch(url, { ...init, redirect: "manual", signal: controller.signal });
-    return { response, text: await readText(response) };
-  } catch (thrown) {
-    signal?.throwIfAborted();
-    throw controller.signal.aborted
-      ? new PetStoreError("timeout", `The response was not complete within ${Math.round(timeout)} ms.`)
-      : new PetStoreError("network", `The connection to the service failed${codeOf(thrown, init)}.`);
+    const result = await Promise.race([ended, run(controller.signal)]);
+    if (result === undefined) signal?.throwIfAborted();
+    return result;
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", end);
   }
 }
 
-async function readText({ body }: Response): Promise<string | undefined> {
+/**
+ * Sends a request, and reads its response. The text is undefined when it is too large.
+ *
+ * @param own the caller's way to send requests.
+ * @throws PetStoreError `network`, or what the caller's `fetch` throws when that is no failure of the network.
+ */
+export async function exchange(
+  own: Fetch | undefined,
+  url: string,
+  init: RequestInit,
+): Promise<{ response: Response; text: string | undefined }> {
+  // The client keeps nothing but the code: a message, a stack or a cause may show the headers, and with them the API key.
+  const fail = (thrown: unknown): never => {
+    const code = codeOf(thrown) ?? "";
+    const shown = /^[A-Z_]{1,40}$/.test(code) && !JSON.stringify(init.headers).includes(code) ? `: ${code}` : "";
+    throw new PetStoreError("network", `The connection to the service failed${shown}.`);
+  };
+  let response;
+  try {
+    response = await (own ?? globalThis.fetch)(url, init);
+  } catch (thrown) {
+    if (own && !isNetworkFailure(thrown)) throw thrown;
+    return fail(thrown);
+  }
   // Not for await: Safari cannot iterate over a stream.
-  const reader = body?.getReader();
+  const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];
   while (bytes <= MAX_BYTES) {
-    const { done, value } = (await reader?.read()) ?? { done: true };
-    if (done) return text + decoder.decode();
+    const { done, value } = (await reader?.read().catch(fail)) ?? { done: true };
+    if (done) return { response, text: text + decoder.decode() };
     text += decoder.decode(value, { stream: true });
     bytes += value.byteLength;
   }
   reader?.cancel().catch(() => {});
-  return undefined;
+  return { response, text: undefined };
 }
 
 /**
- * The code of an error, for example `ECONNREFUSED`. The client keeps nothing else of it: its message, its stack or its cause may show
- * the headers of the request, and with them the API key.
+ * Whether an error comes from the connection: a TypeError (the fetch standard), an error with a code (Node.js and its libraries), or a
+ * remote one (Workers). Any other error comes from the caller's own code.
  */
-function codeOf(thrown: unknown, { headers }: RequestInit): string {
+function isNetworkFailure(thrown: unknown): boolean {
+  const { name, remote } = Object(thrown);
+  return name === "TypeError" || remote === true || codeOf(thrown) !== undefined;
+}
+
+/** The code of an error, for example `ECONNREFUSED`. */
+function codeOf(thrown: unknown): string | undefined {
   try {
     const error = thrown as { code?: unknown; cause?: { code?: unknown } };
     const code = error.cause?.code ?? error.code;
-    return typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) && !JSON.stringify(headers).includes(code)
-      ? `: ${code}`
-      : "";
+    return typeof code === "string" ? code : undefined;
   } catch {
-    return "";
+    return undefined;
   }
 }

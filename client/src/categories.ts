@@ -1,6 +1,6 @@
-import type { RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { CATEGORY } from "./fields.ts";
-import { type Int64Input, toDigits } from "./int64.ts";
+import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
   change,
@@ -17,10 +17,10 @@ import type { Category, CategoryPatch, CategoryQuery, NewCategory } from "./shap
 
 /** The categories of the animals. */
 export class Categories {
-  readonly #scope: ResourceScope;
+  readonly #scope: ResourceScope<"category", Category>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, fields: CATEGORY };
+    this.#scope = { ...scope, path: "/categories", name: "category", fields: CATEGORY };
   }
 
   /**
@@ -29,7 +29,7 @@ export class Categories {
    * @beta
    */
   list(query: CategoryQuery = {}, options: RequestOptions = {}): List<Category> {
-    return new List(this.#scope, { operation: "listCategories", path: "/categories", query, options });
+    return new List(this.#scope, "listCategories", query, options);
   }
 
   /**
@@ -38,8 +38,7 @@ export class Categories {
    * @beta
    */
   async create(category: NewCategory, options: CreateOptions = {}): Promise<Created & { category: Category }> {
-    const { item, ...rest } = await create<Category>(this.#scope, "createCategory", "/categories", category, options);
-    return { category: item, ...rest };
+    return create(this.#scope, "createCategory", category, options);
   }
 
   /**
@@ -52,8 +51,7 @@ export class Categories {
     patch: CategoryPatch,
     options: UpdateOptions = {},
   ): Promise<Created & { category: Category }> {
-    const { item, ...rest } = await change<Category>(this.#scope, "updateCategory", pathOf(id), patch, options);
-    return { category: item, ...rest };
+    return change(this.#scope, "updateCategory", id, patch, options);
   }
 
   /**
@@ -63,10 +61,6 @@ export class Categories {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deleteCategory", pathOf(id), options, true);
+    await remove(this.#scope, "deleteCategory", id, options, true);
   }
-}
-
-function pathOf(id: Int64Input): string {
-  return `/categories/${toDigits(id)}`;
 }

@@ -1,37 +1,19 @@
 import { type Answer, readAnswer } from "./answer.ts";
-import { attempt, type Fetch } from "./attempt.ts";
+import { exchange, limit } from "./attempt.ts";
 import { PetStoreError } from "./error.ts";
 import { stringifyExact } from "./json.ts";
-import { DEFAULT_POLICY, faultOf, pauseAfter, type RetryPolicy, sleep } from "./retry.ts";
+import {
+  checkApiKey,
+  checkBaseUrl,
+  HEADER_VALUE,
+  type Limits,
+  limitsOf,
+  type PetStoreOptions,
+  type RequestOptions,
+  RUNTIME,
+} from "./options.ts";
+import { DEFAULT_POLICY, faultOf, pauseAfter } from "./retry.ts";
 import type { operations } from "./schema.ts";
-
-/** An operation that the service announced to remove. */
-export interface Deprecation {
-  operation: keyof operations;
-  /** When the service removes the operation. */
-  sunset: Date;
-  /** The `Link` header: the replacement, and a page about it. */
-  link: string | undefined;
-}
-
-export interface PetStoreOptions {
-  /** The address of the API with its version, for example `https://petstore.example/v1`. */
-  baseUrl: string | URL;
-  apiKey: string;
-  /** Milliseconds for one attempt. 30,000 unless given. */
-  timeout?: number;
-  retry?: Partial<RetryPolicy>;
-  /** Sends the requests, and ends them with their signal. The `fetch` of the runtime unless given. */
-  fetch?: Fetch;
-  /** Is told each deprecated operation once, at its first use. */
-  onDeprecation?: (deprecation: Deprecation) => void;
-}
-
-/** Options of every request. */
-export interface RequestOptions {
-  /** Ends the request. It then rejects with the reason of the signal. */
-  signal?: AbortSignal | undefined;
-}
 
 /** A request for an operation, however many attempts it takes. */
 export interface Call extends RequestOptions {
@@ -42,16 +24,11 @@ export interface Call extends RequestOptions {
   body?: object;
   /** Headers of the operation. Those without a value are not sent. */
   headers?: Record<string, string | undefined>;
-  /** Whether the request may run twice. If not, the client repeats it only when the service refused to run it. */
-  repeatable: boolean;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
   /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
   expects?: (value: unknown, headers: Headers) => boolean;
 }
-
-/** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
-const HEADER_VALUE = /^[!-~][ -~]*$/;
 
 /** The form of a bookmark of D1. */
 const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
@@ -64,58 +41,104 @@ export interface Memory {
 /** The service, as all sessions of a `PetStore` reach it. */
 export class Connection {
   readonly #options: PetStoreOptions;
-  readonly #apiKey: string;
-  readonly #policy: RetryPolicy;
+  readonly #baseUrl: string;
+  readonly #limits: Limits;
   readonly #reported = new Set<string>();
 
+  /** @throws TypeError when an option cannot be used. */
   constructor(options: PetStoreOptions) {
     this.#options = options;
-    this.#apiKey = options.apiKey.trim();
-    if (!HEADER_VALUE.test(this.#apiKey)) throw new TypeError("The API key has to be visible ASCII.");
-    this.#policy = { ...DEFAULT_POLICY, ...options.retry };
+    this.#baseUrl = checkBaseUrl(options.baseUrl);
+    if (typeof options.apiKey !== "function") checkApiKey(options.apiKey);
+    this.#limits = limitsOf(options, { timeout: 30_000, ...DEFAULT_POLICY });
   }
 
   /**
    * Sends a request until it succeeds, or may not be repeated.
    *
-   * @throws PetStoreError, RangeError before anything is sent, or the reason of the caller's signal.
+   * @throws PetStoreError, RangeError or TypeError before anything is sent, the reason of the caller's signal, or an error of the
+   * caller's own functions.
    */
   async send(call: Call, memory: Memory = { bookmark: undefined }): Promise<Answer> {
-    const { timeout = 30_000, fetch = (url: string, init: RequestInit) => globalThis.fetch(url, init) } = this.#options;
+    const limits = limitsOf(call, this.#limits);
     const url = this.#url(call);
     const init = this.#request(call, memory);
-    const deadline = performance.now() + this.#policy.totalTime;
+    const deadline = performance.now() + limits.totalTime;
     let lost = false;
-    for (let count = 1; ; count++) {
-      try {
-        const left = Math.min(timeout, deadline - performance.now());
-        const { response, text } = await attempt(fetch, url, init, left, call.signal);
-        // Errors too tell how new the database is.
-        this.#notice(call, response.headers, memory);
-        return readAnswer(call, response, text, this.#apiKey);
-      } catch (error) {
-        if (!(error instanceof PetStoreError)) throw error;
-        if (lost && call.deletes && error.code === "not_found") return { value: undefined, headers: new Headers() };
+    for (let attempt = 1; ; attempt++) {
+      const begin = performance.now();
+      const outcome = await this.#attempt(call, url, init, Math.min(limits.timeout, deadline - begin), memory);
+      const { status, requestId } = outcome;
+      let error = outcome instanceof PetStoreError ? outcome : undefined;
+      if (lost && call.deletes && error?.code === "not_found") error = undefined;
+      let retryIn: number | undefined;
+      if (error) {
         error.idempotencyKey = call.headers?.["Idempotency-Key"];
         const fault = faultOf(error);
         lost ||= fault === "lost";
-        const pause = pauseAfter(count, error.retryAfter, this.#policy);
-        const mayRepeat = fault === "refused" || (fault === "lost" && call.repeatable);
-        const inTime = count < this.#policy.attempts && performance.now() + pause < deadline;
-        if (!mayRepeat || !inTime) throw error;
-        await sleep(pause, call.signal);
+        const pause = pauseAfter(attempt, error.retryAfter, limits);
+        const inTime = attempt < limits.attempts && performance.now() + pause < deadline;
+        if (fault !== "final" && inTime) retryIn = pause;
       }
+      const duration = performance.now() - begin;
+      this.#options.onAttempt?.({
+        operation: call.operation,
+        url,
+        attempt,
+        duration,
+        status,
+        requestId,
+        error,
+        retryIn,
+      });
+      // A deletion has no value.
+      if (error === undefined) return outcome as Answer;
+      if (retryIn === undefined) throw error;
+      await limit(() => new Promise(() => {}), retryIn, call.signal);
+    }
+  }
+
+  /** Sends a request once. Returns its failure, unless that comes from the caller. */
+  async #attempt(
+    call: Call,
+    url: string,
+    init: RequestInit & { headers: [string, string][] },
+    time: number,
+    memory: Memory,
+  ): Promise<Answer | PetStoreError> {
+    try {
+      const received = await limit(
+        async (signal) => {
+          const { apiKey: given, fetch } = this.#options;
+          const apiKey = checkApiKey(typeof given === "function" ? await given() : given);
+          const headers = [...init.headers, ["Authorization", `Bearer ${apiKey}`] as [string, string]];
+          return { apiKey, ...(await exchange(fetch, url, { ...init, headers, signal })) };
+        },
+        time,
+        call.signal,
+      );
+      if (received === undefined) {
+        throw new PetStoreError("timeout", `The response was not complete within ${Math.round(time)} ms.`);
+      }
+      const { response, text, apiKey } = received;
+      // Errors too tell how new the database is.
+      this.#notice(call, response.headers, memory, apiKey);
+      return readAnswer(call, response, text, apiKey);
+    } catch (thrown) {
+      if (thrown instanceof PetStoreError) return thrown;
+      throw thrown;
     }
   }
 
   #url({ path, query }: Call): string {
     const search = String(query ?? "");
-    return `${String(this.#options.baseUrl).replace(/\/$/, "")}${path}${search && `?${search}`}`;
+    return `${this.#baseUrl}${path}${search && `?${search}`}`;
   }
 
-  #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit {
+  #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit & { headers: [string, string][] } {
     const all = {
-      Authorization: `Bearer ${this.#apiKey}`,
+      // A browser sends its own. The service does not let pages of other sites send another one.
+      "User-Agent": RUNTIME.navigator?.userAgent?.startsWith("Mozilla") ? undefined : this.#options.userAgent,
       "x-d1-bookmark": bookmark,
       "Content-Type": body && (method === "PATCH" ? "application/merge-patch+json" : "application/json"),
       ...headers,
@@ -126,17 +149,18 @@ export class Connection {
     for (const [name, value] of present) {
       if (!HEADER_VALUE.test(value)) throw new RangeError(`${name} has to be visible ASCII.`);
     }
-    return { method, headers: present, ...(body && { body: stringifyExact(body) }) };
+    // A redirect would take the API key elsewhere, and the service has none.
+    return { method, headers: present, redirect: "manual", ...(body && { body: stringifyExact(body) }) };
   }
 
-  #notice({ operation }: Call, headers: Headers, memory: Memory): void {
+  #notice({ operation }: Call, headers: Headers, memory: Memory, apiKey: string): void {
     const bookmark = headers.get("x-d1-bookmark") ?? "";
     // Bookmarks sort by age. The responses of concurrent requests come in any order. The service refuses any other text.
     if (BOOKMARK.test(bookmark) && bookmark > (memory.bookmark ?? "")) memory.bookmark = bookmark;
     const sunset = headers.get("Sunset");
     if (sunset === null || this.#reported.has(operation)) return;
     this.#reported.add(operation);
-    const link = headers.get("Link")?.replaceAll(this.#apiKey, "[API key]");
+    const link = headers.get("Link")?.replaceAll(apiKey, "[API key]");
     this.#options.onDeprecation?.({ operation, sunset: new Date(sunset), link });
   }
 }

@@ -41,4 +41,9 @@ export class PetStoreError extends Error {
     this.requestId = requestId;
     this.retryAfter = retryAfter;
   }
+
+  /** The fields and the message, for logs of JSON. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
 }

@@ -14,7 +14,7 @@ type Kind<Value> = Value extends bigint
         : never;
 
 /** Every field of a resource, so that none of the document is forgotten. */
-type FieldsOf<Item> = {
+export type FieldsOf<Item> = {
   [
     Name in keyof Item
   ]-?: `${Kind<Item[Name]>}${null extends Item[Name] ? " null" : ""}${{} extends Pick<Item, Name> ? " undefined" : ""}`;

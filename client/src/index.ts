@@ -1,34 +1,44 @@
 import { Categories } from "./categories.ts";
-import { Connection, type Memory, type PetStoreOptions } from "./connection.ts";
+import { Connection, type Memory } from "./connection.ts";
+import type { PetStoreOptions } from "./options.ts";
 import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
+import type { Scope } from "./requests.ts";
 
 export type { Session };
 export type { Fetch } from "./attempt.ts";
 export type { Categories } from "./categories.ts";
-export type { Deprecation, PetStoreOptions, RequestOptions } from "./connection.ts";
 export { type ClientErrorCode, PetStoreError, type PetStoreErrorCode, type ServiceErrorCode } from "./error.ts";
 export type { Int64Input } from "./int64.ts";
 export type { List, Page } from "./list.ts";
+export type { Attempt, Deprecation, PetStoreOptions, RequestOptions } from "./options.ts";
 export type { Orders } from "./orders.ts";
 export type { Pets } from "./pets.ts";
 export type { ChangeOptions, Created, CreateOptions, UpdateOptions, Versioned } from "./requests.ts";
 export type { RetryPolicy } from "./retry.ts";
 export type * from "./shapes.ts";
 
-/** The Pet Store Service. A read may come from a replica that lags behind. `session()` reads its own writes. */
-export class PetStore {
+/** Every operation of the service. */
+class Resources {
   readonly pets: Pets;
   readonly categories: Categories;
   readonly orders: Orders;
-  readonly #connection: Connection;
 
-  constructor(options: PetStoreOptions) {
-    this.#connection = new Connection(options);
-    const scope = { connection: this.#connection, memory: undefined };
+  constructor(scope: Scope) {
     this.pets = new Pets(scope);
     this.categories = new Categories(scope);
     this.orders = new Orders(scope);
+  }
+}
+
+/** The Pet Store Service. A read may come from a replica that lags behind. `session()` reads its own writes. */
+export class PetStore extends Resources {
+  readonly #connection: Connection;
+
+  constructor(options: PetStoreOptions) {
+    const connection = new Connection(options);
+    super({ connection, memory: undefined });
+    this.#connection = connection;
   }
 
   /**
@@ -42,19 +52,14 @@ export class PetStore {
 }
 
 /** Requests that see each other's writes, in every location. */
-class Session {
-  readonly pets: Pets;
-  readonly categories: Categories;
-  readonly orders: Orders;
+class Session extends Resources {
   readonly #memory: Memory;
 
   /** Use `PetStore.session()`. */
   constructor(connection: Connection, bookmark: string | undefined) {
-    this.#memory = { bookmark };
-    const scope = { connection, memory: this.#memory };
-    this.pets = new Pets(scope);
-    this.categories = new Categories(scope);
-    this.orders = new Orders(scope);
+    const memory = { bookmark };
+    super({ connection, memory });
+    this.#memory = memory;
   }
 
   /** The state of the database that this session saw last, for `session(bookmark)`. Undefined before the first response. */

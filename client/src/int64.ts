@@ -9,6 +9,10 @@ export function isInt64Field(name: string): name is Int64Field {
   return (INT64_FIELDS as readonly string[]).includes(name);
 }
 
+export function isInt64(integer: bigint): boolean {
+  return BigInt.asIntN(64, integer) === integer;
+}
+
 /** A sign and the digits of 2^63. */
 const DECIMAL = /^-?\d{1,19}$/;
 
@@ -21,7 +25,7 @@ export function toDigits(value: unknown): string {
   const exact = typeof value === "bigint" || Number.isSafeInteger(value);
   if (exact || (typeof value === "string" && DECIMAL.test(value))) {
     const integer = BigInt(value as Int64Input);
-    if (BigInt.asIntN(64, integer) === integer) return String(integer);
+    if (isInt64(integer)) return String(integer);
   }
   throw new RangeError(`${String(value)} is not an exact 64-bit integer. Use a bigint or a string of decimal digits.`);
 }

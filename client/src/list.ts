@@ -1,6 +1,6 @@
-import type { Connection, Memory, RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { fits } from "./fields.ts";
-import { isInt64Field, toDigits } from "./int64.ts";
+import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
 import type { ResourceScope } from "./requests.ts";
 import type { operations } from "./schema.ts";
 
@@ -13,36 +13,46 @@ export interface Page<Item> {
   next(options?: RequestOptions): Promise<Page<Item> | undefined>;
 }
 
-/** The request of the first page. */
-interface First {
-  operation: keyof operations;
-  path: string;
-  query: Query;
-  options: RequestOptions;
-}
-
 interface Query {
+  id?: readonly Int64Input[] | undefined;
   cursor?: string | undefined;
 }
 
+/** As many ids as the service takes in one request. */
+const MAX_IDS = 100;
+
 /** A list, in ascending order of id. Iterate over it for every item of every page, or fetch its pages. */
 export class List<Item> implements AsyncIterable<Item> {
-  readonly #first: First;
-  readonly #connection: Connection;
-  readonly #memory: Memory;
-  readonly #isItem: (value: unknown) => boolean;
+  readonly #scope: ResourceScope<string, Item>;
+  readonly #operation: keyof operations;
+  readonly #query: Query;
+  readonly #options: RequestOptions;
 
-  constructor({ connection, memory, fields }: ResourceScope, first: First) {
-    this.#first = first;
-    this.#connection = connection;
-    this.#isItem = fits(fields);
+  constructor(scope: ResourceScope<string, Item>, operation: keyof operations, query: Query, options: RequestOptions) {
     // Without a session, the pages remember for themselves: a page from an older replica than the one before ends early.
-    this.#memory = memory ?? { bookmark: undefined };
+    this.#scope = { ...scope, memory: scope.memory ?? { bookmark: undefined } };
+    this.#operation = operation;
+    this.#query = query;
+    this.#options = options;
   }
 
   /** Fetches the first page. */
-  page(options: RequestOptions = this.#first.options): Promise<Page<Item>> {
-    return this.#fetch(this.#first.query, options);
+  page(options: RequestOptions = this.#options): Promise<Page<Item>> {
+    return this.#fetch(this.#query, options);
+  }
+
+  /**
+   * Fetches every item.
+   *
+   * @param max the largest number of items, so that the memory has a bound.
+   * @throws RangeError as soon as there are more.
+   */
+  async all(max: number): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const item of this) {
+      if (!(items.push(item) <= max)) throw new RangeError(`The list has more than ${max} items.`);
+    }
+    return items;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -53,27 +63,62 @@ export class List<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** @param after the last id of the page before. */
-  async #fetch(query: Query, { signal }: RequestOptions, after: bigint | number = -Infinity): Promise<Page<Item>> {
-    const { operation, path, options } = this.#first;
+  /** @param last the id that ends the page before. */
+  async #fetch(query: Query, options: RequestOptions, last?: bigint): Promise<Page<Item>> {
+    const { connection, memory, path, fields } = this.#scope;
+    const isItem = fits(fields);
+    const ids = idsOf(query);
+    // Without an id, the service would return every item.
+    if (ids?.length === 0) return { items: [], cursor: undefined, next: async () => undefined };
+    const part = ids ? { ...query, id: ids.slice(0, MAX_IDS), cursor: undefined } : query;
     const expects = (value: unknown, headers: Headers): boolean => {
       const cursor = nextCursor(headers);
-      // A page that does not go on, at a greater id, would make the iteration endless.
+      // A page that does not go on after the page before would make the iteration endless.
       return (
         Array.isArray(value) &&
-        value.every((item, index) => this.#isItem(item) && item.id > (index > 0 ? value[index - 1].id : after)) &&
+        value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last)) &&
         (cursor === undefined || (cursor !== "" && cursor !== query.cursor && value.length > 0))
       );
     };
-    const call = { operation, method: "GET", path, query: search(query), repeatable: true, expects, signal } as const;
-    const { value, headers } = await this.#connection.send(call, this.#memory);
+    const call = { ...options, operation: this.#operation, method: "GET", path, query: search(part), expects } as const;
+    const { value, headers } = await connection.send(call, memory);
     const items = value as (Item & { id: bigint })[];
-    const cursor = nextCursor(headers);
-    const next = async (nextOptions: RequestOptions = options): Promise<Page<Item> | undefined> =>
-      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, items.at(-1)?.id);
+    const end = items.at(-1)?.id;
+    let cursor = nextCursor(headers);
+    if (ids) {
+      const done = cursor === undefined ? ids[MAX_IDS - 1] : end;
+      cursor = done === undefined || done === ids.at(-1) ? undefined : `>${done}`;
+    }
+    const next = async (nextOptions: RequestOptions = this.#options): Promise<Page<Item> | undefined> =>
+      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, end ?? last);
     return { items, cursor, next };
   }
 }
+
+/** Whether an id comes after the one before it. Lists ascend. */
+function follows(id: bigint, before: bigint | undefined): boolean {
+  return before === undefined || id > before;
+}
+
+/**
+ * The ids that a list of ids still asks for, in the order of the list. Undefined when the service can go on by itself.
+ *
+ * Too many ids for one request become several requests. The cursor between them is the last id that is done.
+ *
+ * @throws RangeError when an id is no exact integer.
+ */
+function idsOf({ id, cursor = "" }: Query): bigint[] | undefined {
+  const [, done] = /^>(-?\d+)$/.exec(cursor) ?? [];
+  if (id === undefined || (id.length > 0 && id.length <= MAX_IDS && done === undefined)) return undefined;
+  const before = done === undefined ? undefined : BigInt(done);
+  return [...new Set(id.map((item) => BigInt(toDigits(item))))]
+    .filter((item) => follows(item, before))
+    .toSorted((a, b) => (follows(a, b) ? 1 : -1));
+}
+
+/** A link with its parameters (RFC 8288, section 3), and its relations in quotes or not. Both take linear time. */
+const LINK = /<([^<>]*)>((?:[^<"]|"[^"]*")*)/g;
+const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]*))/i;
 
 /**
  * The cursor of the next page, or undefined on the last one. Empty when the link to the next page has none.
@@ -81,17 +126,21 @@ export class List<Item> implements AsyncIterable<Item> {
  * The address in `Link` may be that of another origin, which must not get the API key. The cursor is all that it adds.
  */
 function nextCursor(headers: Headers): string | undefined {
-  const address = /<([^<>]*)>; rel="next"/.exec(headers.get("Link") ?? "")?.[1];
-  return address && (/[?&]cursor=([\w-]+)/.exec(address)?.[1] ?? "");
+  for (const [, address = "", parameters = ""] of (headers.get("Link") ?? "").matchAll(LINK)) {
+    const [, quoted, token] = REL.exec(parameters) ?? [];
+    if (/(?:^|\s)next(?:$|\s)/i.test(quoted ?? token ?? "")) {
+      return new URLSearchParams(address.split("?")[1]).get("cursor") ?? "";
+    }
+  }
+  return undefined;
 }
 
 /** @throws RangeError when a 64-bit filter holds no exact integer. */
 function search(query: Query): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const item of [value].flat()) {
-      if (item !== undefined) parameters.append(name, isInt64Field(name) ? toDigits(item) : String(item));
-    }
+    if (value === undefined) continue;
+    for (const item of [value].flat()) parameters.append(name, isInt64Field(name) ? toDigits(item) : String(item));
   }
   return parameters;
 }

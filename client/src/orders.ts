@@ -1,6 +1,6 @@
-import type { RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { ORDER } from "./fields.ts";
-import { type Int64Input, toDigits } from "./int64.ts";
+import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
   change,
@@ -19,10 +19,10 @@ import type { NewOrder, Order, OrderPatch, OrderQuery } from "./shapes.ts";
 
 /** The orders for animals. */
 export class Orders {
-  readonly #scope: ResourceScope;
+  readonly #scope: ResourceScope<"order", Order>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, fields: ORDER };
+    this.#scope = { ...scope, path: "/store/orders", name: "order", fields: ORDER };
   }
 
   /**
@@ -31,7 +31,7 @@ export class Orders {
    * @beta
    */
   list(query: OrderQuery = {}, options: RequestOptions = {}): List<Order> {
-    return new List(this.#scope, { operation: "listOrders", path: "/store/orders", query, options });
+    return new List(this.#scope, "listOrders", query, options);
   }
 
   /**
@@ -40,8 +40,7 @@ export class Orders {
    * @beta
    */
   async place(order: NewOrder, options: CreateOptions = {}): Promise<Created & { order: Order }> {
-    const { item, ...rest } = await create<Order>(this.#scope, "placeOrder", "/store/orders", order, options);
-    return { order: item, ...rest };
+    return create(this.#scope, "placeOrder", order, options);
   }
 
   /**
@@ -50,8 +49,7 @@ export class Orders {
    * @beta
    */
   async get(id: Int64Input, options: RequestOptions = {}): Promise<Versioned & { order: Order }> {
-    const { item, ...rest } = await get<Order>(this.#scope, "getOrder", pathOf(id), options);
-    return { order: item, ...rest };
+    return get(this.#scope, "getOrder", id, options);
   }
 
   /**
@@ -64,8 +62,7 @@ export class Orders {
     { shipDate, ...options }: UpdateOptions & Pick<OrderPatch, "shipDate"> = {},
   ): Promise<Created & { order: Order }> {
     const patch: OrderPatch = { status: "shipped", shipDate };
-    const { item, ...rest } = await change<Order>(this.#scope, "updateOrder", pathOf(id), patch, options);
-    return { order: item, ...rest };
+    return change(this.#scope, "updateOrder", id, patch, options);
   }
 
   /**
@@ -75,10 +72,6 @@ export class Orders {
    */
   async cancel(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
     // The order stays, so that a 404 is an error.
-    await remove(this.#scope, "cancelOrder", pathOf(id), options, false);
+    await remove(this.#scope, "cancelOrder", id, options, false);
   }
-}
-
-function pathOf(id: Int64Input): string {
-  return `/store/orders/${toDigits(id)}`;
 }

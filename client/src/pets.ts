@@ -1,6 +1,6 @@
-import type { RequestOptions } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
 import { ANIMAL } from "./fields.ts";
-import { type Int64Input, toDigits } from "./int64.ts";
+import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
   change,
@@ -19,21 +19,20 @@ import type { Animal, NewPet, PetPatch, PetQuery } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
-  readonly #scope: ResourceScope;
+  readonly #scope: ResourceScope<"animal", Animal>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, fields: ANIMAL };
+    this.#scope = { ...scope, path: "/pets", name: "animal", fields: ANIMAL };
   }
 
   /** Lists animals. The filters `categoryId` and `id` are beta. */
   list(query: PetQuery = {}, options: RequestOptions = {}): List<Animal> {
-    return new List(this.#scope, { operation: "listPets", path: "/pets", query, options });
+    return new List(this.#scope, "listPets", query, options);
   }
 
   /** Adds an animal, exactly once. */
   async create(pet: NewPet, options: CreateOptions = {}): Promise<Created & { animal: Animal }> {
-    const { item, ...rest } = await create<Animal>(this.#scope, "createPet", "/pets", pet, options);
-    return { animal: item, ...rest };
+    return create(this.#scope, "createPet", pet, options);
   }
 
   /**
@@ -42,8 +41,7 @@ export class Pets {
    * @deprecated The service removes this operation. Use `list({ id: [id] })`.
    */
   async get(id: Int64Input, options: RequestOptions = {}): Promise<Versioned & { animal: Animal }> {
-    const { item, ...rest } = await get<Animal>(this.#scope, "getPet", pathOf(id), options);
-    return { animal: item, ...rest };
+    return get(this.#scope, "getPet", id, options);
   }
 
   /**
@@ -52,8 +50,7 @@ export class Pets {
    * @beta
    */
   async update(id: Int64Input, patch: PetPatch, options: UpdateOptions = {}): Promise<Created & { animal: Animal }> {
-    const { item, ...rest } = await change<Animal>(this.#scope, "updatePet", pathOf(id), patch, options);
-    return { animal: item, ...rest };
+    return change(this.#scope, "updatePet", id, patch, options);
   }
 
   /**
@@ -62,10 +59,6 @@ export class Pets {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deletePet", pathOf(id), options, true);
+    await remove(this.#scope, "deletePet", id, options, true);
   }
-}
-
-function pathOf(id: Int64Input): string {
-  return `/pets/${toDigits(id)}`;
 }

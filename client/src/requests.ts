@@ -1,6 +1,7 @@
-import type { Answer } from "./answer.ts";
-import type { Call, Connection, Memory, RequestOptions } from "./connection.ts";
-import { type Fields, fits } from "./fields.ts";
+import type { Call, Connection, Memory } from "./connection.ts";
+import type { RequestOptions } from "./options.ts";
+import { type FieldsOf, fits } from "./fields.ts";
+import { type Int64Input, toDigits } from "./int64.ts";
 import type { operations } from "./schema.ts";
 
 /** Where requests go. Without a memory, each is on its own. */
@@ -10,8 +11,11 @@ export interface Scope {
 }
 
 /** The same for the requests of one resource. */
-export interface ResourceScope extends Scope {
-  fields: Fields;
+export interface ResourceScope<Name extends string, Item> extends Scope {
+  path: string;
+  /** The name of the resource in a result. */
+  name: Name;
+  fields: FieldsOf<Item>;
 }
 
 /** Options of a creation. */
@@ -43,48 +47,43 @@ export interface Created extends Versioned {
 
 type Operation = keyof operations;
 
-export async function get<Item>(
-  { connection, memory, fields }: ResourceScope,
+export async function get<Name extends string, Item>(
+  scope: ResourceScope<Name, Item>,
   operation: Operation,
-  path: string,
-  { signal }: RequestOptions,
-): Promise<Versioned & { item: Item }> {
-  const call = { operation, method: "GET", path, repeatable: true, expects: fits(fields), signal } as const;
-  return versioned(await connection.send(call, memory));
+  id: Int64Input,
+  options: RequestOptions,
+): Promise<Versioned & Record<Name, Item>> {
+  return one(scope, { ...options, operation, method: "GET", path: pathOf(scope, id) });
 }
 
 /** The service creates once for each key, so that a creation can be repeated. */
-export async function create<Item>(
-  scope: ResourceScope,
+export async function create<Name extends string, Item>(
+  scope: ResourceScope<Name, Item>,
   operation: Operation,
-  path: string,
   body: object,
   options: CreateOptions,
-): Promise<Created & { item: Item }> {
-  return once(scope, { operation, method: "POST", path, body }, {}, options);
+): Promise<Created & Record<Name, Item>> {
+  return once(scope, { operation, method: "POST", path: scope.path, body }, options);
 }
 
 /** The service applies a patch once for each key, so that an update can be repeated, with `ifMatch` too. */
-export async function change<Item>(
-  scope: ResourceScope,
+export async function change<Name extends string, Item>(
+  scope: ResourceScope<Name, Item>,
   operation: Operation,
-  path: string,
+  id: Int64Input,
   body: object,
-  { ifMatch, ...options }: UpdateOptions,
-): Promise<Created & { item: Item }> {
-  return once(scope, { operation, method: "PATCH", path, body }, { "If-Match": ifMatch }, options);
+  options: UpdateOptions,
+): Promise<Created & Record<Name, Item>> {
+  return once(scope, { operation, method: "PATCH", path: pathOf(scope, id), body }, options);
 }
 
-async function once<Item>(
-  { connection, memory, fields }: ResourceScope,
+async function once<Name extends string, Item>(
+  scope: ResourceScope<Name, Item>,
   request: Pick<Call, "operation" | "method" | "path" | "body">,
-  conditions: { [header: string]: string | undefined },
-  { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions,
-): Promise<Created & { item: Item }> {
-  const headers = { "Idempotency-Key": idempotencyKey, ...conditions };
-  const call = { ...request, headers, repeatable: true, expects: fits(fields), signal };
-  const answer = await connection.send(call, memory);
-  return { ...versioned<Item>(answer), replayed: answer.headers.get("Idempotency-Replayed") === "true" };
+  { idempotencyKey = crypto.randomUUID(), ifMatch, ...options }: UpdateOptions,
+): Promise<Created & Record<Name, Item>> {
+  const headers = { "Idempotency-Key": idempotencyKey, "If-Match": ifMatch };
+  return one(scope, { ...options, ...request, headers }) as Promise<Created & Record<Name, Item>>;
 }
 
 /**
@@ -93,16 +92,27 @@ async function once<Item>(
  * @param deletes whether the resource is gone afterwards. A 404 after a lost response is then a success.
  */
 export async function remove(
-  { connection, memory }: Scope,
+  scope: ResourceScope<string, unknown>,
   operation: Operation,
-  path: string,
-  { ifMatch, signal }: ChangeOptions,
+  id: Int64Input,
+  { ifMatch, ...options }: ChangeOptions,
   deletes: boolean,
 ): Promise<void> {
-  const headers = { "If-Match": ifMatch };
-  await connection.send({ operation, method: "DELETE", path, headers, repeatable: true, deletes, signal }, memory);
+  const request = { operation, method: "DELETE", path: pathOf(scope, id), deletes } as const;
+  await scope.connection.send({ ...options, ...request, headers: { "If-Match": ifMatch } }, scope.memory);
 }
 
-function versioned<Item>({ value, headers }: Answer): Versioned & { item: Item } {
-  return { item: value as Item, etag: headers.get("ETag") ?? "" };
+/** Sends a request whose response is one resource. */
+async function one<Name extends string, Item>(
+  { connection, memory, name, fields }: ResourceScope<Name, Item>,
+  call: Call,
+): Promise<Versioned & Record<Name, Item>> {
+  const { value, headers } = await connection.send({ ...call, expects: fits(fields) }, memory);
+  const created = call.body && { replayed: headers.get("Idempotency-Replayed") === "true" };
+  return { [name]: value, etag: headers.get("ETag") ?? "", ...created } as Versioned & Record<Name, Item>;
+}
+
+/** @throws RangeError when the id is no exact integer. */
+function pathOf({ path }: { path: string }, id: Int64Input): string {
+  return `${path}/${toDigits(id)}`;
 }

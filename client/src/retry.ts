@@ -1,4 +1,3 @@
-import { LONGEST_TIMER } from "./attempt.ts";
 import type { PetStoreError } from "./error.ts";
 
 /** When the client repeats a request. Times are in milliseconds. */
@@ -26,11 +25,7 @@ export function faultOf({ code, status }: PetStoreError): "refused" | "lost" | "
   if (status === 429 || code === "request_timeout") return "refused";
   if (code === "network" || code === "timeout" || status === 503) return "lost";
   // A proxy failed, or replaced or cut the response.
-  return code === "unexpected_response" && (isIn(200, status) || isIn(500, status)) ? "lost" : "final";
-}
-
-function isIn(hundred: 200 | 500, status = 0): boolean {
-  return status >= hundred && status < hundred + 100;
+  return code === "unexpected_response" && /^[25]/.test(String(status)) ? "lost" : "final";
 }
 
 /** Milliseconds before the next attempt: by chance, so that clients that failed together do not come back together. */
@@ -38,22 +33,4 @@ export function pauseAfter(attempt: number, retryAfter: number | undefined, poli
   const backoff = Math.random() * Math.min(policy.longestPause, policy.firstPause * 2 ** (attempt - 1));
   // A service that is back at a certain second should not meet all of its clients in that second.
   return (retryAfter ?? 0) * 1000 + backoff;
-}
-
-/** @throws the reason of the signal, as soon as it aborts. */
-export function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      },
-      Math.min(milliseconds, LONGEST_TIMER),
-    );
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

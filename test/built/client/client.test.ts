@@ -36,10 +36,87 @@ test("a list returns every item of every page, with the same filters and the boo
   ]);
 });
 
+test.each([
+  "<?cursor=A>; rel=next",
+  "<?cursor=A>;rel=next;type=json",
+  '<?cursor=A>;REL = "Next"',
+  '<?limit=2&cursor=A&status=sold>; title="a, b; <c>"; rel="next"',
+  '<?cursor=A>; rel="last next"',
+  '</v1>; rel="successor-version", <https://x.test/v1/pets?cursor=A>; rel="next"; hreflang=en',
+  '<?cursor=Z>; rel=prev, <?cursor=Y>; rel="nextish", <?cursor=A>; rel="next", </docs>; rel="deprecation"',
+])("the list goes on after Link: %s", async (link) => {
+  const { store, sent } = fakeService([json(200, animals(1), { Link: link }), json(200, animals(2))]);
+  const ids: bigint[] = [];
+  for await (const { id } of store.pets.list()) ids.push(id);
+  expect(ids).toEqual([1n, 2n]);
+  expect(sent[1]?.path).toBe("/pets?cursor=A");
+});
+
 test("an iteration that stops requests no further page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A")]);
   for await (const animal of store.pets.list()) if (animal.id === 2n) break;
   expect(sent.map(({ path }) => path)).toEqual(["/pets"]);
+});
+
+/** A service of the animals 1 to `count`, with pages of `limit`. */
+const animalsUpTo =
+  (count: number): Reply =>
+  (sent) => {
+    const query = new URLSearchParams(sent.path.split("?")[1]);
+    const asked = query.getAll("id").map(Number);
+    if (asked.length > 100) return failure(400, "invalid_request")(sent);
+    const [limit, after] = [Number(query.get("limit") ?? 20), Number(query.get("cursor") ?? 0)];
+    const all = Array.from({ length: count }, (_, index) => index + 1).filter((id) => id > after);
+    const found = asked.length > 0 ? all.filter((id) => asked.includes(id)) : all;
+    return page(found.slice(0, limit), found.length > limit ? String(found[limit - 1]) : undefined)(sent);
+  };
+
+test("a list of no ids is empty, and asks the service for nothing", async () => {
+  const { store, sent } = fakeService([animalsUpTo(3)]);
+  const none = store.pets.list({ id: [], status: "sold" });
+  expect(await none.all(10)).toEqual([]);
+  const page = await none.page();
+  expect(page).toMatchObject({ items: [], cursor: undefined });
+  expect(await page.next()).toBeUndefined();
+  await expect(store.pets.list({ id: [undefined as never] }).all(10)).rejects.toThrow(RangeError);
+  expect(sent).toEqual([]);
+});
+
+test.each([1, 20, 100])("more than 100 ids become several requests, with pages of %d", async (limit) => {
+  const wanted = Array.from({ length: 500 }, (_, index) => 500 - index).filter((id) => id % 2 === 0);
+  const existing = wanted.filter((id) => id <= 420).toReversed();
+  const { store, sent } = fakeService([animalsUpTo(420)]);
+  const list = (cursor?: string) => store.pets.list({ id: [...wanted, 2n, "2"], limit, cursor });
+  const ids = (await list().all(1_000)).map(({ id }) => Number(id));
+  expect(ids).toEqual(existing);
+  const asked = new Set(sent.flatMap(({ path }) => [...path.matchAll(/\bid=(\d+)/g)].map(([, id]) => Number(id))));
+  expect([...asked].toSorted((a, b) => a - b)).toEqual(wanted.toReversed());
+
+  const later: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await list(cursor).page();
+    later.push(...page.items.map(({ id }) => Number(id)));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  expect(later).toEqual(existing);
+});
+
+test("exactly 100 ids are one request", async () => {
+  const { store, sent } = fakeService([animalsUpTo(100)]);
+  const id = Array.from({ length: 100 }, (_, index) => index + 1);
+  expect(await store.pets.list({ id, limit: 100 }).all(100)).toHaveLength(100);
+  expect(sent).toHaveLength(1);
+});
+
+test("all items come in one array, and more than the bound are an error", async () => {
+  const { store, sent } = fakeService([animalsUpTo(10)]);
+  expect((await store.pets.list({ limit: 3 }).all(10)).map(({ id }) => id)).toHaveLength(10);
+  expect(sent).toHaveLength(4);
+  const tooMany = errorOf(store.pets.list({ limit: 3 }).all(4));
+  expect(await tooMany).toEqual(new RangeError("The list has more than 4 items."));
+  expect(sent).toHaveLength(6);
+  await expect(store.pets.list().all(undefined as never)).rejects.toThrow(RangeError);
 });
 
 test("pages are fetched one by one, and a cursor continues later", async () => {
@@ -113,6 +190,16 @@ test("an error has the code, the status and the id of the request", async () => 
     requestId: "request-1",
     message: "Because.",
   });
+  expect(JSON.parse(JSON.stringify({ error }))).toEqual({
+    error: {
+      name: "PetStoreError",
+      message: "Because.",
+      code: "pet_not_available",
+      status: 409,
+      requestId: "request-1",
+      idempotencyKey: expect.any(String),
+    },
+  });
   expectTypeOf<"pet_not_available" | "timeout" | "later">().toExtend<PetStoreErrorCode>();
   expectTypeOf(error.code).toEqualTypeOf<PetStoreErrorCode>();
   // The type lists the known codes, so that editors suggest them.
@@ -156,8 +243,30 @@ test("each request has the key, and a body its media type", async () => {
     ],
     ["GET", "/pets", undefined, undefined],
   ]);
-  for (const { headers } of sent) expect(headers["authorization"]).toBe("Bearer key");
+  for (const { headers } of sent) {
+    expect(headers["authorization"]).toBe("Bearer key");
+    expect(headers).not.toHaveProperty("user-agent");
+  }
   expect(sent[2]?.headers["if-match"]).toBe('"1"');
+});
+
+test("a program may have a name, which a browser does not send", async () => {
+  const { store, sent } = fakeService([page([])], { userAgent: "my-shop/1.0" });
+  await store.pets.list().page();
+  vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" });
+  await store.pets.list().page();
+  vi.unstubAllGlobals();
+  expect(sent.map(({ headers }) => headers["user-agent"])).toEqual(["my-shop/1.0", undefined]);
+});
+
+test("the base may be relative to a page", async () => {
+  vi.stubGlobal("location", new URL("https://shop.test/animals/5?a=b"));
+  const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("[]"));
+  await new PetStore({ baseUrl: "/v1", apiKey: "key" }).pets.list().page();
+  expect(fetch.mock.calls[0]?.[0]).toBe("https://shop.test/v1/pets");
+  expect(() => new PetStore({ baseUrl: "", apiKey: "key" })).toThrow(TypeError);
+  fetch.mockRestore();
+  vi.unstubAllGlobals();
 });
 
 test("the base may be a URL with a trailing slash, and the runtime's fetch is the default", async () => {

@@ -38,20 +38,28 @@ describe("parsing", () => {
     expect(parseExact('{"status":404,"quantity":1,"x":1.5e3}')).toEqual({ status: 404, quantity: 1, x: 1500 });
   });
 
-  test.each(["9223372036854775808", "-9223372036854775809"])("%s is refused and not rounded", (integer) => {
-    expect(() => parseExact(`{"id":${integer}}`)).toThrow(RangeError);
-  });
-
-  test.each(['{"id":1', '{"id":01}', '{"id":1}}', ""])("%s is not JSON", (text) => {
+  test.each(['{"id":1', '{"id":01}', '{"id":1}}', ""])("%s is no JSON", (text) => {
     expect(() => parseExact(text)).toThrow(SyntaxError);
   });
 
-  test.each(["1.5", "1e3", "9007199254740993.0", "92233720368547758070", '"5"', "null", "[]", "[5]", "{}", "true"])(
-    "%s in a 64-bit field does not become a bigint",
-    (value) => {
-      expect(parseExact(`{"id":${value}}`)).toEqual({ id: JSON.parse(value) });
-    },
-  );
+  test.each([
+    "1.5",
+    "1e3",
+    "9007199254740993.0",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "92233720368547758070",
+    '"5"',
+    "null",
+    "[]",
+    "[5]",
+    '["5"]',
+    '[0.5,"5"]',
+    "{}",
+    "true",
+  ])("%s in a 64-bit field does not become a bigint", (value) => {
+    expect(parseExact(`{"id":${value}}`)).toEqual({ id: JSON.parse(value) });
+  });
 
   test("takes linear time, even if the text ends inside a string", () => {
     for (const hostile of ['"' + '\\"'.repeat(500_000), '{"id"' + " ".repeat(1_000_000), '{"id":'.repeat(200_000)]) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PetStoreError } from "../../../client/src/index.ts";
+import { type Attempt, PetStore, PetStoreError } from "../../../client/src/index.ts";
 import {
   ANIMAL,
   broken,
@@ -217,6 +217,153 @@ describe("time", () => {
       expect(vi.getTimerCount()).toBe(0);
     }
   });
+});
+
+test.each([
+  new Error("no token"),
+  new RangeError("too long"),
+  new DOMException("late", "TimeoutError"),
+  "text",
+  undefined,
+])("the caller's own error %s ends a request as it is", async (thrown) => {
+  const throwing = () => Promise.reject(thrown);
+  const { store, sent } = fakeService([throwing]);
+  expect(await errorOf(store.pets.create(NEW_PET))).toBe(thrown);
+  expect(sent).toHaveLength(1);
+  const withoutKey = fakeService([CREATED], { apiKey: throwing });
+  expect(await errorOf(withoutKey.store.pets.create(NEW_PET))).toBe(thrown);
+  expect(withoutKey.sent).toEqual([]);
+});
+
+test("a fetch of the caller that returns no response is a TypeError at once", async () => {
+  const { store, sent } = fakeService([() => undefined as never]);
+  expect(await errorOf(store.pets.create(NEW_PET))).toBeInstanceOf(TypeError);
+  expect(sent).toHaveLength(1);
+});
+
+describe("an option that cannot be used is a TypeError", () => {
+  const create = (options: object) => new PetStore({ baseUrl: "https://petstore.test/v1", apiKey: "key", ...options });
+
+  test.each([
+    [{ baseUrl: undefined }, "baseUrl"],
+    [{ baseUrl: "" }, "baseUrl"],
+    [{ baseUrl: "petstore.test/v1" }, "baseUrl"],
+    [{ baseUrl: "/v1" }, "baseUrl"],
+    [{ baseUrl: "ftp://petstore.test/v1" }, "baseUrl"],
+    [{ baseUrl: "https://me:secret@petstore.test/v1" }, "baseUrl"],
+    [{ baseUrl: "https://petstore.test/v1?a=b" }, "baseUrl"],
+    [{ baseUrl: "https://petstore.test/v1#a" }, "baseUrl"],
+    [{ apiKey: undefined }, "apiKey"],
+    [{ apiKey: 5 }, "apiKey"],
+    [{ timeout: Number.NaN }, "timeout"],
+    [{ timeout: -1 }, "timeout"],
+    [{ timeout: "5" }, "timeout"],
+    [{ retry: { attempts: Number.NaN } }, "attempts"],
+    [{ retry: { totalTime: null } }, "totalTime"],
+  ])("at once: %j", (options, name) => {
+    expect(() => create(options)).toThrow(TypeError);
+    expect(() => create(options)).toThrow(name);
+    expect(() => create(options)).not.toThrow("secret");
+  });
+
+  test("of a request, before anything is sent", async () => {
+    const { store, sent } = fakeService([CREATED]);
+    for (const options of [{ timeout: Number.NaN }, { retry: { firstPause: -1 } }]) {
+      expect(await errorOf(store.pets.create(NEW_PET, options))).toBeInstanceOf(TypeError);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  test("and an undefined one is the default", async () => {
+    const retry = { attempts: 2, firstPause: 1, longestPause: undefined, totalTime: undefined };
+    const { store, sent } = fakeService([broken], { timeout: undefined, retry, onAttempt: undefined });
+    expect(await errorOf(store.pets.create(NEW_PET))).toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(2);
+  });
+});
+
+test("a request may have limits of its own", async () => {
+  const { store, sent } = fakeService([broken], { retry: { attempts: 2, firstPause: 1 } });
+  for (const request of [
+    () => store.pets.create(NEW_PET, { retry: { attempts: 3 } }),
+    () => store.pets.update(1, {}, { retry: { attempts: 3 } }),
+    () => store.pets.delete(1, { retry: { attempts: 3 } }),
+    () => store.orders.get(1, { retry: { attempts: 3 } }),
+    () => store.pets.list({}, { retry: { attempts: 3 } }).page(),
+    () => store.pets.list().page({ retry: { attempts: 3 } }),
+  ]) {
+    sent.length = 0;
+    await errorOf(request());
+    expect(sent, String(request)).toHaveLength(3);
+  }
+  sent.length = 0;
+  await errorOf(store.pets.create(NEW_PET, { retry: undefined, timeout: undefined }));
+  expect(sent).toHaveLength(2);
+
+  const late = fakeService([silent], { timeout: 60_000 });
+  const error = errorOf(late.store.orders.get(1, { timeout: 5, retry: { attempts: 1 } }));
+  expect(await error).toMatchObject({ code: "timeout", message: "The response was not complete within 5 ms." });
+});
+
+test("a fetch that ignores its signal is not waited for", async () => {
+  const { store } = fakeService([() => new Promise(() => {})], { timeout: 5, retry: { attempts: 1 } });
+  expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "timeout" });
+});
+
+test("a key provider is asked before each attempt, and has the time of the attempt", async () => {
+  const keys = ["first", "second", "\n third\n"];
+  const { store, sent } = fakeService([broken, failure(503, "service_unavailable"), CREATED], {
+    apiKey: async () => keys.shift() ?? "",
+  });
+  await store.pets.create(NEW_PET);
+  expect(sent.map(({ headers }) => headers["authorization"])).toEqual([
+    "Bearer first",
+    "Bearer second",
+    "Bearer third",
+  ]);
+  // No key is left.
+  expect(await errorOf(store.pets.create(NEW_PET))).toBeInstanceOf(TypeError);
+  expect(sent).toHaveLength(3);
+
+  const slow = fakeService([CREATED], { apiKey: () => new Promise(() => {}), timeout: 5, retry: { attempts: 1 } });
+  expect(await errorOf(slow.store.pets.create(NEW_PET))).toMatchObject({ code: "timeout" });
+});
+
+test("an observer is told every attempt, with its outcome", async () => {
+  const attempts: Attempt[] = [];
+  const { store } = fakeService(
+    [
+      broken,
+      failure(429, "rate_limited"),
+      json(201, ANIMAL, { "X-Request-Id": "request-2" }),
+      failure(409, "pet_not_available"),
+    ],
+    { onAttempt: (attempt) => attempts.push(attempt) },
+  );
+  await store.pets.create(NEW_PET);
+  const error = await errorOf(store.orders.place({ petId: 1 }));
+  const number = expect.any(Number);
+  const create = { operation: "createPet", url: "https://petstore.test/v1/pets", duration: number };
+  const place = { operation: "placeOrder", url: "https://petstore.test/v1/store/orders", duration: number };
+  const lost = { status: undefined, requestId: undefined, error: expect.objectContaining({ code: "network" }) };
+  const refused = { status: 429, requestId: "request-1", error: expect.objectContaining({ code: "rate_limited" }) };
+  const created = { status: 201, requestId: "request-2", error: undefined };
+  expect(attempts).toEqual([
+    { ...create, attempt: 1, ...lost, retryIn: number },
+    { ...create, attempt: 2, ...refused, retryIn: number },
+    { ...create, attempt: 3, ...created, retryIn: undefined },
+    { ...place, attempt: 1, status: 409, requestId: "request-1", error, retryIn: undefined },
+  ]);
+  expect(attempts[3]?.error).toBe(error);
+});
+
+test("an observer is told of a deletion that had succeeded before as of a success", async () => {
+  const attempts: Attempt[] = [];
+  const { store } = fakeService([broken, failure(404, "not_found")], {
+    onAttempt: (attempt) => attempts.push(attempt),
+  });
+  await store.pets.delete(1);
+  expect(attempts).toMatchObject([{ retryIn: expect.any(Number) }, { status: 404, error: undefined }]);
 });
 
 test("nothing is sent with an aborted signal", async () => {

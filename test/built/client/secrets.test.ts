@@ -52,14 +52,30 @@ const THROWN: [name: string, thrown: unknown][] = [
 ];
 
 describe("an error", () => {
-  test.each(THROWN)("after fetch threw %s", async (_name, thrown) => {
-    const { store } = fakeService([() => Promise.reject(thrown)], { apiKey: KEY });
+  test.each(THROWN)("after the fetch of the runtime threw %s", async (_name, thrown) => {
+    const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(thrown);
+    const { store } = fakeService([], { apiKey: KEY, fetch: undefined });
     const error = await errorOf(store.pets.create({ name: "Rex", categoryId: 1 }));
+    expect(fetch).toHaveBeenCalledTimes(6);
+    fetch.mockRestore();
     expect(error).toMatchObject({ code: "network", message: "The connection to the service failed." });
     expect(printed(error)).not.toContain("SECRET");
   });
 
-  test("after a broken body", async () => {
+  test.each([
+    ["a TypeError", new TypeError(KEY)],
+    ["an error with a code", withCode(new Error(KEY), "ECONNRESET")],
+    ["a cause with a code", new Error(KEY, { cause: withCode(new Error(KEY), "ECONNRESET") })],
+    ["a remote error", Object.assign(new Error(KEY), { remote: true })],
+  ])("after the caller's fetch threw %s, which is a failure of the network", async (_name, thrown) => {
+    const { store, sent } = fakeService([() => Promise.reject(thrown)], { apiKey: KEY });
+    const error = await errorOf(store.pets.create({ name: "Rex", categoryId: 1 }));
+    expect(error).toMatchObject({ code: "network" });
+    expect(printed(error)).not.toContain("SECRET");
+    expect(sent).toHaveLength(6);
+  });
+
+  test("after a body that breaks", async () => {
     const body = new ReadableStream({
       pull: (controller) => controller.error(new Error(KEY)),
     });
