@@ -20,7 +20,7 @@ export interface Answer {
  * @throws PetStoreError unless this is the successful response that the call expects.
  */
 export function readAnswer(
-  { expects }: Call,
+  { expects, headers: sent }: Call,
   { ok, status, headers }: Response,
   text: string | undefined,
   apiKey: string,
@@ -33,6 +33,7 @@ export function readAnswer(
     retryAfter: retryAfterOf(headers.get("Retry-After") ?? ""),
   };
   if (expects === undefined ? status === 204 : ok && expects(value, headers)) return { value, headers, ...details };
+  if (status === 304 && sent?.["If-None-Match"]) return { value: undefined, headers, ...details };
   if (isErrorBody(value, status)) throw new PetStoreError(shown(value.code), shown(value.message), details);
   if (cut && headers.get("Content-Type")?.startsWith("application/json")) {
     // A failure that was cut may be any, and is asked for again.

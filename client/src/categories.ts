@@ -1,4 +1,4 @@
-import type { RequestOptions } from "./options.ts";
+import type { ReadOptions } from "./options.ts";
 import { CATEGORY } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
@@ -8,12 +8,15 @@ import {
   create,
   type Created,
   type CreateOptions,
+  get,
+  type GetOptions,
+  type Got,
   remove,
   type ResourceScope,
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Category, CategoryPatch, CategoryQuery, NewCategory } from "./shapes.ts";
+import type { Category, CategoryPatch, CategoryQuery, Listed, NewCategory } from "./shapes.ts";
 
 /** The categories of the animals. */
 export class Categories {
@@ -28,7 +31,10 @@ export class Categories {
    *
    * @beta
    */
-  list(query: CategoryQuery = {}, options: RequestOptions = {}): List<Category> {
+  list<Query extends CategoryQuery = object>(
+    query: Query = {} as Query,
+    options: ReadOptions = {},
+  ): List<Listed<Category, Query>> {
     return new List(this.#scope, "listCategories", query, options);
   }
 
@@ -39,6 +45,18 @@ export class Categories {
    */
   async create(category: NewCategory, options: CreateOptions = {}): Promise<Created & { category: Category }> {
     return create(this.#scope, "createCategory", category, options);
+  }
+
+  /**
+   * Fetches a category.
+   *
+   * @beta
+   */
+  async get<Options extends GetOptions = object>(
+    id: Int64Input,
+    options: Options = {} as Options,
+  ): Promise<Got<{ category: Category }, Options>> {
+    return get(this.#scope, "getCategory", id, options);
   }
 
   /**

@@ -7,14 +7,15 @@ import type { Scope } from "./requests.ts";
 
 export type { Session };
 export type { Fetch } from "./attempt.ts";
+export type { CreateManyOptions, Progress } from "./batches.ts";
 export type { Categories } from "./categories.ts";
 export { type ClientErrorCode, PetStoreError, type PetStoreErrorCode, type ServiceErrorCode } from "./error.ts";
 export type { Int64Input } from "./int64.ts";
 export type { List, Page } from "./list.ts";
-export type { Attempt, Deprecation, PetStoreOptions, RequestOptions } from "./options.ts";
+export type { Attempt, Deprecation, PetStoreOptions, ReadOptions, RequestOptions } from "./options.ts";
 export type { Orders } from "./orders.ts";
 export type { Pets } from "./pets.ts";
-export type { ChangeOptions, Created, CreateOptions, UpdateOptions, Versioned } from "./requests.ts";
+export type { ChangeOptions, Created, CreateOptions, GetOptions, Got, UpdateOptions, Versioned } from "./requests.ts";
 export type { RetryPolicy } from "./retry.ts";
 export type * from "./shapes.ts";
 

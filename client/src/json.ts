@@ -35,11 +35,12 @@ function toBigInt(value: unknown, mark: number): unknown {
 }
 
 /**
- * Writes a request body: one object, with its 64-bit fields to the last digit.
+ * Writes a request body: one object or an array of them, with their 64-bit fields to the last digit.
  *
  * @throws RangeError when a 64-bit field holds no exact integer.
  */
 export function stringifyExact(body: object): string {
+  if (Array.isArray(body)) return `[${body.map(stringifyExact).join()}]`;
   const fields = Object.entries(body)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${JSON.stringify(name)}:${isInt64Field(name) ? toDigits(value) : JSON.stringify(value)}`);

@@ -1,7 +1,7 @@
-import type { RequestOptions } from "./options.ts";
-import { fits } from "./fields.ts";
+import type { ReadOptions } from "./options.ts";
+import { type Fields, fits } from "./fields.ts";
 import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
-import type { ResourceScope } from "./requests.ts";
+import { cacheControl, type ResourceScope } from "./requests.ts";
 import type { operations } from "./schema.ts";
 
 /** A page of a list. */
@@ -10,25 +10,30 @@ export interface Page<Item> {
   /** Where the next page starts, or undefined on the last page. A later `list({ cursor })` goes on from there. */
   readonly cursor: string | undefined;
   /** Fetches the next page. Resolves to undefined after the last page. */
-  next(options?: RequestOptions): Promise<Page<Item> | undefined>;
+  next(options?: ReadOptions): Promise<Page<Item> | undefined>;
 }
+
+/** A resource, whatever its items are. */
+type ListScope = Omit<ResourceScope<string, object>, "fields"> & { fields: Fields };
 
 interface Query {
   id?: readonly Int64Input[] | undefined;
   cursor?: string | undefined;
+  sort?: string | undefined;
+  etags?: boolean | undefined;
 }
 
 /** As many ids as the service takes in one request. */
 const MAX_IDS = 100;
 
-/** A list, in ascending order of id. Iterate over it for every item of every page, or fetch its pages. */
+/** A list, in the order of its query. Iterate over it for every item of every page, or fetch its pages. */
 export class List<Item> implements AsyncIterable<Item> {
-  readonly #scope: ResourceScope<string, Item>;
+  readonly #scope: ListScope;
   readonly #operation: keyof operations;
   readonly #query: Query;
-  readonly #options: RequestOptions;
+  readonly #options: ReadOptions;
 
-  constructor(scope: ResourceScope<string, Item>, operation: keyof operations, query: Query, options: RequestOptions) {
+  constructor(scope: ListScope, operation: keyof operations, query: Query, options: ReadOptions) {
     // Without a session, the pages remember for themselves: a page from an older replica than the one before ends early.
     this.#scope = { ...scope, memory: scope.memory ?? { bookmark: undefined } };
     this.#operation = operation;
@@ -37,7 +42,7 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 
   /** Fetches the first page. */
-  page(options: RequestOptions = this.#options): Promise<Page<Item>> {
+  page(options: ReadOptions = this.#options): Promise<Page<Item>> {
     return this.#fetch(this.#query, options);
   }
 
@@ -64,9 +69,9 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 
   /** @param last the id that ends the page before. */
-  async #fetch(query: Query, options: RequestOptions, last?: bigint): Promise<Page<Item>> {
+  async #fetch(query: Query, options: ReadOptions, last?: bigint): Promise<Page<Item>> {
     const { connection, memory, path, fields } = this.#scope;
-    const isItem = fits(fields);
+    const isItem = fits(query.etags ? { ...fields, version: "number" } : fields);
     const ids = idsOf(query);
     // Without an id, the service would return every item.
     if (ids?.length === 0) return { items: [], cursor: undefined, next: async () => undefined };
@@ -76,28 +81,43 @@ export class List<Item> implements AsyncIterable<Item> {
       // A page that does not go on after the page before would make the iteration endless.
       return (
         Array.isArray(value) &&
-        value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last)) &&
+        value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last, query)) &&
         (cursor === undefined || (cursor !== "" && cursor !== query.cursor && value.length > 0))
       );
     };
-    const call = { ...options, operation: this.#operation, method: "GET", path, query: search(part), expects } as const;
+    const call = {
+      ...options,
+      operation: this.#operation,
+      method: "GET",
+      path,
+      query: search(part),
+      headers: { "Cache-Control": cacheControl(options) },
+      expects,
+    } as const;
     const { value, headers } = await connection.send(call, memory);
     const items = value as (Item & { id: bigint })[];
+    if (query.etags) for (const item of items) tag(item);
     const end = items.at(-1)?.id;
     let cursor = nextCursor(headers);
     if (ids) {
       const done = cursor === undefined ? ids[MAX_IDS - 1] : end;
       cursor = done === undefined || done === ids.at(-1) ? undefined : `>${done}`;
     }
-    const next = async (nextOptions: RequestOptions = this.#options): Promise<Page<Item> | undefined> =>
+    const next = async (nextOptions: ReadOptions = this.#options): Promise<Page<Item> | undefined> =>
       cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, end ?? last);
     return { items, cursor, next };
   }
 }
 
-/** Whether an id comes after the one before it. Lists ascend. */
-function follows(id: bigint, before: bigint | undefined): boolean {
-  return before === undefined || id > before;
+/** Whether an id comes after the one before it, in the order of the list. */
+function follows(id: bigint, before: bigint | undefined, { sort }: Query): boolean {
+  return before === undefined || (sort === "-id" ? id < before : id > before);
+}
+
+/** Turns the version of an item into its entity tag. */
+function tag(item: { id: bigint; version?: number; etag?: string }): void {
+  item.etag = `"${item.version}"`;
+  delete item.version;
 }
 
 /**
@@ -107,13 +127,14 @@ function follows(id: bigint, before: bigint | undefined): boolean {
  *
  * @throws RangeError when an id is no exact integer.
  */
-function idsOf({ id, cursor = "" }: Query): bigint[] | undefined {
+function idsOf(query: Query): bigint[] | undefined {
+  const { id, cursor = "" } = query;
   const [, done] = /^>(-?\d+)$/.exec(cursor) ?? [];
   if (id === undefined || (id.length > 0 && id.length <= MAX_IDS && done === undefined)) return undefined;
   const before = done === undefined ? undefined : BigInt(done);
   return [...new Set(id.map((item) => BigInt(toDigits(item))))]
-    .filter((item) => follows(item, before))
-    .toSorted((a, b) => (follows(a, b) ? 1 : -1));
+    .filter((item) => follows(item, before, query))
+    .toSorted((a, b) => (follows(a, b, query) ? 1 : -1));
 }
 
 /** A link with its parameters (RFC 8288, section 3), and its relations in quotes or not. Both take linear time. */
@@ -136,9 +157,9 @@ function nextCursor(headers: Headers): string | undefined {
 }
 
 /** @throws RangeError when a 64-bit filter holds no exact integer. */
-function search(query: Query): URLSearchParams {
+function search({ etags, ...query }: Query): URLSearchParams {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
+  for (const [name, value] of Object.entries({ ...query, include: etags ? "version" : undefined })) {
     if (value === undefined) continue;
     for (const item of [value].flat()) parameters.append(name, isInt64Field(name) ? toDigits(item) : String(item));
   }

@@ -39,6 +39,12 @@ export interface RequestOptions {
   retry?: { [Name in keyof RetryPolicy]?: RetryPolicy[Name] | undefined } | undefined;
 }
 
+/** Options of a read. */
+export interface ReadOptions extends RequestOptions {
+  /** How many seconds old the response may be, 60 at most. The service may then spare the database. */
+  maxAge?: number | undefined;
+}
+
 /** `timeout` and `retry` are for the requests that have none of their own. */
 export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
   /** The address of the API with its version, for example `https://petstore.example/v1`. */

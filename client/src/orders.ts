@@ -1,5 +1,5 @@
-import type { RequestOptions } from "./options.ts";
-import { ORDER } from "./fields.ts";
+import type { ReadOptions, RequestOptions } from "./options.ts";
+import { fits, ORDER } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
@@ -9,13 +9,14 @@ import {
   type Created,
   type CreateOptions,
   get,
+  type GetOptions,
+  type Got,
   remove,
   type ResourceScope,
   type Scope,
   type UpdateOptions,
-  type Versioned,
 } from "./requests.ts";
-import type { NewOrder, Order, OrderPatch, OrderQuery } from "./shapes.ts";
+import type { Inventory, Listed, NewOrder, Order, OrderPatch, OrderQuery } from "./shapes.ts";
 
 /** The orders for animals. */
 export class Orders {
@@ -30,7 +31,10 @@ export class Orders {
    *
    * @beta
    */
-  list(query: OrderQuery = {}, options: RequestOptions = {}): List<Order> {
+  list<Query extends OrderQuery = object>(
+    query: Query = {} as Query,
+    options: ReadOptions = {},
+  ): List<Listed<Order, Query>> {
     return new List(this.#scope, "listOrders", query, options);
   }
 
@@ -48,8 +52,24 @@ export class Orders {
    *
    * @beta
    */
-  async get(id: Int64Input, options: RequestOptions = {}): Promise<Versioned & { order: Order }> {
+  async get<Options extends GetOptions = object>(
+    id: Int64Input,
+    options: Options = {} as Options,
+  ): Promise<Got<{ order: Order }, Options>> {
     return get(this.#scope, "getOrder", id, options);
+  }
+
+  /**
+   * Counts the animals of each status. The service counts at most every ten seconds: `age` is the age of the count in seconds.
+   *
+   * @experimental
+   */
+  async inventory(options: RequestOptions = {}): Promise<{ inventory: Inventory; age: number }> {
+    const { connection, memory } = this.#scope;
+    const expects = fits({ available: "number", pending: "number", sold: "number" });
+    const call = { ...options, operation: "getInventory", method: "GET", path: "/store/inventory", expects } as const;
+    const { value, headers } = await connection.send(call, memory);
+    return { inventory: value as Inventory, age: Number(headers.get("Age")) };
   }
 
   /**

@@ -1,5 +1,6 @@
-import type { RequestOptions } from "./options.ts";
-import { ANIMAL } from "./fields.ts";
+import type { ReadOptions } from "./options.ts";
+import { batchesOf, type CreateManyOptions } from "./batches.ts";
+import { ANIMAL, fits } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
@@ -9,13 +10,14 @@ import {
   type Created,
   type CreateOptions,
   get,
+  type GetOptions,
+  type Got,
   remove,
   type ResourceScope,
   type Scope,
   type UpdateOptions,
-  type Versioned,
 } from "./requests.ts";
-import type { Animal, NewPet, PetPatch, PetQuery } from "./shapes.ts";
+import type { Animal, Listed, NewPet, PetPatch, PetQuery } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
@@ -26,7 +28,10 @@ export class Pets {
   }
 
   /** Lists animals. The filters `categoryId` and `id` are beta. */
-  list(query: PetQuery = {}, options: RequestOptions = {}): List<Animal> {
+  list<Query extends PetQuery = object>(
+    query: Query = {} as Query,
+    options: ReadOptions = {},
+  ): List<Listed<Animal, Query>> {
     return new List(this.#scope, "listPets", query, options);
   }
 
@@ -36,11 +41,47 @@ export class Pets {
   }
 
   /**
+   * Adds animals in batches, in their order, and each exactly once. With the same animals and the same `idempotencyKey`, another call goes
+   * on where this one ended. An error in a batch ends it: the animals of earlier batches stay.
+   *
+   * @param pets any number of them. The memory holds one batch.
+   * @returns the number of animals.
+   * @beta
+   */
+  async createMany(
+    pets: Iterable<NewPet> | AsyncIterable<NewPet>,
+    { idempotencyKey = crypto.randomUUID(), onProgress, ...options }: CreateManyOptions = {},
+  ): Promise<number> {
+    let created = 0;
+    for await (const body of batchesOf(pets)) {
+      const expects = (value: unknown): boolean =>
+        Array.isArray(value) && value.length === body.length && value.every(fits(ANIMAL));
+      const headers = { "Idempotency-Key": `${idempotencyKey}-${created}` };
+      const call = {
+        ...options,
+        operation: "createPets",
+        method: "POST",
+        path: "/pets/batch",
+        body,
+        headers,
+        expects,
+      } as const;
+      const { value } = await this.#scope.connection.send(call, this.#scope.memory);
+      created += body.length;
+      onProgress?.({ created, animals: value as Animal[] });
+    }
+    return created;
+  }
+
+  /**
    * Fetches an animal.
    *
    * @deprecated The service removes this operation. Use `list({ id: [id] })`.
    */
-  async get(id: Int64Input, options: RequestOptions = {}): Promise<Versioned & { animal: Animal }> {
+  async get<Options extends GetOptions = object>(
+    id: Int64Input,
+    options: Options = {} as Options,
+  ): Promise<Got<{ animal: Animal }, Options>> {
     return get(this.#scope, "getPet", id, options);
   }
 

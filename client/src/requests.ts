@@ -1,5 +1,5 @@
 import type { Call, Connection, Memory } from "./connection.ts";
-import type { RequestOptions } from "./options.ts";
+import type { ReadOptions, RequestOptions } from "./options.ts";
 import { type FieldsOf, fits } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
 import type { operations } from "./schema.ts";
@@ -33,6 +33,17 @@ export interface ChangeOptions extends RequestOptions {
 /** Options of an update. */
 export type UpdateOptions = ChangeOptions & CreateOptions;
 
+/** Options of a read of one resource. */
+export interface GetOptions extends ReadOptions {
+  /** The `etag` of the version that the program has. The response is then `{ notModified: true }` while that is the present one. */
+  ifNoneMatch?: string | undefined;
+}
+
+/** The outcome of a read of one resource: with `ifNoneMatch`, there may be nothing new. */
+export type Got<Result, Options> = Options extends { ifNoneMatch: unknown }
+  ? (Result & Versioned & { notModified: false }) | (Versioned & { notModified: true })
+  : Result & Versioned;
+
 /** A resource with its version. */
 export interface Versioned {
   /** The version, for `ifMatch`. */
@@ -47,13 +58,22 @@ export interface Created extends Versioned {
 
 type Operation = keyof operations;
 
-export async function get<Name extends string, Item>(
+/** Allows a response of some age. */
+export function cacheControl({ maxAge }: ReadOptions): string | undefined {
+  return maxAge === undefined ? undefined : `max-age=${maxAge}`;
+}
+
+export async function get<Name extends string, Item, Options extends GetOptions>(
   scope: ResourceScope<Name, Item>,
   operation: Operation,
   id: Int64Input,
-  options: RequestOptions,
-): Promise<Versioned & Record<Name, Item>> {
-  return one(scope, { ...options, operation, method: "GET", path: pathOf(scope, id) });
+  options: Options,
+): Promise<Got<Record<Name, Item>, Options>> {
+  const headers = { "Cache-Control": cacheControl(options), "If-None-Match": options.ifNoneMatch };
+  const found = await one(scope, { ...options, operation, method: "GET", path: pathOf(scope, id), headers });
+  const notModified = found[scope.name] === undefined;
+  if (notModified) return { etag: found.etag, notModified } as Got<Record<Name, Item>, Options>;
+  return ("ifNoneMatch" in options ? { ...found, notModified } : found) as Got<Record<Name, Item>, Options>;
 }
 
 /** The service creates once for each key, so that a creation can be repeated. */

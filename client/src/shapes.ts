@@ -32,9 +32,21 @@ export type OrderPatch = Input<Schemas["OrderPatch"]>;
 /** Other states may come with later versions of the service. */
 export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 
-type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Input<
-  NonNullable<operations[Operation]["parameters"]["query"]>
->;
+type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Omit<
+  Input<NonNullable<operations[Operation]["parameters"]["query"]>>,
+  "include"
+> & {
+  /** Whether each item also has its `etag`. Beta. */
+  etags?: boolean | undefined;
+};
+
+/** An item of a list with this query. */
+export type Listed<Item, Asked extends { etags?: boolean | undefined }> = Asked extends { etags: true }
+  ? Item & { etag: string }
+  : Item;
+
+export type Inventory = Schemas["Inventory"];
+
 export type PetQuery = Query<"listPets">;
 export type CategoryQuery = Query<"listCategories">;
 export type OrderQuery = Query<"listOrders">;
