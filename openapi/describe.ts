@@ -37,7 +37,7 @@ export interface Operation {
   /** Whether the operation takes `If-Match` and `If-None-Match`. */
   preconditions?: true;
   /** Whether `Cache-Control: max-age` of the request allows a response from the memory of an isolate. */
-  remembered?: true;
+  cacheable?: true;
 }
 
 /** A JSON body. */

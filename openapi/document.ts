@@ -4,7 +4,7 @@ import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "
 import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
-import { BOOKMARK } from "../src/http/session.ts";
+import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
 import { ENTITY_TAGS, MAX_TAGS_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "../src/categories/openapi.ts";

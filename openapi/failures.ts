@@ -27,10 +27,10 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
 };
 
 /** @param method in lower case. */
-function headersOfFailure(code: ErrorCode, { remembered }: Operation, method: string): HeaderName[] {
+function headersOfFailure(code: ErrorCode, { cacheable }: Operation, method: string): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];
   if (code === "unsupported_media_type" && method === "patch") names.push("Accept-Patch");
-  if (code === "precondition_failed" && remembered) names.push("Age");
+  if (code === "precondition_failed" && cacheable) names.push("Age");
   return names;
 }
 

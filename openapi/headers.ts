@@ -3,7 +3,7 @@ import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas3
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
 import { MERGE_PATCH } from "../src/http/body.ts";
-import { BOOKMARK } from "../src/http/session.ts";
+import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_URL_LENGTH } from "../src/http/validation.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));

@@ -39,8 +39,8 @@ export function operationObject(
   operation: Operation,
   links: LinksObject,
 ): OperationObject {
-  const { stability, summary, description, body, success, preconditions, remembered } = operation;
-  const ages = remembered ? (["Age"] as const) : [];
+  const { stability, summary, description, body, success, preconditions, cacheable } = operation;
+  const ages = cacheable ? (["Age"] as const) : [];
   const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
   if (scope === undefined) throw new Error(`${operationId} has no guard`);
@@ -100,7 +100,7 @@ function parametersOf(
   operation: Operation,
   facts: readonly Facts[],
 ): (ParameterObject | ReferenceObject)[] {
-  const { parameters = {}, idempotencyKey, preconditions, remembered } = operation;
+  const { parameters = {}, idempotencyKey, preconditions, cacheable } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
     parameterObject(name, "path", true, described(name)),
   );
@@ -122,7 +122,7 @@ function parametersOf(
     ...inQuery,
     ...inHeader,
     ...(preconditions ? [parameter("ifMatch"), parameter("ifNoneMatch")] : []),
-    ...(remembered ? [parameter("cacheControl")] : []),
+    ...(cacheable ? [parameter("cacheControl")] : []),
   ];
 
   function described(name: string): Parameter {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { version } from "../package.json";
-import { authenticate } from "./http/guard.ts";
+import { requireKey } from "./http/guard.ts";
 import type { AppEnv } from "./env.ts";
 import { preflight } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
@@ -25,7 +25,7 @@ export function createApp() {
 
   // Requests that matched no route above. Under /v1, a caller without a key learns only that a key is needed.
   app.use(preflight(app));
-  app.use("/v1/*", authenticate);
+  app.use("/v1/*", requireKey);
   app.use(methodsOf(app));
   return routes;
 }

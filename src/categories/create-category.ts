@@ -2,8 +2,8 @@ import { notExists } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import type { Parameter } from "../db/statement.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody } from "../http/body.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
@@ -32,8 +32,8 @@ const creation = compileCreation(categories, categoryJson, (db, parameter: Param
 export const createCategory = createHandlers(guard("pets:write"), jsonBody(newCategory), async (c) => {
   const category = c.req.valid("json");
   const { name, description = null } = category;
-  const session = openSession(c);
   const attempt = await idempotentAttempt(c, "createCategory", ...valuesOf(newCategory(), category));
+  const session = openSession(c);
   const created = await create(session, creation, { name, description }, attempt);
   if (created === undefined) throw categoryExists();
   return respondWithCreation<Category>(c, created);

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import { after, type Bounds, inEachOrder, page } from "../db/page.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { createHandlers } from "../handlers.ts";
+import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
 import { query } from "../http/validation.ts";

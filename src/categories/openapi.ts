@@ -83,7 +83,7 @@ export const categories: Resource = {
       description:
         "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "Categories.",
@@ -117,7 +117,7 @@ export const categories: Resource = {
       description: "Returns a category.",
       parameters: CATEGORY_ID,
       preconditions: true,
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "The category.",

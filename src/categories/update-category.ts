@@ -6,8 +6,8 @@ import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { applyPatch, compilePatch, versionsParameters } from "../changes/patch.ts";
 import { respondWithPatch } from "../changes/respond.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject, nameField } from "../http/validation.ts";
@@ -40,7 +40,7 @@ const patchCategory = compilePatch(categories, categoryPatch, categoryJson, (db,
 /**
  * The category, with a column that tells whether another category has the new name. A null means that the patch has no new name.
  */
-const selectCategory = compile((db, parameter: Parameter<{ id: Int64; name: string | null }>) =>
+const selectCategoryToPatch = compile((db, parameter: Parameter<{ id: Int64; name: string | null }>) =>
   db
     .select({
       ...categoryColumns(),
@@ -57,7 +57,7 @@ export const updateCategory = createHandlers(guard("pets:write"), jsonBody(categ
   const attempt = await idempotentAttempt(c, "updateCategory", c.req.param("categoryId"), preconditions, ...values);
   const session = openSession(c);
   const target = { id: categoryId(c), ...versionsParameters(preconditions) };
-  const select = selectCategory({ ...target, name: patch.name ?? null });
+  const select = selectCategoryToPatch({ ...target, name: patch.name ?? null });
   const outcome = await applyPatch(session, patchCategory(target, patch, attempt), select, attempt);
   return respondWithPatch(c, outcome, preconditions, toCategory, noSuchCategory, ({ taken }) =>
     taken ? categoryExists() : undefined,

@@ -6,7 +6,7 @@ import { limitRate } from "../auth/rate-limit.ts";
 import type { Scope } from "../auth/scopes.ts";
 
 /** Requires a good key and nothing else. For paths without an operation. */
-export const authenticate: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = await authenticateRequest(c);
   return key instanceof Response ? key : next();
 };

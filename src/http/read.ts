@@ -9,17 +9,17 @@ import { allowedAge } from "./max-age.ts";
 import { addNextPage, type Query } from "./paging.ts";
 import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
 import { jsonText, noBody } from "./respond.ts";
-import { openSession, sentBookmark } from "./session.ts";
+import { openSession, sentBookmark } from "./open-session.ts";
 
-/** Reads that an isolate remembers. */
-export const MAX_REMEMBERED = 1_000;
-/** Bytes that they may take together. An isolate has 128 MB (Workers limits). */
-export const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024;
-const memory = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_REMEMBERED, MAX_REMEMBERED_BYTES);
+/** Maximum number of reads in the cache of an isolate. */
+export const MAX_CACHED_READS = 1_000;
+/** Maximum number of bytes that they take together. An isolate has 128 MB (Workers limits). */
+export const MAX_CACHED_BYTES = 8 * 1024 * 1024;
+const cache = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_CACHED_READS, MAX_CACHED_BYTES);
 
 /**
- * Responds to a read: from the memory of the isolate, when the request allows that (`allowedAge`) and the memory knows the read, or
- * from the database. Only `Found` is remembered; every header is made for the request.
+ * Responds to a read. It comes from the cache of the isolate if the request allows that (`allowedAge`), and else from the database. The
+ * cache holds `Found` and the bookmark. Every header is made for the request.
  *
  * @param find reads it from the database.
  * @param query of a list, validated. The link to the next page keeps it.
@@ -37,12 +37,12 @@ export async function respondToRead<Body>(
   if (age === 0) return respond(c, await find(openSession(c, bookmark)), query);
 
   const key = JSON.stringify([routePath(c), c.req.param(), query]);
-  const remembered = memory.get(key, age * 1_000);
+  const cached = cache.get(key, age * 1_000);
   // Bookmarks order as texts (D1 docs, Time Travel).
-  if (remembered !== undefined && (bookmark === undefined || bookmark <= remembered.value.bookmark)) {
-    setAge(c, remembered.readAt);
-    c.get("headers")["x-d1-bookmark"] = remembered.value.bookmark;
-    return respond<Body>(c, remembered.value as Found<Body>, query);
+  if (cached !== undefined && (bookmark === undefined || bookmark <= cached.value.bookmark)) {
+    setAge(c, cached.readAt);
+    c.get("headers")["x-d1-bookmark"] = cached.value.bookmark;
+    return respond<Body>(c, cached.value as Found<Body>, query);
   }
   const readAt = Date.now();
   const session = openSession(c, bookmark);
@@ -50,7 +50,7 @@ export async function respondToRead<Body>(
   const { bookmark: reached } = session.usage;
   // Two bytes a character, at most.
   if (reached !== undefined)
-    memory.set(key, { ...found, bookmark: reached }, readAt, 2 * (key.length + found.body.length));
+    cache.set(key, { ...found, bookmark: reached }, readAt, 2 * (key.length + found.body.length));
   return respond(c, found, query);
 }
 

@@ -1,10 +1,10 @@
 import { count } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile } from "../db/statement.ts";
-import { createHandlers } from "../handlers.ts";
+import { createHandlers } from "../create-handlers.ts";
 import { setAge } from "../http/read.ts";
 import { jsonText } from "../http/respond.ts";
-import { openSession, sentBookmark } from "../http/session.ts";
+import { openSession, sentBookmark } from "../http/open-session.ts";
 import { PET_STATUSES, type PetStatus, pets } from "../pets/table.ts";
 
 /** How many animals have each status. */

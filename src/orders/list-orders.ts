@@ -4,7 +4,7 @@ import { guard } from "../http/guard.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../handlers.ts";
+import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
 import { int64Parameter, query, rule } from "../http/validation.ts";

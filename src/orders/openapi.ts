@@ -125,7 +125,7 @@ export const orders: Resource = {
         status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
         petId: { description: "Only the orders of this animal.", schema: INT64, example: PLACED.petId },
       },
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "Orders.",
@@ -156,7 +156,7 @@ export const orders: Resource = {
       description: "Returns an order, also one that is cancelled.",
       parameters: ORDER_ID,
       preconditions: true,
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "The order.",

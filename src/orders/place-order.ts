@@ -5,8 +5,8 @@ import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
@@ -45,8 +45,8 @@ const holdAnimal = compile((db, parameter: Parameter<{ petId: Int64 }>) =>
 export const placeOrder = createHandlers(guard("store:write"), jsonBody(newOrder), async (c) => {
   const order = c.req.valid("json");
   const { petId } = order;
-  const session = openSession(c);
   const attempt = await idempotentAttempt(c, "placeOrder", ...valuesOf(newOrder(), order));
+  const session = openSession(c);
   const placed = await create(session, creation, { petId }, attempt, holdAnimal({ petId }));
   if (placed === undefined) throw notAvailable();
   return respondWithCreation<Order>(c, placed);

@@ -15,8 +15,8 @@ import {
 import { respondWithPatch } from "../changes/respond.ts";
 import { ApiError } from "../errors.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";

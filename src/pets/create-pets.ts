@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody } from "../http/body.ts";
 import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { compileBatch, createBatch } from "../changes/batch.ts";
@@ -32,8 +32,8 @@ const batch = compileBatch(pets, animalJson, (item) => ({
 
 export const createPets = createHandlers(guard("pets:write"), jsonBody(newPets), async (c) => {
   const animals = c.req.valid("json");
-  const session = openSession(c);
   const values = animals.map((animal) => valuesOf(newPet(), animal));
   const attempt = await idempotentAttempt(c, "createPets", ...values);
+  const session = openSession(c);
   return respondWithBatch<Animal[]>(c, await createBatch(session, batch, animals, attempt));
 });

@@ -1,5 +1,5 @@
 import { guard } from "../http/guard.ts";
-import { createHandlers } from "../handlers.ts";
+import { createHandlers } from "../create-handlers.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { toFound } from "../http/found.ts";
 import { respondToRead } from "../http/read.ts";

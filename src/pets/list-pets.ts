@@ -4,12 +4,12 @@ import { guard } from "../http/guard.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
-import { createHandlers } from "../handlers.ts";
+import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
 import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { type Pet, petColumns, statusField, toAnimal } from "./pet.ts";
+import { type PetRow, petColumns, statusField, toAnimal } from "./pet.ts";
 import { type PetStatus, pets } from "./table.ts";
 
 export const MAX_IDS = 100;
@@ -83,7 +83,7 @@ const selects = inEachOrder((sort) => {
 });
 
 /** The statement for a page. */
-function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<Pet> {
+function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<PetRow> {
   const { id, categoryId, status, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);

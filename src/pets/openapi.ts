@@ -106,7 +106,7 @@ export const pets: Resource = {
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
         },
       },
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "Animals.",
@@ -155,7 +155,7 @@ export const pets: Resource = {
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
       parameters: PET_ID,
       preconditions: true,
-      remembered: true,
+      cacheable: true,
       success: {
         status: 200,
         description: "The animal.",

@@ -45,7 +45,7 @@ export const petColumns = () => ({
 });
 
 /** An animal as the database holds it. */
-export type Pet = SelectResultFields<ReturnType<typeof petColumns>>;
+export type PetRow = SelectResultFields<ReturnType<typeof petColumns>>;
 
 export const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
@@ -67,6 +67,6 @@ export const animalJson = () =>
   jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toAnimal({ id, name, categoryId, status }: Omit<Pet, "version">): Animal {
+export function toAnimal({ id, name, categoryId, status }: Omit<PetRow, "version">): Animal {
   return { id: jsonInteger(id), name, categoryId: jsonInteger(categoryId), status };
 }

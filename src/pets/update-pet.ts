@@ -6,8 +6,8 @@ import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { applyPatch, compilePatch, versionsParameters } from "../changes/patch.ts";
 import { respondWithPatch } from "../changes/respond.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../handlers.ts";
-import { openSession } from "../http/session.ts";
+import { createHandlers } from "../create-handlers.ts";
+import { openSession } from "../http/open-session.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject } from "../http/validation.ts";
@@ -23,7 +23,7 @@ const patchPet = compilePatch(pets, petPatch, animalJson, (db, _parameter, field
 );
 
 /** The animal, with a column that tells whether a placed order holds it. */
-const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+const selectPetToPatch = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ ...petColumns(), held: sql<0 | 1>`${exists(placedOrder(db, pets.id))}`.as("held") })
     .from(pets)
@@ -37,7 +37,7 @@ export const updatePet = createHandlers(guard("pets:write"), jsonBody(petPatch, 
   const attempt = await idempotentAttempt(c, "updatePet", c.req.param("petId"), preconditions, ...values);
   const session = openSession(c);
   const target = { id: petId(c), ...versionsParameters(preconditions) };
-  const outcome = await applyPatch(session, patchPet(target, patch, attempt), selectPet(target), attempt);
+  const outcome = await applyPatch(session, patchPet(target, patch, attempt), selectPetToPatch(target), attempt);
   return respondWithPatch(c, outcome, preconditions, toAnimal, noSuchPet, ({ held }) =>
     patch.status !== undefined && held
       ? petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.")

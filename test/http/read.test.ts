@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vi
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { requestedAge } from "../../src/http/max-age.ts";
-import { MAX_REMEMBERED_BYTES } from "../../src/http/read.ts";
+import { MAX_CACHED_BYTES } from "../../src/http/read.ts";
 import { call, expectError } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -289,7 +289,7 @@ describe("reads that may be old", () => {
       .run();
     const first = "/v1/pets?categoryId=4711&limit=100";
     const { response } = await ask(first, maxAge(60));
-    const pages = Math.ceil(MAX_REMEMBERED_BYTES / (2 * (await response.text()).length));
+    const pages = Math.ceil(MAX_CACHED_BYTES / (2 * (await response.text()).length));
     const page = (index: number) => `${first}&cursor=${encodeCursor({ after: String(index) as Int64, sort: "id" })}`;
     for (let index = 1; index < pages / 2; index++) await ask(page(index), maxAge(60));
     expect((await ask(first, maxAge(60))).asked).toBe(false);

@@ -7,7 +7,7 @@ import { SCOPES } from "../../src/auth/scopes.ts";
 import { ERRORS } from "../../src/errors.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
-import { BOOKMARK } from "../../src/http/session.ts";
+import { BOOKMARK } from "../../src/http/open-session.ts";
 import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
 import { parseTags } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/changes/attempt.ts";

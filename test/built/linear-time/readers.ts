@@ -1,7 +1,7 @@
 import { bearerToken } from "../../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../../src/auth/key-format.ts";
 import { MERGE_PATCH } from "../../../src/http/body.ts";
-import { BOOKMARK } from "../../../src/http/session.ts";
+import { BOOKMARK } from "../../../src/http/open-session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
 import { requestedAge } from "../../../src/http/max-age.ts";
 import { parseTags } from "../../../src/http/precondition.ts";
