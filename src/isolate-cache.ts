@@ -26,8 +26,10 @@ export class IsolateCache<Value> {
     return age >= 0 && age < milliseconds ? entry : undefined;
   }
 
-  /** Stores a value, unless it is larger than the whole cache. */
+  /** Stores a value, unless it is larger than the whole cache, or a slow read brings it after a later one. */
   set(key: string, value: Value, readAt: number, bytes = 0): void {
+    const present = this.get(key, Infinity);
+    if (present !== undefined && present.readAt > readAt) return;
     this.delete(key);
     if (bytes > this.#maxBytes) return;
     while (this.#entries.size >= this.#maxEntries || this.#bytes + bytes > this.#maxBytes) {

@@ -8,6 +8,7 @@ import { call, expectError } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
+import { wrappedDatabase } from "../support/wrapped-d1.ts";
 
 let key: string;
 /** The paths of an animal, a category and an order, each in its second version. */
@@ -251,6 +252,27 @@ describe("reads that may be old", () => {
     expect((await ask("/v1/pets/1", maxAge(5))).response.headers.get("Age")).toBe("4");
     wait(1_000);
     expect((await ask("/v1/pets/1", maxAge(5))).asked).toBe(true);
+  });
+
+  test("a slow read does not replace one that began later", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: came, resolve: arrive } = Promise.withResolvers<void>();
+    const DB = wrappedDatabase(async (run) => {
+      const results = await run();
+      arrive();
+      await released;
+      return results;
+    });
+    const slow = call("/v1/categories/2", { key, headers: maxAge(60), bindings: { DB } });
+    await came;
+    wait(5_000);
+    await call("/v1/categories/2", { method: "PATCH", key, body: { name: `Later ${now}` } });
+    await ask("/v1/categories/2", maxAge(1));
+    release();
+    expect(await (await slow).json()).not.toMatchObject({ name: `Later ${now}` });
+    const { response, asked } = await ask("/v1/categories/2", maxAge(60));
+    expect([asked, response.headers.get("Age")]).toEqual([false, "0"]);
+    expect(await response.json()).toMatchObject({ name: `Later ${now}` });
   });
 
   describe("READ_MAX_AGE, the setting of the operator,", () => {
