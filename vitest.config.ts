@@ -104,7 +104,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
-          globalSetup: "test/built/pack.ts",
+          globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
