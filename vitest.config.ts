@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
@@ -19,6 +20,9 @@ if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
     process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   }
 }
+
+// Node.js then compiles wrangler once for all processes that the tests start.
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".wrangler/compile-cache");
 
 // All parts of Hono that `src/` imports. They share symbols, so they all have to come from one copy.
 const PREBUNDLED = [
@@ -97,6 +101,7 @@ export default defineConfig({
         test: {
           name: "commands",
           include: ["test/commands/**/*.test.ts"],
+          maxConcurrency: 2,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
@@ -106,7 +111,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
-          globalSetup: "test/built/pack.ts",
+          globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

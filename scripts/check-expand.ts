@@ -1,12 +1,13 @@
 // npm run check:expand: checks that the code of the last release works on the newest schema, as it has to during every
 // deployment, and that the current code continues with its data. Runs both on one database with many animals, and applies the
 // later migrations while requests arrive.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newMigrations, previousRelease } from "./expand/previous-release.ts";
 import { oneLine } from "./one-line.ts";
-import { checkOut } from "./revision.ts";
+import { bundleOf, checkOut } from "./revision.ts";
+import { buildBundle } from "./wrangler.ts";
 
 try {
   console.log(await check());
@@ -28,7 +29,9 @@ async function check(): Promise<string> {
     await checkOut(release.commit, old);
     // Imported here, because that takes more than a second and there may be nothing to check.
     const { upgrade } = await import("./expand/upgrade.ts");
-    await upgrade(old).catch((error: unknown) => {
+    const before = { bundle: bundleOf(old), migrations: join(old, "drizzle") };
+    const present = readFileSync(join(await buildBundle("production"), "index.js"), "utf8");
+    await upgrade(before, { bundle: present, migrations: "drizzle" }).catch((error: unknown) => {
       const reason = `The code of ${release.name} fails on the schema of ${migrations.join(", ")}: ${oneLine(error)}`;
       throw new Error(reason, { cause: error });
     });

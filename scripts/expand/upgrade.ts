@@ -1,11 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { type Module, startBundles } from "../bundles.ts";
 import { applyMigrations } from "../migrations.ts";
-import { bundleOf } from "../revision.ts";
-import { buildBundle } from "../wrangler.ts";
 
 const ANIMALS = 100_000;
 const CATEGORIES = 1_000;
@@ -25,20 +21,26 @@ const COUNT_UNCHANGED = `SELECT count(*) AS count FROM pets WHERE version = 1 AN
 
 type Version = "before" | "after";
 
+/** A version of the service. */
+interface Code {
+  /** The production bundle. */
+  bundle: string;
+  /** The folder of the migrations. */
+  migrations: string;
+}
+
 /**
  * Runs earlier code on its own schema, migrates the database while it responds, and then runs the current code next to it. It
  * uses only the stable operations of the earlier code.
  *
- * @param folder an earlier commit, with its packages.
  * @throws AssertionError for a wrong response.
  */
-export async function upgrade(folder: string): Promise<void> {
+export async function upgrade(before: Code, after: Code): Promise<void> {
   const key = generateKey("production");
-  const before = bundleOf(folder);
-  const after = readFileSync(join(await buildBundle("production"), "index.js"), "utf8");
-  await using versions = await startBundles({ before: [worker(before)], after: [worker(after)] }, key);
+  const workers = { before: [worker(before.bundle)], after: [worker(after.bundle)] };
+  await using versions = await startBundles(workers, key);
   const { database } = versions;
-  await applyMigrations(database, join(folder, "drizzle"));
+  await applyMigrations(database, before.migrations);
   await database.prepare(FILL).run();
 
   async function expect(version: Version, path: string, status: number, body?: unknown, init: Init = {}) {
@@ -84,7 +86,7 @@ export async function upgrade(folder: string): Promise<void> {
   const sendAll = () => Promise.all(requests.map((request) => request()));
   await sendAll();
   const progress = { isMigrated: false };
-  const migration = applyMigrations(database, "drizzle").finally(() => {
+  const migration = applyMigrations(database, after.migrations).finally(() => {
     progress.isMigrated = true;
   });
   // Each kind waits for its response before it sends the next request.

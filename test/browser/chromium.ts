@@ -2,11 +2,10 @@
 import { mkdirSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
-import { buildBundle } from "../../scripts/wrangler.ts";
 
 /** Debian's Chromium by default. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -26,7 +25,7 @@ export const origins = { loopback: "", other: "" };
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   harness = createTestHarness({
-    workers: [{ configPath: "wrangler.toml", prebuiltWorkerDir: await buildBundle("local") }],
+    workers: [{ configPath: "wrangler.toml", prebuiltWorkerDir: inject("bundle") }],
   });
   const { url } = await harness.listen();
   origins.loopback = url.origin;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { Checkout } from "./cloudflare/checkout.ts";
@@ -21,13 +21,6 @@ const SECTIONS = PAGES.flatMap((path) => {
   }));
 }).filter(({ commands }) => commands.length > 0);
 
-let checkout: Checkout;
-beforeAll(() => {
-  checkout = new Checkout();
-  checkout.git("tag", `v${packageJson.version}`);
-});
-afterAll(() => checkout.remove());
-
 test("every stage and every promise belongs to a section", () => {
   const names = SECTIONS.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([...Object.keys(BEFORE), ...Object.keys(AFTER)]));
@@ -37,11 +30,14 @@ test("CI runs the set-up", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toEqual(expect.arrayContaining(SET_UP.slice(0, -1)));
 });
 
-test.each(SECTIONS)("$name", async ({ name, page, commands }) => {
-  checkout.git("reset", "--quiet", "--hard");
-  checkout.git("clean", "--quiet", "-d", "--force");
+test.concurrent.for(SECTIONS)("$name", async ({ name, page, commands }, { expect, onTestFinished }) => {
+  const checkout = new Checkout();
+  checkout.git("tag", `v${packageJson.version}`);
   const operator = await Operator.start(checkout);
-  onTestFinished(() => operator.stop());
+  onTestFinished(async () => {
+    await operator.stop();
+    checkout.remove();
+  });
   BEFORE[name]?.(operator);
   for (const { text } of commands) {
     const { code, stdout, stderr } = await operator.run(text);

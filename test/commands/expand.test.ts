@@ -1,13 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { upgrade } from "../../scripts/expand/upgrade.ts";
+import { oneLine } from "../../scripts/one-line.ts";
+import { bundleOf } from "../../scripts/revision.ts";
 import { Checkout, type Result } from "./cloudflare/checkout.ts";
 
 let checkout: Checkout;
+let bundle: string;
 beforeAll(() => {
   checkout = new Checkout();
+  bundle = bundleOf(checkout.folder);
 });
 afterAll(() => checkout.remove());
 
@@ -41,8 +46,16 @@ test("the old code works on a schema that only grew", async () => {
   });
 });
 
+test("the old code fails on a schema that lacks a column", async () => {
+  const result = await checkWith("ALTER TABLE pets RENAME COLUMN category_id TO category;");
+  expect(result.code).toBe(1);
+  expect(result.stdout).not.toContain("works on the schema");
+  const [, name, found] = /^The code of (.+) fails on the schema of 9000_change\.sql: (.+)$/m.exec(result.stderr) ?? [];
+  expect(name).toBe("the last commit that changed openapi/released.json");
+  expect(found).toMatch(/^(?:GET|POST) \/v1\/pets\S* .+ with the code before$/);
+});
+
 test.each([
-  ["ALTER TABLE pets RENAME COLUMN category_id TO category;", /^(?:GET|POST) \/v1\/pets\S* .+ with the code before$/],
   [
     "CREATE TRIGGER no_more BEFORE INSERT ON pets BEGIN SELECT RAISE(ABORT, 'no'); END;",
     /^POST \/v1\/pets is 500 with the code before$/,
@@ -50,12 +63,11 @@ test.each([
   ["DELETE FROM idempotency_keys;", /^the retry of a creation .*creates again/],
   ["UPDATE pets SET version = 2 WHERE id = 99999;", /^an animal from before has changed$/],
 ])("the old code fails after %s", async (sql, reason) => {
-  const result = await checkWith(sql);
-  expect(result.code).toBe(1);
-  expect(result.stdout).not.toContain("works on the schema");
-  const [, name, found] = /^The code of (.+) fails on the schema of 9000_change\.sql: (.+)$/m.exec(result.stderr) ?? [];
-  expect(name).toBe("the last commit that changed openapi/released.json");
-  expect(found).toMatch(reason);
+  const migrations = join(checkout.folder, "changed");
+  cpSync("drizzle", migrations, { recursive: true });
+  writeFileSync(join(migrations, "9000_change.sql"), sql);
+  const failure = upgrade({ bundle, migrations: "drizzle" }, { bundle, migrations }).catch(oneLine);
+  expect(await failure).toMatch(reason);
 });
 
 test("a release without a migration needs no check", async () => {

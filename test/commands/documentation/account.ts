@@ -52,7 +52,6 @@ export class Operator {
     this.#reader = new Reader(checkout.folder, {
       ...WRANGLER_SETTINGS,
       PATH: `${resolve("node_modules/.bin")}:${WRANGLER_SETTINGS.PATH}`,
-      NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"),
       ...api.environment(),
       EDGE_PRODUCTION: production ?? "",
       EDGE_STAGING: staging ?? "",
