@@ -25,7 +25,10 @@ export class Pets {
     this.#scope = { ...scope, path: "/pets", name: "animal", fields: ANIMAL };
   }
 
-  /** Lists animals. The filters `categoryId` and `id` are beta. */
+  /**
+   * Lists animals. No ids in `id` are no animals, and more than 100 become several requests. The filters `categoryId` and `id` are
+   * beta.
+   */
   list(query: PetQuery = {}, options: RequestOptions = {}): List<Animal> {
     return new List(this.#scope, "listPets", query, options);
   }
