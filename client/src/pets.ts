@@ -27,7 +27,10 @@ export class Pets {
     this.#scope = { ...scope, path: "/pets", name: "animal", fields: ANIMAL };
   }
 
-  /** Lists animals. The filters `categoryId` and `id` are beta. */
+  /**
+   * Lists animals. Without an id in `id`, there are no animals. More than 100 ids become several requests. The filters `categoryId` and
+   * `id` are beta.
+   */
   list<Query extends PetQuery = object>(
     query: Query = {} as Query,
     options: ReadOptions = {},

@@ -2,10 +2,11 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The compiler of this project, and the last one of the previous generation. */
+/** The compiler of this project, the last one of the previous generation, and the oldest one that the client's README names. */
 export const COMPILERS = {
   "TypeScript 7": join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc"),
   "TypeScript 5.9": join(import.meta.dirname, "../node_modules/typescript/bin/tsc"),
+  "TypeScript 5.0": join(import.meta.dirname, "../node_modules/typescript50/bin/tsc"),
 };
 
 /** Compiles a program and the declarations of the client with TypeScript's strictest options. */

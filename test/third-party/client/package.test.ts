@@ -9,15 +9,20 @@ import { COMPILERS, compile } from "./compile.ts";
 // Tests the archive of `npm pack`, as a registry and a strict client project see it.
 
 const PROGRAM = `
-import { type Animal, PetStore, PetStoreError, type PetStoreErrorCode } from "@petstore/client";
+import { type Animal, type Attempt, PetStore, PetStoreError, type PetStoreErrorCode } from "@petstore/client";
+
+const shown: unknown[] = [];
 
 export async function sell(baseUrl: string, apiKey: string, show: (animal: Animal) => void): Promise<bigint | undefined> {
-  const store = new PetStore({ baseUrl, apiKey });
+  const onAttempt = ({ operation, status, retryIn }: Attempt) => shown.push(operation, status, retryIn);
+  const store = new PetStore({ baseUrl, apiKey: async () => apiKey, onAttempt, userAgent: undefined });
   const { animal, etag, replayed } = await store.pets.create({ name: "Rex", categoryId: 9007199254740993n });
   const exact: bigint = animal.categoryId;
   for await (const animal of store.pets.list({ status: "available", id: [1, 2n, "3"] })) show(animal);
   const page = await store.pets.list({ limit: 20 }).page();
-  await page.next();
+  await page.next({ signal: undefined, timeout: 1_000, retry: { attempts: 2, totalTime: undefined } });
+  const all: Animal[] = await store.pets.list().all(100);
+  all.forEach(show);
   const session = store.session(undefined);
   await session.pets.update(animal.id, { status: "sold" }, { ifMatch: etag });
   try {
@@ -70,13 +75,18 @@ test("the types of the client resolve with every way to import ECMAScript module
 });
 
 describe.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])("with %s", (compiler) => {
-  test.each([
+  const runtimes: [name: string, options: object][] = [
     ["of a browser", { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"] }],
     ["of a web worker", { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "webworker"] }],
     ["of Node.js", { module: "nodenext", lib: ["es2022"], types: ["node"] }],
-  ])("a strict project %s compiles, the declarations of the client included", (_runtime, options) => {
-    expect(compile(project, PROGRAM, options, compiler)).toEqual({ status: 0, output: "" });
-  });
+  ];
+  // The types of Node.js need a newer compiler than the client.
+  test.each(compiler === "TypeScript 5.0" ? runtimes.slice(0, 2) : runtimes)(
+    "a strict project %s compiles, the declarations of the client included",
+    (_runtime, options) => {
+      expect(compile(project, PROGRAM, options, compiler)).toEqual({ status: 0, output: "" });
+    },
+  );
 
   test("a mistake does not compile", () => {
     const program = `${PROGRAM}\nnew PetStore({ baseUrl: 1, apiKey: "" });\n`;

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
@@ -99,6 +99,44 @@ async function namesOf(key: string): Promise<{ id: number; name: string }[]> {
   }
   return found;
 }
+
+test.each(["Node.js 20", "Node.js 24"])("CommonJS loads it: %s", async (runtime) => {
+  writeFileSync(
+    join(project, "program.cjs"),
+    `const { PetStore } = require("@petstore/client");
+    import("@petstore/client").then((client) => console.log(client.PetStore === PetStore));`,
+  );
+  const [command = ""] = RUNTIMES[runtime] ?? [];
+  const { stdout } = await promisify(execFile)(command, ["program.cjs"], { cwd: project });
+  expect(stdout).toBe("true\n");
+});
+
+test("the query of the README works in TanStack Query, and a bigint in its key would not", async () => {
+  mkdirSync(join(project, "node_modules/@tanstack"), { recursive: true });
+  symlinkSync(bin("@tanstack/query-core"), join(project, "node_modules/@tanstack/query-core"));
+  const readme = readFileSync(join(project, "node_modules/@petstore/client/README.md"), "utf8");
+  const [query = ""] = /const animalQuery = .+?\n}\);/s.exec(readme) ?? [];
+  writeFileSync(
+    join(project, "query.ts"),
+    `import { PetStore } from "@petstore/client";
+    import { QueryClient } from "@tanstack/query-core";
+    const { BASE: baseUrl = "", KEY: apiKey = "" } = process.env;
+    const store = new PetStore({ baseUrl, apiKey });
+    ${query}
+    const client = new QueryClient();
+    const { animal } = await store.pets.create({ name: "Rex", categoryId: 2n ** 62n + 1n });
+    const found = await client.fetchQuery({ ...animalQuery(animal.id), staleTime: Infinity });
+    await store.pets.delete(animal.id);
+    const cached = await client.fetchQuery({ ...animalQuery(animal.id), staleTime: Infinity });
+    const missing = await client.fetchQuery(animalQuery(2n ** 63n - 1n));
+    const ask = async () => client.fetchQuery({ ...animalQuery(1n), queryKey: [1n] });
+    const refused = await ask().catch((error) => error.name);
+    console.log(found?.categoryId, cached === found, missing, refused);`,
+  );
+  const env = { ...process.env, BASE: `${service.url.origin}/v1`, KEY: service.key };
+  const { stdout } = await promisify(execFile)(process.execPath, ["query.ts"], { cwd: project, env });
+  expect(stdout).toBe("4611686018427387905n true null TypeError\n");
+});
 
 test("a Worker runs it", async () => {
   const contents = `
