@@ -29,7 +29,8 @@ const ERROR_SCHEMA: SchemaObject = {
   description: "Every failure, of every kind.",
   properties: {
     code: {
-      description: "Machine-readable. More codes may come: accept ones that you do not know.",
+      description:
+        "Machine-readable. `/docs/errors#` and the code lead to its explanation. More codes may come: accept ones that you do not know.",
       ...openList("ErrorCode"),
     },
     message: { type: "string", description: "For people. Its words may change.", maxLength: 2_000, pattern: "\\S" },

@@ -2,7 +2,8 @@
 // this copy says the same in forms that it shows to the last digit.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIObject, OperationObject, SchemaObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, OperationObject, ResponseObject, ResponsesObject, SchemaObject } from "openapi3-ts/oas31";
+import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
 import { parseDocument, write } from "./read.ts";
@@ -45,15 +46,33 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
           ...operation,
           description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.`,
           "x-codeSamples": samplesOf(method, path, operation),
+          responses: withLinksToErrors(operation.responses),
         },
       ]),
     );
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
 }
 
-/** The search of the reference finds the titles of the sections. */
+/** Each error code leads to its advice. */
+function withLinksToErrors(responses: ResponsesObject = {}): ResponsesObject {
+  const linked = (description: string) =>
+    description.replaceAll(/`(\w+)`(?=: )/g, (code, name) =>
+      name in ERRORS ? `[${code}](/docs/errors#${name})` : code,
+    );
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]: [string, ResponseObject]) => [
+      status,
+      { ...response, description: linked(response.description) },
+    ]),
+  );
+}
+
+/** The search of the reference finds every word of it. */
 function contents({ path, title, summary, sections }: Guide): string {
-  const list = sections.map(({ id, title }) => `- [${title}](${path}#${id})`);
+  const list = sections.map(({ level, id, title, summary }) => {
+    const status = id in ERRORS ? `${ERRORS[id as ErrorCode].status} ` : "";
+    return `${level > 2 ? "  " : ""}- [${status}${title}](${path}#${id})${summary && `: ${summary}`}`;
+  });
   return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
 }
 

@@ -271,6 +271,27 @@ test("everything can be reached and used with the keyboard alone", async () => {
   await page.context().close();
 });
 
+test.each([
+  ["pet_on_order", "409 pet_on_order"],
+  ["412", "412 precondition_failed"],
+])("the search for %s leads to the advice on the error", async (words, link) => {
+  const { page } = await openPage("/docs");
+  await page.getByRole("button", { name: "Open Search" }).click();
+  await page.keyboard.type(words);
+  await page.getByRole("option", { name: /Errors/ }).click();
+  await page.getByRole("link", { name: link }).click();
+  await page.waitForURL(`**/docs/errors#${link.split(" ")[1]}`);
+  await page.context().close();
+});
+
+test("a failure of an operation leads to the advice on its code", async () => {
+  const { page } = await openReference(CREATE_PET);
+  const operation = page.locator('[id$="tag/pets/POST/pets"]');
+  const link = operation.getByRole("link", { name: "idempotency_key_reused" }).first();
+  expect(await link.getAttribute("href")).toBe("/docs/errors#idempotency_key_reused");
+  await page.context().close();
+});
+
 test("the search finds operations and guides", async () => {
   const { page } = await openPage("/docs", { viewport: DESKTOP });
   await page.getByRole("button", { name: "Open Search" }).click();
