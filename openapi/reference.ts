@@ -2,12 +2,23 @@
 // this copy says the same in forms that it shows to the last digit.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIObject, OperationObject, ResponseObject, ResponsesObject, SchemaObject } from "openapi3-ts/oas31";
+import type {
+  OpenAPIObject,
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+  ResponsesObject,
+  SchemaObject,
+} from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";
+
+/** What the console shows for an `Idempotency-Key` that nobody entered. */
+export const NEW_KEY = "{{new-for-each-request}}";
 
 const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8");
 
@@ -22,7 +33,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   const guideTags = guides.map((guide) => ({ name: guide.title, description: contents(guide) }));
   const reference = {
     ...exactly,
-    info: { ...info, description: QUICK_START },
+    info: { ...info, description: `${introductionOf(document)}\n\n${QUICK_START}` },
     paths: withSamplesAndScopes(exactly),
     tags: [...tags, ...guideTags],
     "x-tagGroups": [
@@ -36,6 +47,11 @@ export function referenceDocument(document: OpenAPIObject): string {
   });
 }
 
+/** What this API is: the first paragraph of its description. */
+export function introductionOf({ info }: OpenAPIObject): string {
+  return info.description?.split("\n\n")[0] ?? "";
+}
+
 /** The paths, with what the renderer does not make or show by itself. */
 function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   const withThem = (path: string, item: object) =>
@@ -45,12 +61,22 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
         {
           ...operation,
           description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.`,
+          parameters: operation.parameters?.map((parameter) => forTheConsole(method, parameter)),
           "x-codeSamples": samplesOf(method, path, operation),
           responses: withLinksToErrors(operation.responses),
         },
       ]),
     );
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
+}
+
+/** The console sends every example, also of a parameter that nobody chose. A creation gets a key: page/reference.js replaces NEW_KEY. */
+function forTheConsole(method: string, parameter: ParameterObject | ReferenceObject): object {
+  if ("$ref" in parameter) return parameter;
+  const { example: _, ...rest } = parameter;
+  if (method === "post" && rest.name === "Idempotency-Key") return { ...rest, example: NEW_KEY };
+  // Without an example, it would send the first value of an enum.
+  return rest.in === "query" && rest.schema !== undefined && "$ref" in rest.schema ? { ...rest, example: "" } : rest;
 }
 
 /** Each error code leads to its advice. */
@@ -76,12 +102,13 @@ function contents({ path, title, summary, sections }: Guide): string {
   return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
 }
 
+/** The renderer rounds large bounds, and its console takes an empty field for 0. */
 function withBoundsInWords(part: Part): Part {
   const { minimum, maximum, description = "", items, ...rest } = part as SchemaObject;
   // The renderer shows no description of the items.
   if (items !== undefined && "format" in items && items.format === "int64")
     return { ...part, description: `${description} Each from ${items.minimum} to ${items.maximum}.`.trim() };
-  if (part["format"] !== "int64") return part;
+  if (part["type"] !== "integer" || minimum === undefined || maximum === undefined) return part;
   return { ...rest, description: `${description} From ${minimum} to ${maximum}.`.trim() };
 }
 
