@@ -73,7 +73,7 @@ const INFO = {
   title: "Pet Store Service",
   summary: "Animals, their categories and orders for them.",
   description:
-    "This API runs a pet store: list, add, change and delete animals, name their categories, and sell them with orders. An animal is never sold twice, and a retry creates nothing twice.\n\nGuides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
+    "This API runs a pet store: list, add, change and delete animals, name their categories, and sell them with orders. An animal is never sold twice, and a retry with the same Idempotency-Key creates nothing.\n\nGuides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
   version: packageJson.version,
   license: { name: "MIT", identifier: "MIT" },
   contact: { name: "The Pet Store Service authors" },

@@ -12,6 +12,8 @@ const names = Object.keys(GUIDES);
 test.each(names)("the guide %s is there, and its links lead somewhere", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`);
   expect(await page.locator("h1").count()).toBe(1);
+  // Operators have pages of their own, in the repository.
+  expect(await page.locator("article").innerText()).not.toMatch(/npm run (--silent )?(keys|release)/);
   const links: string[] = await page.locator("a").evaluateAll((list) => list.map((link) => Reflect.get(link, "href")));
   for (const link of new Set(links.filter((target) => target.startsWith(origins.loopback)))) {
     const response = await fetch(link);
