@@ -2,15 +2,7 @@
 // this copy says the same in forms that it shows to the last digit.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type {
-  OpenAPIObject,
-  OperationObject,
-  ParameterObject,
-  ReferenceObject,
-  ResponseObject,
-  ResponsesObject,
-  SchemaObject,
-} from "openapi3-ts/oas31";
+import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
@@ -60,10 +52,9 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
         method,
         {
           ...operation,
-          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.`,
+          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.\n\n[Errors](/docs/errors) explains the codes of its failures.`,
           parameters: operation.parameters?.map((parameter) => forTheConsole(method, parameter)),
           "x-codeSamples": samplesOf(method, path, operation),
-          responses: withLinksToErrors(operation.responses),
         },
       ]),
     );
@@ -77,20 +68,6 @@ function forTheConsole(method: string, parameter: ParameterObject | ReferenceObj
   if (method === "post" && rest.name === "Idempotency-Key") return { ...rest, example: NEW_KEY };
   // Without an example, it would send the first value of an enum.
   return rest.in === "query" && rest.schema !== undefined && "$ref" in rest.schema ? { ...rest, example: "" } : rest;
-}
-
-/** Each error code leads to its advice. */
-function withLinksToErrors(responses: ResponsesObject = {}): ResponsesObject {
-  const linked = (description: string) =>
-    description.replaceAll(/`(\w+)`(?=: )/g, (code, name) =>
-      name in ERRORS ? `[${code}](/docs/errors#${name})` : code,
-    );
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, response]: [string, ResponseObject]) => [
-      status,
-      { ...response, description: linked(response.description) },
-    ]),
-  );
 }
 
 /** The search of the reference finds every word of it. */

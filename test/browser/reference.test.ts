@@ -360,14 +360,6 @@ test.each([
   await page.context().close();
 });
 
-test("a failure of an operation leads to the advice on its code", async () => {
-  const { page } = await openReference(CREATE_PET);
-  const operation = page.locator('[id$="tag/pets/POST/pets"]');
-  const link = operation.getByRole("link", { name: "idempotency_key_reused" }).first();
-  expect(await link.getAttribute("href")).toBe("/docs/errors#idempotency_key_reused");
-  await page.context().close();
-});
-
 test("the search finds operations and guides", async () => {
   const { page } = await openPage("/docs", { viewport: DESKTOP });
   await page.getByRole("button", { name: "Open Search" }).click();
