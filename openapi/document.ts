@@ -30,7 +30,8 @@ const ERROR_SCHEMA: SchemaObject = {
   description: "The body of every failure.",
   properties: {
     code: {
-      description: "Machine-readable. The list may grow: accept codes that you do not know.",
+      description:
+        "Machine-readable. `/docs/errors#` with the code explains it. The list may grow: accept codes that you do not know.",
       ...openList("ErrorCode"),
     },
     message: { type: "string", description: "For people. The text may change.", maxLength: 2_000, pattern: "\\S" },
@@ -93,7 +94,7 @@ const INFO = {
   title: "Pet Store Service",
   summary: "Animals, their categories and orders for them.",
   description:
-    "Guides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
+    "This API runs a pet store: list, add, change and delete animals, name their categories, and sell them with orders. An animal is never sold twice, and a retry with the same Idempotency-Key creates nothing.\n\nGuides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
   version: packageJson.version,
   license: { name: "MIT", identifier: "MIT" },
   contact: { name: "The Pet Store Service authors" },

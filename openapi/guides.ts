@@ -1,8 +1,10 @@
 // The pages of docs/ that are for users of the API, as HTML.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Marked } from "marked";
+import { Marked, parseInline, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
+import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { diagram } from "./diagram.ts";
 
 const DOCS = join(import.meta.dirname, "../docs");
 
@@ -15,40 +17,64 @@ export const GUIDES = {
   versioning: "Versioning",
 };
 
+interface Section {
+  /** Of its heading. */
+  level: number;
+  id: string;
+  title: string;
+  /** The first sentence, without its links. */
+  summary: string;
+}
+
 export interface Guide {
   path: string;
   title: string;
   /** The first paragraph, without its links. */
   summary: string;
-  sections: { id: string; title: string }[];
+  sections: Section[];
   html: string;
 }
 
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
   const markdown = readFileSync(join(DOCS, `${name}.md`), "utf8");
-  const marked = new Marked(gfmHeadingId());
+  const marked = new Marked(gfmHeadingId(), {
+    renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : false) },
+  });
   const html = marked.parse(markdown, { async: false });
+  const tokens = marked.lexer(markdown).filter(({ type }) => type !== "space");
+  const texts = tokens.filter((_, index) => tokens[index - 1]?.type === "heading");
   const sections = getHeadingList()
-    .filter(({ level }) => level === 2)
-    .map(({ id, raw }) => ({ id, title: raw }));
+    .map(({ id, level, raw }, index) => ({ id, level, title: raw, summary: firstSentence(texts[index]) }))
+    .filter(({ level }) => level > 1);
   return {
     path: `/docs/${name}`,
     title,
     summary: firstParagraph(markdown),
     sections,
-    html: fitForPhones(withPageLinks(html)).replace("<h2", `${contents(sections)}<h2`),
+    html: fitForPhones(withPageLinks(withConditions(html))).replace("<h2", `${contents(sections)}<h2`),
   };
 });
+
+/** Adds the status and the condition to the advice on each code, because links lead to the advice. */
+function withConditions(html: string): string {
+  return html.replaceAll(/<h3 id="(\w+)">.*<\/h3>/g, (heading, id) => {
+    if (!(id in ERRORS)) return heading;
+    const { status, when } = ERRORS[id as ErrorCode];
+    return `${heading}\n<p><strong>${status}</strong> ${parseInline(when, { async: false })}</p>`;
+  });
+}
 
 /** Elements wider than a phone scroll on their own, also with the keyboard. Code in a table wraps at its underscores. */
 function fitForPhones(html: string): string {
   return html
     .replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">')
-    .replaceAll(/<td><code>\w+<\/code>/g, (cell) => cell.replaceAll("_", "_<wbr>"));
+    .replaceAll(/(?<=<td>(?:<a [^>]*>)?)<code>\w+<\/code>/g, (cell) => cell.replaceAll("_", "_<wbr>"));
 }
 
 function contents(sections: Guide["sections"]): string {
-  const list = sections.map(({ id, title }) => `<li><a href="#${id}">${title}</a></li>`);
+  const list = sections
+    .filter(({ level }) => level === 2)
+    .map(({ id, title }) => `<li><a href="#${id}">${title}</a></li>`);
   return `<nav aria-label="On this page"><ul>${list.join("")}</ul></nav>`;
 }
 
@@ -64,5 +90,16 @@ function withPageLinks(html: string): string {
 function firstParagraph(markdown: string): string {
   const paragraph = markdown.split("\n\n")[1];
   if (paragraph === undefined) throw new Error("A guide has no text");
-  return paragraph.replaceAll(/\[(.*?)\]\(.*?\)/g, "$1").replace(/:$/, ".");
+  return withoutLinks(paragraph).replace(/:$/, ".");
+}
+
+/** Of a section that starts with a paragraph or a list. */
+function firstSentence(start: Token | undefined): string {
+  const text = start?.type === "list" ? (start as Tokens.List).items[0]?.text : start?.raw;
+  const [sentence = ""] = /^\w.*?(?:\.(?=\s|$)|:$)/ms.exec(text ?? "") ?? [];
+  return withoutLinks(sentence).replaceAll("\n", " ").replace(/:$/, ".");
+}
+
+function withoutLinks(markdown: string): string {
+  return markdown.replaceAll(/\[(.*?)\]\(.*?\)/g, "$1");
 }

@@ -6,7 +6,7 @@ import { navigationBadges } from "./badges.ts";
 import { document } from "./document.ts";
 import { guides } from "./guides.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
-import { referenceDocument } from "./reference.ts";
+import { introductionOf, NEW_KEY, referenceDocument } from "./reference.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples/clients");
 const RENDERER = join(import.meta.dirname, "../node_modules/@scalar/api-reference/dist/browser");
@@ -35,10 +35,12 @@ writePage(
       data-renderer="${renderer}/standalone.esm.js"
       data-document="${referenceJson}/reference.json"
       data-local-key="${LOCAL_API_KEY}"
+      data-new-key="${NEW_KEY}"
     >
-      <main>
+      <main id="content" tabindex="-1">
         <article>
           <h1>${document.info.title}</h1>
+          <p>${introductionOf(document)}</p>
           <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> has the same content.</p>
         </article>
       </main>
@@ -46,7 +48,12 @@ writePage(
 );
 for (const guide of guides) {
   const script = `<script type="module" src="${page}/guide.js"></script>`;
-  writePage(`${guide.path}.html`, guide, [script], `<main><article>${guide.html}</article></main>`);
+  writePage(
+    `${guide.path}.html`,
+    guide,
+    [script],
+    `<main id="content" tabindex="-1"><article>${guide.html}</article></main>`,
+  );
 }
 
 removeStale();
@@ -80,6 +87,7 @@ function writePage(file: string, current: { path: string; title: string }, head:
     ${head.join("\n    ")}
   </head>
   <body>
+    <a class="skip" href="#content">Skip to the content</a>
     <nav aria-label="Documentation">
       <strong>Pet Store Service</strong>
       ${links.join("\n      ")}

@@ -2,11 +2,15 @@
 // this copy has the same content in forms that the renderer shows exactly.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIObject, OperationObject, SchemaObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";
+
+/** What the console shows for an `Idempotency-Key` that nobody entered. */
+export const NEW_KEY = "{{new-for-each-request}}";
 
 const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8");
 
@@ -21,7 +25,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   const guideTags = guides.map((guide) => ({ name: guide.title, description: contents(guide) }));
   const reference = {
     ...exactly,
-    info: { ...info, description: QUICK_START },
+    info: { ...info, description: `${introductionOf(document)}\n\n${QUICK_START}` },
     paths: withSamplesAndScopes(exactly),
     tags: [...tags, ...guideTags],
     "x-tagGroups": [
@@ -35,6 +39,11 @@ export function referenceDocument(document: OpenAPIObject): string {
   });
 }
 
+/** The first paragraph of the description, which says what the API is for. */
+export function introductionOf({ info }: OpenAPIObject): string {
+  return info.description?.split("\n\n")[0] ?? "";
+}
+
 /** The paths, with samples and texts that the renderer does not produce. */
 function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   const withThem = (path: string, item: object) =>
@@ -43,7 +52,8 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
         method,
         {
           ...operation,
-          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.`,
+          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.\n\n[Errors](/docs/errors) explains the codes of its failures.`,
+          parameters: operation.parameters?.map((parameter) => forTheConsole(method, parameter)),
           "x-codeSamples": samplesOf(method, path, operation),
         },
       ]),
@@ -51,18 +61,31 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
 }
 
-/** The description of a guide, with its section titles, so that the search of the reference finds them. */
+/** Removes the examples, because the console sends each of them. A creation gets a key: page/reference.js replaces NEW_KEY. */
+function forTheConsole(method: string, parameter: ParameterObject | ReferenceObject): object {
+  if ("$ref" in parameter) return parameter;
+  const { example: _, ...rest } = parameter;
+  if (method === "post" && rest.name === "Idempotency-Key") return { ...rest, example: NEW_KEY };
+  // Without an example, it would send the first value of an enum.
+  return rest.in === "query" && rest.schema !== undefined && "$ref" in rest.schema ? { ...rest, example: "" } : rest;
+}
+
+/** The description of a guide. The search of the reference finds every word of it. */
 function contents({ path, title, summary, sections }: Guide): string {
-  const list = sections.map(({ id, title }) => `- [${title}](${path}#${id})`);
+  const list = sections.map(({ level, id, title, summary }) => {
+    const status = id in ERRORS ? `${ERRORS[id as ErrorCode].status} ` : "";
+    return `${level > 2 ? "  " : ""}- [${status}${title}](${path}#${id})${summary && `: ${summary}`}`;
+  });
   return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
 }
 
+/** The renderer rounds large bounds, and its console takes an empty field for 0. */
 function withBoundsInWords(part: Part): Part {
   const { minimum, maximum, description = "", items, ...rest } = part as SchemaObject;
   // The renderer shows no description of the items.
   if (items !== undefined && "format" in items && items.format === "int64")
     return { ...part, description: `${description} Each from ${items.minimum} to ${items.maximum}.`.trim() };
-  if (part["format"] !== "int64") return part;
+  if (part["type"] !== "integer" || minimum === undefined || maximum === undefined) return part;
   return { ...rest, description: `${description} From ${minimum} to ${maximum}.`.trim() };
 }
 

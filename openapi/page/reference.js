@@ -2,7 +2,7 @@ import { addCopyButtons } from "./copy-buttons.js";
 
 // The reference at /docs: Scalar on our own document, with nothing from anywhere else.
 const root = document.querySelector("#reference");
-const { renderer, document: documentPath, localKey } = root.dataset;
+const { renderer, document: documentPath, localKey, newKey } = root.dataset;
 root.querySelector("#state").textContent = "The reference is loading.";
 const [{ createApiReference }, response] = await Promise.all([import(renderer), fetch(documentPath)]);
 
@@ -16,15 +16,17 @@ reference.info.description = reference.info.description
   .replace(
     "{how to get a key}",
     isLocal
-      ? "Every local service accepts this one. It is filled in below, too."
+      ? "Every local service accepts this one. The console of this page has it, too."
       : "An operator of this service [creates one for you](/docs/keys).",
   );
 
 // The renderer has no such buttons on the code of descriptions, and draws a description when the reader gets near.
-new MutationObserver(() => addCopyButtons(root.querySelectorAll(".markdown pre"))).observe(root, {
-  childList: true,
-  subtree: true,
-});
+new MutationObserver(() => {
+  addCopyButtons(root.querySelectorAll(".markdown pre"));
+  // The target of the link that skips the navigation.
+  const main = root.querySelector("main");
+  if (main !== null) Object.assign(main, { id: "content", tabIndex: -1 });
+}).observe(root, { childList: true, subtree: true });
 
 root.replaceChildren();
 createApiReference(root, {
@@ -32,6 +34,9 @@ createApiReference(root, {
   authentication: {
     preferredSecurityScheme: "apiKey",
     securitySchemes: { apiKey: { token: isLocal ? localKey : "" } },
+  },
+  onBeforeRequest({ requestBuilder: { headers } }) {
+    if (headers.get("Idempotency-Key") === newKey) headers.set("Idempotency-Key", crypto.randomUUID());
   },
   // Another host would learn who reads this page, or see requests with keys. The policy of the page forbids it, too.
   withDefaultFonts: false,

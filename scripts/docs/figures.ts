@@ -97,6 +97,10 @@ export const FIGURES: { [page: string]: string[] } = {
     `${SECRET_LENGTH} letters and digits follow. The last ${CHECKSUM_LENGTH} of them`,
     `A key may send ${count(LIMIT)} requests a minute`,
     `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
+    `a 401 within ${REVOCATION_SECONDS} seconds`,
+  ],
+  "docs/managing-keys.md": [
+    `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
     `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
     `A key can be rotated ${MAX_ROTATIONS} times`,
   ],

@@ -40,12 +40,11 @@ export const TABLES: Tables = {
 
   errors: () =>
     table(
-      ["Status", "Code", "Condition", "`Retry-After`"],
+      ["Status", "Code", "Condition"],
       Object.entries(ERRORS).map(([code, { status, when, ...rule }]) => [
         String(status),
-        `\`${code}\``,
-        when,
-        "retryAfter" in rule ? `${rule.retryAfter} seconds` : "",
+        `[\`${code}\`](#${code})`,
+        "retryAfter" in rule ? `${when} \`Retry-After\` is ${rule.retryAfter} seconds.` : when,
       ]),
     ),
 

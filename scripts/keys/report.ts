@@ -62,7 +62,7 @@ export function showRevocation(
   const delay =
     env === "local"
       ? `A running npm run dev may accept it for another ${RECORD_SECONDS} seconds.`
-      : "The service may accept it for another two minutes (docs/keys.md).";
+      : "The service may accept it for another two minutes (docs/managing-keys.md).";
   terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
 }
 

@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
 import { GUIDES } from "../../openapi/guides.ts";
-import { openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+import { ERRORS } from "../../src/errors.ts";
+import { ORDER_STATUSES } from "../../src/orders/table.ts";
+import { DESKTOP, openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+
+/** Of the page, where some of the functions below run. */
+declare const getComputedStyle: (element: unknown) => { fill: string };
 
 const names = Object.keys(GUIDES);
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`);
   expect(await page.locator("h1").count()).toBe(1);
+  // Operators have pages of their own, in the repository.
+  expect(await page.locator("article").innerText()).not.toMatch(/npm run (--silent )?(keys|release)/);
   const links: string[] = await page.locator("a").evaluateAll((list) => list.map((link) => Reflect.get(link, "href")));
   for (const link of new Set(links.filter((target) => target.startsWith(origins.loopback)))) {
     const response = await fetch(link);
@@ -52,5 +59,38 @@ test("a guide has the colours that the reader chose in the reference", async () 
   await page.getByRole("button", { name: /dark mode/i }).click();
   await page.goto(`${origins.loopback}/docs/errors`);
   expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(15, 15, 15)");
+  await page.context().close();
+});
+
+test.each([DESKTOP, PHONE])("the states of an order are drawn ($width px)", async (viewport) => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    const { page, faults } = await openPage("/docs/orders", { viewport, colorScheme });
+    const drawing = page.getByRole("img", { name: "The states of an order" });
+    const states = await drawing.locator(".node text").allTextContents();
+    expect(states.toSorted()).toEqual(ORDER_STATUSES.toSorted());
+    const box = await drawing.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? Infinity)).toBeLessThanOrEqual(viewport.width);
+    const colour = await drawing
+      .locator("text")
+      .first()
+      .evaluate((text) => getComputedStyle(text).fill);
+    expect(colour).toBe(colorScheme === "dark" ? "rgb(231, 231, 231)" : "rgb(27, 27, 27)");
+    expect(await page.locator("article").innerText()).not.toContain("stateDiagram");
+    expect(faults).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test("every error code has an anchor with its status, its condition and advice", async () => {
+  const { page } = await openPage("/docs/errors");
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    const heading = page.locator(`h3#${code}`);
+    expect(await heading.innerText()).toBe(code);
+    expect(await heading.locator("+ p").innerText(), code).toMatch(new RegExp(`^${status} \\S`));
+    expect(await heading.locator("+ p + p").count(), code).toBe(1);
+    await page.locator("table").getByRole("link", { name: code, exact: true }).click();
+    expect(new URL(page.url()).hash).toBe(`#${code}`);
+  }
   await page.context().close();
 });

@@ -107,7 +107,53 @@ test("bounds and examples are shown and sent exactly", async () => {
   await page.context().close();
 });
 
-test("the document's samples are shown in four languages, and each can be copied", async () => {
+test("every creation is sent with a new Idempotency-Key, unless the reader enters one", async () => {
+  const { page, faults } = await openPage(CREATE_PET);
+  const client = await openClient(page, "post /pets");
+  const keyOfNext = async () => {
+    const answered = page.waitForResponse((response) => response.request().method() === "POST");
+    await client.getByRole("button", { name: SEND }).click();
+    expect((await answered).status()).toBe(201);
+    return (await answered).request().headerValue("Idempotency-Key");
+  };
+  const keys = [await keyOfNext(), await keyOfNext()];
+  const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(keys).toEqual([uuid, uuid]);
+  expect(keys[0]).not.toBe(keys[1]);
+
+  await client.getByText("new-for-each-request").click();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.insertText("mine");
+  expect([await keyOfNext(), await keyOfNext()]).toEqual(["mine", "mine"]);
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+test("the client sends no parameter that nobody chose", async () => {
+  const { page } = await openPage("/docs#tag/pets/GET/pets");
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/v1/")) sent.push(`${request.method()} ${request.url()}`);
+  });
+  const list = await openClient(page, "get /pets");
+  await send(page, list, "200 OK");
+  await list.locator("tr#limit").getByRole("combobox", { name: "Value" }).click();
+  expect(await list.getByRole("button", { name: "Input is invalid" }).count()).toBe(0);
+  await page.keyboard.insertText("2");
+  const answered = page.waitForResponse("**/v1/pets?*");
+  await list.getByRole("button", { name: SEND }).click();
+  await answered;
+  await page.keyboard.press("Escape");
+
+  await page.goto(`${origins.loopback}/docs#tag/pets/DELETE/pets/{petId}`);
+  const remove = await openClient(page, "delete /pets/{petId}");
+  await remove.getByRole("button", { name: SEND }).click();
+  await page.getByText("Path parameters must have values.").first().waitFor();
+  expect(sent).toEqual([`GET ${origins.loopback}/v1/pets`, `GET ${origins.loopback}/v1/pets?limit=2`]);
+  await page.context().close();
+});
+
+test("the samples are ours, in four languages, and each can be copied", async () => {
   const { page } = await openReference(CREATE_PET);
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
   const languages = [
@@ -146,7 +192,23 @@ test("each step of the quick start can be copied", async () => {
   await page.context().close();
 });
 
-test("the client hides the sample, which does not follow its inputs", async () => {
+test("on a desktop, the code of each step stands beside it and is not cut off", async () => {
+  const { page } = await openReference("/docs");
+  const start = page.locator("#reference .introduction-description .markdown").last();
+  const steps = await start.locator("> p").all();
+  const codes = await start.locator("> .code").all();
+  expect([steps.length, codes.length]).toEqual([5, 5]);
+  for (const [index, code] of codes.entries()) {
+    const [step, box] = [await steps[index]?.boundingBox(), await code.boundingBox()];
+    expect(Math.abs((box?.y ?? Infinity) - (step?.y ?? 0))).toBeLessThan(10);
+    expect(box?.x).toBeGreaterThan((step?.x ?? Infinity) + (step?.width ?? 0));
+    const width = await code.locator("pre").evaluate((pre) => [Reflect.get(pre, "scrollWidth"), pre.clientWidth]);
+    expect(width[0]).toBe(width[1]);
+  }
+  await page.context().close();
+});
+
+test("the client shows no sample: it would be that of another request", async () => {
   const { page } = await openReference(CREATE_PET);
   const client = await openClient(page, "post /pets");
   expect(await client.getByText("Code Snippet").count()).toBe(1);
@@ -229,8 +291,9 @@ test("on a phone, a person finds an operation in the menu and sends a request", 
   await page.context().close();
 });
 
-test("without JavaScript, the page links to the document", async () => {
+test("without scripts, the page says what this API is and where the document is", async () => {
   const { page } = await openPage("/docs", { javaScriptEnabled: false });
+  await page.getByText("This API runs a pet store").waitFor();
   await page.getByText("The reference needs JavaScript.").waitFor();
   await page.getByRole("link", { name: "The OpenAPI document" }).click();
   await page.waitForURL("**/openapi.json");
@@ -253,11 +316,23 @@ async function tabTo(page: Page, name: string): Promise<string> {
   return reached.join("\n");
 }
 
-test("the reference can be used with the keyboard alone", async () => {
+test.each(["/docs", "/docs/errors"])("the first Tab on %s reaches the link to its content", async (path) => {
+  const { page } = await openPage(path);
+  await page.getByText("This API runs a pet store").or(page.getByText("Order of checks")).first().waitFor();
+  await page.keyboard.press("Tab");
+  const link = page.getByRole("link", { name: "Skip to the content" });
+  expect(await link.evaluate("document.activeElement.className")).toBe("skip");
+  expect((await link.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction("document.activeElement.matches('main')");
+  await page.context().close();
+});
+
+test("everything can be reached and used with the keyboard alone", async () => {
   const { page } = await openPage("/docs");
   await page.getByRole("button", { name: "Open Search" }).waitFor();
   const reached = await tabTo(page, "Schemas");
-  for (const what of ["Guarantees", "Search", "Quick start", "Pets"]) expect(reached).toContain(what);
+  for (const what of ["Guarantees", "Search", "Introduction", "Pets"]) expect(reached).toContain(what);
 
   await page.goto(`${origins.loopback}${CREATE_PET}`);
   await page.reload();
@@ -268,6 +343,20 @@ test("the reference can be used with the keyboard alone", async () => {
   await client.getByRole("button", { name: SEND }).waitFor();
   await page.keyboard.press("ControlOrMeta+Enter");
   await client.getByText("201 Created").waitFor();
+  await page.context().close();
+});
+
+test.each([
+  ["pet_on_order", "409 pet_on_order"],
+  ["412", "412 precondition_failed"],
+])("the search for %s leads to the advice on the error", async (words, link) => {
+  const { page } = await openPage("/docs");
+  await page.getByRole("button", { name: "Open Search" }).click();
+  await page.keyboard.type(words);
+  await page.getByRole("option", { name: /Errors/ }).click();
+  await page.getByRole("link", { name: link }).click();
+  await page.waitForURL("**/docs/errors#*");
+  expect(new URL(page.url()).hash).toBe(`#${link.split(" ")[1]}`);
   await page.context().close();
 });
 
