@@ -19,10 +19,13 @@ export class Session {
   };
   readonly #start: string;
 
-  /** @param bookmark where reads start. Without one they may use the nearest replica, whatever that has seen so far. */
-  constructor(database: D1Database, bookmark: string | undefined) {
+  /**
+   * @param start where reads start: a bookmark, or "first-primary". Without one they may use the nearest replica, whatever that has seen
+   *   so far.
+   */
+  constructor(database: D1Database, start: string | undefined) {
     this.#database = database;
-    this.#start = bookmark ?? "first-unconstrained";
+    this.#start = start ?? "first-unconstrained";
   }
 
   /** Runs a statement that only reads. D1 itself repeats reads that fail for a transient reason. */

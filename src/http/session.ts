@@ -11,7 +11,8 @@ export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**
  * Opens the D1 session of the request. A caller that sends the `x-d1-bookmark` of an earlier response sees at least what that
- * response saw or wrote, from any replica; without the header a read takes the nearest.
+ * response saw or wrote, from any replica; without the header a read takes the nearest. With `READS = "primary"` every read goes to the
+ * primary.
  *
  * @throws ApiError `invalid_request` when the header holds no bookmark.
  */
@@ -25,7 +26,9 @@ export function openSession(c: Context<AppEnv>): Session {
     }
     c.get("log").bookmark = true;
   }
-  const session = new Session(c.env.DB, bookmark);
+  const reads: string | undefined = c.env.READS;
+  // The primary has seen every bookmark.
+  const session = new Session(c.env.DB, reads === "primary" ? "first-primary" : bookmark);
   c.set("database", session.usage);
   return session;
 }
