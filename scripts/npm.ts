@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type ChildOptions, startChild } from "./child.ts";
 
 /**
  * Runs npm until it exits. Its output goes to standard error.
@@ -10,8 +11,8 @@ import { once } from "node:events";
 export async function runNpm(args: readonly string[], cwd?: string): Promise<boolean> {
   // The npm that started this command, which may differ from the first in PATH.
   const npm = process.env["npm_execpath"];
-  const [program, ...first] = npm === undefined ? ["npm"] : [process.execPath, npm];
-  const child = spawn(program, [...first, ...args], { stdio: ["ignore", 2, 2], ...(cwd !== undefined && { cwd }) });
+  const options: ChildOptions = { stdio: ["ignore", 2, 2], ...(cwd !== undefined && { cwd }) };
+  const child = npm === undefined ? spawn("npm", args, options) : startChild([npm, ...args], options);
   const [code]: unknown[] = await once(child, "close");
   return code === 0;
 }

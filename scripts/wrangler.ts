@@ -2,8 +2,12 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { startChild } from "./child.ts";
 
-const WRANGLER = join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js");
+const FOLDER = join(import.meta.dirname, "../node_modules/wrangler");
+const WRANGLER = join(FOLDER, "bin/wrangler.js");
+/** Without the process in between that only looks at the version of Node.js. */
+const PROGRAM = join(FOLDER, "wrangler-dist/cli.js");
 
 /** Environment variables that make wrangler quiet and offline, whatever the caller's environment is. */
 export const WRANGLER_SETTINGS = {
@@ -25,17 +29,20 @@ export function startWrangler(args: string[], options: SpawnOptions): ChildProce
 }
 
 /**
- * Runs wrangler until it exits. Returns its standard output.
+ * Runs wrangler to its end, and returns what it printed on standard output. It ends with this process.
  *
- * @param env further environment variables.
- * @param onLine receives each line of either output as soon as it is printed.
- * @throws Error with its whole output when it fails.
+ * @param env its environment, that of this process unless given.
+ * @param onLine is told each line that it prints, on either output, as soon as it is there.
+ * @throws Error with all that it printed, when it fails.
  */
 export async function runWrangler(
   args: readonly string[],
-  { env, onLine }: { env?: Record<string, string>; onLine?: (line: string) => void } = {},
+  { env = process.env, onLine }: { env?: NodeJS.ProcessEnv; onLine?: (line: string) => void } = {},
 ): Promise<string> {
-  const child = startWrangler([...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+  const child = startChild([PROGRAM, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...env, ...WRANGLER_SETTINGS },
+  });
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     const stream = child[name]?.setEncoding("utf8");

@@ -170,6 +170,28 @@ test("the cost of removing an expired idempotency key", async () => {
   expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
 });
 
+test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+     INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+     SELECT -i, 'plan', i, '', 1, unixepoch() - 90000 FROM n`,
+  ).run();
+  const allowing = (statements: number) => {
+    let count = 0;
+    const run = (sql: string, values: unknown[]) => {
+      if (++count > statements) throw new Error("Too many API requests by single worker invocation.");
+      return env.DB.prepare(sql)
+        .bind(...values)
+        .run();
+    };
+    const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
+    return { prepare } as unknown as D1Database;
+  };
+  expect(await forgetExpiredKeys(allowing(2))).toBe(2_000);
+  expect(await forgetExpiredKeys(allowing(2))).toBe(500);
+  await expect(forgetExpiredKeys(allowing(0))).rejects.toThrow("Too many API requests");
+});
+
 test("the bytes of an animal and of an idempotency key in the database", async () => {
   const key = await grantKey({ id: "key_0123456789ab" });
   const idempotencyKey = crypto.randomUUID();

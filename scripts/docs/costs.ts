@@ -11,11 +11,12 @@ interface Price {
 }
 
 const MILLION = { per: "a million", unit: "million" };
-/** The prices of the Workers Paid plan in November 2026. */
+/** The prices of the Workers Paid plan, as Cloudflare announced them for 1 December 2026. */
 export const PRICES = {
   requests: { dollars: 0.3, included: 10, ...MILLION },
   "CPU time": { dollars: 0.02, included: 30, per: "a million ms", unit: "million ms" },
-  "log lines": { dollars: 0.6, included: 20, ...MILLION },
+  "log ingestion": { dollars: 0.25, included: 50, per: "a GB", unit: "GB" },
+  "log storage": { dollars: 0.1, included: 12, per: "a GB and month", unit: "GB" },
   "KV reads": { dollars: 0.5, included: 10, ...MILLION },
   "D1 rows read": { dollars: 0.001, included: 25_000, ...MILLION },
   "D1 rows written": { dollars: 1, included: 50, ...MILLION },
@@ -25,6 +26,18 @@ export const PLAN_DOLLARS = 5;
 
 /** Milliseconds of CPU time that the prices assume for every request. */
 export const ASSUMED_CPU = 0.2;
+
+/** Bytes that the prices assume for a line of the log, with the fields that Cloudflare adds. test/costs.ts has those of the service. */
+export const ASSUMED_LINE = 1_000;
+/** Days for which a line is stored, and in a month. */
+export const LOG_DAYS = 7;
+const MONTH_DAYS = 30;
+/** GB of a million lines, and the months for which they are stored. */
+const GIGABYTES = ASSUMED_LINE / 1_000;
+export const STORED_MONTHS = LOG_DAYS / MONTH_DAYS;
+/** Dollars for a million lines beyond what is included. */
+export const LOG_DOLLARS =
+  GIGABYTES * (PRICES["log ingestion"].dollars + STORED_MONTHS * PRICES["log storage"].dollars);
 
 /** The requests in the table of rows. */
 const COUNTED: RequestKind[] = [
@@ -86,7 +99,7 @@ function dollarsOf(kind: RequestKind) {
   return {
     Requests: PRICES.requests.dollars,
     CPU: ASSUMED_CPU * PRICES["CPU time"].dollars,
-    Log: PRICES["log lines"].dollars,
+    Log: LOG_DOLLARS,
     "Rows read": rowsRead * PRICES["D1 rows read"].dollars,
     "Rows written": rowsWritten * PRICES["D1 rows written"].dollars,
     KV: kvReads * PRICES["KV reads"].dollars,

@@ -21,8 +21,20 @@ import { MAX_RECORD_BYTES } from "../keys/store.ts";
 import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../keys/values.ts";
 import { WEEK } from "../preview/command-line.ts";
 import { KEY_LIFE } from "../preview/create.ts";
+import { LEASE_SECONDS } from "../release/lease.ts";
+import { READINESS_KEY_SECONDS } from "../release/readiness.ts";
 import { DEFAULT_WAIT } from "../release/values.ts";
-import { ASSUMED_CPU, PLAN_DOLLARS, PRICES, totalOf, wholeCost } from "./costs.ts";
+import {
+  ASSUMED_CPU,
+  ASSUMED_LINE,
+  LOG_DAYS,
+  LOG_DOLLARS,
+  PLAN_DOLLARS,
+  PRICES,
+  STORED_MONTHS,
+  totalOf,
+  wholeCost,
+} from "./costs.ts";
 import { MAX_LINE_LENGTH } from "./lines.ts";
 import { ROOT } from "./pages.ts";
 import { REVOCATION_SECONDS } from "./tables.ts";
@@ -45,8 +57,13 @@ const list = wholeCost("a list of 20");
 const creation = wholeCost("a creation with an Idempotency-Key");
 const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
 const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollars;
-const logDollars = (100 - PRICES["log lines"].included) * PRICES["log lines"].dollars;
-const log = PRICES["log lines"].dollars;
+const ingestion = PRICES["log ingestion"];
+const storage = PRICES["log storage"];
+/** GB of 100 million lines, and GB and months of them. */
+const logged = ASSUMED_LINE / 10;
+const stored = logged * STORED_MONTHS;
+const ingestionDollars = (logged - ingestion.included) * ingestion.dollars;
+const storageDollars = (stored - storage.included) * storage.dollars;
 
 /** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
@@ -64,12 +81,16 @@ export const FIGURES: { [page: string]: string[] } = {
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
     `(100 − ${PRICES.requests.included}) × ${money(PRICES.requests.dollars)} = ${money(requestDollars)}`,
-    `(100 − ${PRICES["log lines"].included}) × ${money(log)} = ${money(logDollars)}`,
+    `A line of the service has about ${BYTES.logLine} bytes`,
+    `assumes ${count(ASSUMED_LINE)} bytes for each line`,
+    `(${logged} − ${ingestion.included}) × ${money(ingestion.dollars)} = ${money(ingestionDollars)}`,
+    `${logged} × ${LOG_DAYS} ÷ 30 = ${stored.toFixed(1)} GB`,
+    `(${stored.toFixed(1)} − ${storage.included}) × ${money(storage.dollars)} = ${money(storageDollars)}`,
     `100 × ${ASSUMED_CPU} = ${100 * ASSUMED_CPU} million ms of CPU time`,
     `${LISTS} × ${list.rowsRead} + ${CREATIONS} × ${creation.rowsRead} = ${count(rowsRead)} million rows read`,
     `${CREATIONS} × ${creation.rowsWritten} = ${CREATIONS * creation.rowsWritten} million rows written`,
-    `the plan's $${PLAN_DOLLARS}: **$${PLAN_DOLLARS + requestDollars + logDollars}**`,
-    `cost ${log.toFixed(2)} × 0.1 = ${money(log * 0.1)} for the log and $${(totalOf("a list of 20") - log * 0.9).toFixed(3)} in total`,
+    `the plan's $${PLAN_DOLLARS}: **$${(PLAN_DOLLARS + requestDollars + ingestionDollars + storageDollars).toFixed(0)}**`,
+    `cost ${LOG_DOLLARS.toFixed(3)} × 0.1 = $${(LOG_DOLLARS * 0.1).toFixed(3)} for the log and $${(totalOf("a list of 20") - LOG_DOLLARS * 0.9).toFixed(3)} in total`,
     `One more index on \`pets\` costs ${money(PRICES["D1 rows written"].dollars)} a million`,
     `÷ ${BYTES.animal} = ${Math.round(1e4 / BYTES.animal)} million animals`,
     `A key lives for ${LIFETIME_SECONDS / HOUR} hours`,
@@ -110,6 +131,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `for at most ${DEFAULT_WAIT} seconds (\`--wait\`)`,
     `it expires in ${KEY_LIFE / DAY} days`,
     `nobody deployed for ${WEEK / DAY} days`,
+    `The lease expires ${LEASE_SECONDS} seconds after its last renewal`,
+    `with the scope \`pets:read\`, for ${READINESS_KEY_SECONDS / 60} minutes`,
   ],
   "docs/storage.md": [
     `at most ${count(MAX_RECORD_BYTES)} bytes`,

@@ -1,6 +1,11 @@
 import { join, resolve } from "node:path";
 import type { Environment } from "../../src/auth/key-format.ts";
-import { runWrangler } from "../wrangler.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
+import { mainVersion } from "../release/history.ts";
+import { findNamespace, namespaceTitle } from "../release/namespace.ts";
+import { readTarget } from "../release/target.ts";
+import type { DeployedEnvironment } from "../release/values.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 
@@ -19,8 +24,7 @@ export interface Namespace {
  */
 export async function openNamespace(environment: Environment, persistTo?: string): Promise<Namespace> {
   if (environment === "local") return openLocal(persistTo);
-  // `--preview=false` has wrangler look up the namespace that the first deploy created.
-  return openRemote(["--binding=API_KEYS", `--env=${environment}`, "--preview=false"]);
+  return openOwn(environment);
 }
 
 async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<Namespace> {
@@ -52,20 +56,47 @@ async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<
 }
 
 /**
- * A namespace at Cloudflare, through wrangler's own `kv key` commands: with whatever login wrangler has, and none of our own.
+ * The namespace of an environment: the one that its Worker uses, or the one of the title when there is no Worker.
  *
- * @param target the options that name it.
+ * @throws Error when there is none.
  */
-export function openRemote(target: readonly string[]): Namespace {
-  const kvKey = (command: string, ...args: string[]) =>
-    runWrangler(["kv", "key", command, ...args, ...target, "--remote"]);
+async function openOwn(environment: DeployedEnvironment): Promise<Namespace> {
+  // What a command says about its requests is for releases: here standard error has nothing but mistakes.
+  const silent = { print: () => {}, say: () => {}, read: async () => "" };
+  const cloudflare = await connect(silent);
+  const { worker } = await readTarget(environment);
+  const [present] = await listDeployments(cloudflare, worker);
+  const version = present && mainVersion(present.versions);
+  const bound = version && resourcesOf(await readVersion(cloudflare, worker, version)).namespace;
+  const id = bound ?? (await findNamespace(cloudflare, namespaceTitle(worker)))?.id;
+  if (id === undefined) throw new Error(`${environment} has no KV namespace yet. Release it first.`);
+  return openRemote(cloudflare, id);
+}
+
+/** What can be done with a namespace at Cloudflare beside what can be done with every one. */
+export interface RemoteNamespace extends Namespace {
+  /** @param lifetime seconds after which KV removes the entry. Never when undefined. At least 60. */
+  put(name: string, value: string, metadata?: unknown, lifetime?: number): Promise<void>;
+  delete(name: string): Promise<void>;
+}
+
+/** A namespace at Cloudflare, by its id. */
+export function openRemote(cloudflare: Cloudflare, id: string): RemoteNamespace {
+  const namespace = `/storage/kv/namespaces/${id}`;
+  const path = (name: string) => `${namespace}/values/${encodeURIComponent(name)}`;
   return {
-    async put(name, value, metadata) {
-      const more = metadata === undefined ? [] : [`--metadata=${JSON.stringify(metadata)}`];
-      await kvKey("put", name, value, ...more);
+    async put(name, value, metadata, lifetime) {
+      const body = new FormData();
+      body.set("value", value);
+      if (metadata !== undefined) body.set("metadata", JSON.stringify(metadata));
+      const query = lifetime === undefined ? "" : `?expiration_ttl=${lifetime}`;
+      await cloudflare.send({ method: "PUT", path: path(name) + query, body });
     },
-    get: (name) => kvKey("get", name, "--text"),
-    list: async (prefix) => JSON.parse(await kvKey("list", `--prefix=${prefix}`)),
+    get: (name) => cloudflare.getText(path(name)),
+    list: (prefix) => cloudflare.listByCursor(`${namespace}/keys?prefix=${encodeURIComponent(prefix)}`),
+    async delete(name) {
+      await cloudflare.send({ method: "DELETE", path: path(name) });
+    },
     close: async () => {},
   };
 }

@@ -2,10 +2,10 @@ import { SCOPES } from "../../src/auth/scopes.ts";
 import { openRemote } from "../keys/namespace.ts";
 import { createKey } from "../keys/operations.ts";
 import { KeyStore } from "../keys/store.ts";
-import { connect } from "../release/cloudflare.ts";
-import { createDatabase, findDatabase, migrate } from "../release/database.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { createDatabase, findDatabase, migrate, query } from "../release/database.ts";
 import { upload } from "../release/deployment.ts";
-import { findNamespace } from "../release/namespace.ts";
+import { createNamespace, findNamespace } from "../release/namespace.ts";
 import { smokeTest } from "../release/smoke-test.ts";
 import { addressOf } from "../release/target.ts";
 import { SEED } from "../seed.ts";
@@ -35,46 +35,24 @@ export async function createPreview(
 ): Promise<void> {
   const cloudflare = await connect(terminal);
   // The database first: its time of creation keeps the rest from being swept meanwhile.
-  const database = await ensure(
-    "database",
-    () => findDatabase(cloudflare, preview.database),
-    () => createDatabase(cloudflare, preview.database, {}),
-  );
-  const namespace = await ensure(
-    "KV namespace",
-    () => findNamespace(cloudflare, preview.namespace),
-    () => cloudflare.wrangler(["kv", "namespace", "create", preview.namespace, "--update-config=false"]),
-  );
-  const file = await writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
-  const config = `--config=${file}`;
-  await migrate(cloudflare, config);
-  const seed = SEED.join(";").replaceAll(/\s+/g, " ").trim();
-  await cloudflare.wrangler(["d1", "execute", "DB", config, "--remote", "--yes", `--command=${seed}`]);
-  const key = await createPreviewKey(preview, namespace.id);
+  const database =
+    (await findDatabase(cloudflare, preview.database)) ?? (await createDatabase(cloudflare, preview.database, {}));
+  const namespace =
+    (await findNamespace(cloudflare, preview.namespace)) ?? (await createNamespace(cloudflare, preview.namespace));
+  const config = await writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
+  await migrate(cloudflare, database.uuid, config, terminal);
+  await query(cloudflare, database.uuid, SEED.join(";"));
+  const key = await createPreviewKey(cloudflare, preview, namespace.id);
 
-  const version = await upload(cloudflare, ["deploy", config]);
+  const version = await upload(cloudflare, ["deploy", `--config=${config}`, "--env="]);
   const address = url ?? (await addressOf(cloudflare, { name: preview.worker }));
   await smokeTest({ address, version, key, wait }, terminal);
   showPreview({ name: preview.name, address: address.origin, version, key }, json, terminal);
 }
 
-/** Finds something, or creates it and finds it. */
-async function ensure<Resource>(
-  what: string,
-  find: () => Promise<Resource | undefined>,
-  create: () => Promise<unknown>,
-): Promise<Resource> {
-  const present = await find();
-  if (present !== undefined) return present;
-  await create();
-  const created = await find();
-  if (created === undefined) throw new Error(`The ${what} was created, and cannot be found yet. Try again.`);
-  return created;
-}
-
 /** A key with the prefix of staging, because the preview runs as staging. It is in the preview's namespace only. */
-async function createPreviewKey({ name }: Preview, namespaceId: string): Promise<string> {
-  const store = new KeyStore("staging", openRemote([`--namespace-id=${namespaceId}`]));
+async function createPreviewKey(cloudflare: Cloudflare, { name }: Preview, namespaceId: string): Promise<string> {
+  const store = new KeyStore("staging", openRemote(cloudflare, namespaceId));
   const { key } = await createKey(store, {
     name: `Preview ${name}`,
     scopes: SCOPES,

@@ -1,6 +1,6 @@
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { findDatabase } from "../release/database.ts";
-import type { Namespace } from "../release/namespace.ts";
+import { findNamespace, type Namespace } from "../release/namespace.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Preview, previewOfNamespace, previewOfResource } from "./names.ts";
 
@@ -55,14 +55,15 @@ async function listPreviews(cloudflare: Cloudflare): Promise<{ preview: Preview;
 
 /** Returns whether there was anything to delete. */
 async function removePreview(cloudflare: Cloudflare, preview: Preview): Promise<boolean> {
-  const workers = (await cloudflare.get<{ id: string }[]>("/workers/scripts")) ?? [];
-  const worker = workers.some(({ id }) => id === preview.worker);
-  const namespaces = await cloudflare.list<Namespace>("/storage/kv/namespaces");
-  const namespace = namespaces.find(({ title }) => title === preview.namespace);
+  const namespace = await findNamespace(cloudflare, preview.namespace);
   const database = await findDatabase(cloudflare, preview.database);
   // The Worker first, which uses the others.
-  if (worker) await cloudflare.wrangler(["delete", preview.worker, "--force"]);
-  if (namespace) await cloudflare.wrangler(["kv", "namespace", "delete", `--namespace-id=${namespace.id}`, "-y"]);
-  if (database) await cloudflare.wrangler(["d1", "delete", preview.database, "-y"]);
-  return worker || namespace !== undefined || database !== undefined;
+  const workers = (await cloudflare.get<{ id: string }[]>("/workers/scripts")) ?? [];
+  const paths = [
+    workers.some(({ id }) => id === preview.worker) ? `/workers/scripts/${preview.worker}?force=true` : undefined,
+    namespace && `/storage/kv/namespaces/${namespace.id}`,
+    database && `/d1/database/${database.uuid}`,
+  ].filter((path) => path !== undefined);
+  for (const path of paths) await cloudflare.delete(path);
+  return paths.length > 0;
 }

@@ -1,40 +1,67 @@
+import { devNull } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../wrangler.ts";
+import { Api, ApiFailure, type ApiRequest } from "./api.ts";
 
-const PUBLIC_API = "https://api.cloudflare.com/client/v4";
 /** Databases, namespaces and Workers are listed with as many on a page. */
 const PAGE_SIZE = 100;
-/** Milliseconds. */
-const TIMEOUT = 30_000;
+/** Attempts of a wrangler command that fails for a reason that may pass. */
+const WRANGLER_ATTEMPTS = 3;
+/** Attempts at a change that must not happen twice, each after a look at what the last one did. */
+const CHANGE_ATTEMPTS = 3;
+/** Times that something new is looked for until the API shows it. Milliseconds in between. */
+const LOOKS = 5;
+const PAUSE = 1_000;
+/** Variables that could lead wrangler to another account or Worker. It gets the account and the token from us. */
+const MISLEADING = /^(?!CLOUDFLARE_API_BASE_URL$)(?:CLOUDFLARE|CF|WRANGLER|WORKERS_CI)_/;
+/** How wrangler tells of a failure of the API that may pass. It repeats some requests itself, and not all. */
+const PASSING =
+  /malformed response|fetch failed|terminated|other side closed|ECONN|socket|timed? ?out|internal error|rate limit|too many requests|-> (?:429|5\d\d)|code: (?:971|10001|10013|10429)\b/i;
 
-/** An account at Cloudflare: wrangler for most, and the REST API for what wrangler has no command for, or tells only to people. */
+/** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
 export class Cloudflare {
   readonly #account: string;
+  readonly #token: string;
   readonly #terminal: Terminal;
-  #token: Promise<string> | undefined;
+  readonly #api: Api;
 
-  constructor(account: string, terminal: Terminal) {
+  constructor(account: string, token: string, terminal: Terminal) {
     this.#account = account;
+    this.#token = token;
     this.#terminal = terminal;
+    this.#api = new Api(account, token);
   }
 
   /**
-   * Runs wrangler on this account, after it has shown the command.
+   * Runs wrangler on this account, after it has shown the command. Runs it again after a failure that may pass: the command has to be
+   * repeatable.
    *
-   * @param quiet does not show what wrangler prints.
    * @param env more of its environment.
    * @returns what it printed on standard output.
    * @throws Error with all that it printed, when it fails.
    */
-  wrangler(
-    args: readonly string[],
-    { quiet, env }: { quiet?: true; env?: Record<string, string> } = {},
-  ): Promise<string> {
+  async wrangler(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     this.#terminal.say(`\n$ npx wrangler ${args.map(quoted).join(" ")}`);
-    return runWrangler(args, {
-      env: { CLOUDFLARE_ACCOUNT_ID: this.#account, ...env },
-      ...(quiet !== true && { onLine: (line) => this.#terminal.say(line) }),
-    });
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // Its .env files are left out: they could lead it elsewhere as well.
+        return await runWrangler([...args, `--env-file=${devNull}`], {
+          env: { ...this.#environment(), ...env },
+          onLine: (line) => this.#terminal.say(line),
+        });
+      } catch (error) {
+        if (attempt === WRANGLER_ATTEMPTS || !PASSING.test(String(error))) throw error;
+        this.#terminal.say("\nThis failed for a reason that may pass, so it is tried again.");
+        await sleep(PAUSE * attempt);
+      }
+    }
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const environment = { ...process.env };
+    for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];
+    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token };
   }
 
   /**
@@ -43,47 +70,111 @@ export class Cloudflare {
    * @throws Error for every other failure.
    */
   async get<Result>(path: string): Promise<Result | undefined> {
-    return this.#request<Result>("GET", path);
+    return this.#unlessAbsent(() => this.#api.send<Result>({ method: "GET", path }));
   }
 
   /** All pages of a list. Throws an Error when it fails. */
   async list<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let page = 1; ; page++) {
-      const more = (await this.get<Item[]>(`${path}?per_page=${PAGE_SIZE}&page=${page}`)) ?? [];
+      const more = await this.#api.send<Item[]>({ method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` });
       items.push(...more);
       if (more.length < PAGE_SIZE) return items;
     }
   }
 
-  /** Changes something, after it has shown the request. Throws an Error when it fails. */
-  async put(path: string, body: object): Promise<void> {
-    this.#terminal.say(`\nPUT ${path} ${JSON.stringify(body)}`);
-    if ((await this.#request("PUT", path, body)) === undefined) throw new Error(`Cloudflare has no ${path}.`);
+  /**
+   * All pages of a list that goes on with a cursor. Throws an Error when it fails.
+   *
+   * @param path with a query.
+   */
+  async listByCursor<Item>(path: string): Promise<Item[]> {
+    const items: Item[] = [];
+    let cursor: string | undefined = "";
+    while (cursor !== undefined) {
+      const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = await this.#api.sendForEnvelope<Item[]>({ method: "GET", path: path + more });
+      items.push(...page.result);
+      cursor = page.result_info?.cursor || undefined;
+    }
+    return items;
   }
 
-  async #request<Result>(method: string, path: string, body?: object): Promise<Result | undefined> {
-    this.#token ??= readToken();
-    const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? PUBLIC_API;
-    const response = await fetch(`${base}/accounts/${this.#account}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${await this.#token}`, "Content-Type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT),
-    });
-    if (response.status === 404) return undefined;
-    const { success, result, errors } = (await response.json()) as Envelope<Result>;
-    if (success) return result;
-    const reason = errors.map(({ code, message }) => `${message} (code ${code})`).join(", ");
-    throw new Error(`Cloudflare refused ${method} ${path.split("?")[0]}: ${reason}`);
+  /** The text of a value in KV, or undefined when there is none. Throws an Error when it fails. */
+  async getText(path: string): Promise<string | undefined> {
+    return this.#unlessAbsent(() => this.#api.sendForText({ method: "GET", path }, isNoPage));
+  }
+
+  /**
+   * Sends a request that may be repeated, and does not show it.
+   *
+   * @throws ApiFailure
+   */
+  async send<Result>(request: ApiRequest): Promise<Result> {
+    return this.#api.send<Result>({ repeatable: true, ...request });
+  }
+
+  /**
+   * Changes something, after it has shown the request, which may be repeated.
+   *
+   * @throws ApiFailure
+   */
+  async change<Result>(request: ApiRequest): Promise<Result> {
+    this.#show(request);
+    return this.send(request);
+  }
+
+  /** Deletes something after it has shown the request. Whether it was there. Throws an Error when it fails. */
+  async delete(path: string): Promise<boolean> {
+    const request = { method: "DELETE", path } as const;
+    this.#show(request);
+    return (await this.#unlessAbsent(async () => [await this.#api.send(request)])) !== undefined;
+  }
+
+  /**
+   * Does something that must not happen twice, after it has shown the request. After a failure that does not tell whether the change
+   * happened, it looks.
+   *
+   * @param find what the change made, or undefined when it did not happen. It throws when somebody else changed the same.
+   * @throws ApiFailure when the change did not happen.
+   */
+  async changeOnce<Result>(request: ApiRequest, find: () => Promise<Result | undefined>): Promise<Result> {
+    this.#show(request);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#api.send<Result>({ ...request, repeatable: false });
+      } catch (error) {
+        const made = await eventually(find, error instanceof ApiFailure && error.isFinal ? 1 : LOOKS);
+        if (made !== undefined) return made;
+        if (!(error instanceof ApiFailure) || error.isFinal || attempt === CHANGE_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  #show({ method, path, body }: ApiRequest): void {
+    this.#terminal.say(`\n${method} ${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`);
+  }
+
+  async #unlessAbsent<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await request();
+    } catch (error) {
+      if (error instanceof ApiFailure && error.isAbsence) return undefined;
+      throw error;
+    }
   }
 }
 
-/** What every response of the API is. */
-interface Envelope<Result> {
-  success: boolean;
-  result: Result;
-  errors: { code: number; message: string }[];
+/** Looks for something until it is there, for some seconds: the API may show a change late. */
+export async function eventually<Result>(
+  find: () => Promise<Result | undefined>,
+  looks = LOOKS,
+): Promise<Result | undefined> {
+  for (let look = 1; ; look++) {
+    const found = await find();
+    if (found !== undefined || look === looks) return found;
+    await sleep(PAUSE);
+  }
 }
 
 /**
@@ -93,13 +184,13 @@ interface Envelope<Result> {
  */
 export async function connect(terminal: Terminal): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
-  if (token && named) return new Cloudflare(named, terminal);
+  if (token && named) return new Cloudflare(named, token, terminal);
   const accounts = await loggedInAccounts();
   const [account] = named ? [named] : accounts;
   if (account === undefined || (!named && accounts.length > 1)) {
     throw new Error(`The login has ${accounts.length} accounts. Name one in CLOUDFLARE_ACCOUNT_ID.`);
   }
-  return new Cloudflare(account, terminal);
+  return new Cloudflare(account, token || (await readToken()), terminal);
 }
 
 async function loggedInAccounts(): Promise<string[]> {
@@ -115,12 +206,16 @@ async function loggedInAccounts(): Promise<string[]> {
 
 /** The token that wrangler uses itself. It is never shown, and no argument of a process. */
 async function readToken(): Promise<string> {
-  if (process.env["CLOUDFLARE_API_TOKEN"]) return process.env["CLOUDFLARE_API_TOKEN"];
   // Neither the output nor an error about it is passed on: it may hold the token.
   const output = await runWrangler(["auth", "token", "--json"]).catch(() => "");
   const token = /"token": "([^"]+)"/.exec(output)?.[1];
   if (token === undefined) throw new Error("wrangler auth token gives no token. Set CLOUDFLARE_API_TOKEN.");
   return token;
+}
+
+/** Our values are JSON. A page of HTML is an error of something in between. */
+function isNoPage(body: string): boolean {
+  return !body.trimStart().startsWith("<");
 }
 
 function quoted(arg: string): string {

@@ -4,7 +4,8 @@ import type { Terminal } from "../terminal.ts";
 import { JURISDICTIONS, LOCATIONS } from "./database.ts";
 import { promote } from "./promote.ts";
 import { release, type ReleaseOptions } from "./release.ts";
-import { targetOptions, toCommit, toPercentage, toVersionId } from "./values.ts";
+import { rollback } from "./rollback.ts";
+import { targetOptions, type TargetOptions, toCommit, toPercentage, toVersionId } from "./values.ts";
 
 /** Runs `npm run release`. Returns the exit code. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -22,17 +23,28 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
         .choices(JURISDICTIONS)
         .conflicts("location"),
     )
+    .option("--new-database", "Uses the database of the name in wrangler.toml, not the one that the Worker used.")
+    .option("--force", "Releases a commit that does not descend from the deployed one.")
     .option("--gradual <percent>", "Gives the new version this share of the requests.", toPercentage)
     .addOption(
       new Option("--promote <version id>", "Gives a version of a gradual release all requests.")
         .argParser(toVersionId)
-        .conflicts(["commit", "untagged", "skipChecks", "location", "jurisdiction", "gradual"]),
+        .conflicts(["commit", "untagged", "skipChecks", "location", "jurisdiction", "newDatabase", "force", "gradual"]),
     )
-    .addHelpText("after", "\nWith PETSTORE_API_KEY in the environment, the smoke test also sends a request with a key.")
     .action((options: ReleaseOptions & { promote?: string }) =>
       options.promote === undefined
         ? release(options, terminal)
         : promote({ ...options, promote: options.promote }, terminal),
     );
+  return runProgram(program, args, terminal);
+}
+
+/** Runs `npm run rollback`. Returns the exit code. */
+export async function runRollback(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = newProgram("npm run rollback --", terminal)
+    .description("Gives an earlier version of the code all requests of an environment. The data stays as it is.")
+    .option("--to <version id>", "The version. The last good one before the present one unless given.", toVersionId)
+    .action((options: TargetOptions & { to?: string }) => rollback(options, terminal));
+  for (const option of targetOptions()) program.addOption(option);
   return runProgram(program, args, terminal);
 }

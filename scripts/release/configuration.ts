@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
@@ -49,6 +50,9 @@ export function writeConfiguration(configuration: Configuration): string {
   const folder = join(PROJECT, ".wrangler/configurations");
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${configuration.name}.json`);
-  writeFileSync(file, JSON.stringify(configuration, null, 2));
+  // At once: another command may be reading it.
+  const whole = `${file}.${randomUUID()}`;
+  writeFileSync(whole, JSON.stringify(configuration, null, 2));
+  renameSync(whole, file);
   return relative("", file);
 }

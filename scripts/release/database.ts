@@ -1,18 +1,23 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Terminal } from "../terminal.ts";
-import type { Cloudflare } from "./cloudflare.ts";
-import type { Target } from "./target.ts";
+import { type Cloudflare, eventually } from "./cloudflare.ts";
 
-/** Hints for the place of a database, as wrangler d1 create takes them. "auto" leaves it to Cloudflare, which looks at the caller. */
+/** Hints for the place of a database, as the API takes them. "auto" leaves it to Cloudflare, which looks at the caller. */
 export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam", "auto"];
 export const JURISDICTIONS = ["eu", "fedramp", "us"];
+
+const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 
 export interface Place {
   location?: string;
   jurisdiction?: string;
 }
 
-interface Database {
+export interface Database {
   uuid: string;
+  name: string;
+  jurisdiction?: string | null;
   read_replication?: { mode: string };
 }
 
@@ -26,30 +31,35 @@ export async function prepareDatabase(
   name: string,
   place: Place,
   terminal: Terminal,
-): Promise<void> {
+): Promise<Database> {
   let database = await findDatabase(cloudflare, name);
   if (database === undefined) {
-    await createDatabase(cloudflare, name, place.location || place.jurisdiction ? place : await askForPlace(terminal));
-    database = await findDatabase(cloudflare, name);
-    if (database === undefined) throw new Error(`${name} was created, and cannot be found.`);
+    const chosen = place.location || place.jurisdiction ? place : await askForPlace(terminal);
+    database = await createDatabase(cloudflare, name, chosen);
   } else if (place.location !== undefined || place.jurisdiction !== undefined) {
     terminal.say(`\n${name} exists. It stays where it is.`);
   }
-  if (database.read_replication?.mode === "auto") return;
-  await cloudflare.put(`/d1/database/${database.uuid}`, { read_replication: { mode: "auto" } });
+  if (database.read_replication?.mode !== "auto") {
+    const body = { read_replication: { mode: "auto" } };
+    await cloudflare.change({ method: "PUT", path: `/d1/database/${database.uuid}`, body });
+  }
+  return database;
 }
 
-/** The database of this name, as wrangler finds it. */
+/** The database of this name or id. */
 export function findDatabase(cloudflare: Cloudflare, name: string): Promise<Database | undefined> {
   return cloudflare.get<Database>(`/d1/database/${name}`);
 }
 
-export async function createDatabase(cloudflare: Cloudflare, name: string, place: Place): Promise<void> {
-  const { location, jurisdiction } = place;
-  const args = ["d1", "create", name, "--update-config=false"];
-  if (location !== undefined && location !== "auto") args.push(`--location=${location}`);
-  if (jurisdiction !== undefined) args.push(`--jurisdiction=${jurisdiction}`);
-  await cloudflare.wrangler(args);
+export function createDatabase(cloudflare: Cloudflare, name: string, { location, jurisdiction }: Place) {
+  const body = {
+    name,
+    ...(location !== undefined && location !== "auto" && { primary_location_hint: location }),
+    ...(jurisdiction !== undefined && { jurisdiction }),
+  };
+  return cloudflare.changeOnce<Database>({ method: "POST", path: "/d1/database", body }, () =>
+    findDatabase(cloudflare, name),
+  );
 }
 
 async function askForPlace(terminal: Terminal): Promise<Place> {
@@ -62,23 +72,35 @@ async function askForPlace(terminal: Terminal): Promise<Place> {
   throw new Error(`"${answer}" is neither a location nor a jurisdiction. Nothing was created.`);
 }
 
-/** The point in the history of the database to which a restore can return. */
-export async function readBookmark(cloudflare: Cloudflare, { env, database }: Target): Promise<string> {
-  const args = ["d1", "time-travel", "info", database, `--env=${env}`, "--json"];
-  const { bookmark } = JSON.parse(await cloudflare.wrangler(args, { quiet: true })) as { bookmark: string };
-  return bookmark;
+/** Runs statements that do no harm when they run twice. Returns the rows of the last one. */
+export async function query<Row>(cloudflare: Cloudflare, id: string, sql: string): Promise<Row[]> {
+  const path = `/d1/database/${id}/query`;
+  const results = await cloudflare.send<{ results: Row[] }[]>({ method: "POST", path, body: { sql } });
+  return results.at(-1)?.results ?? [];
 }
 
-/** Lists the migrations that the database does not have. */
-export async function listMigrations(cloudflare: Cloudflare, flag: string): Promise<void> {
-  await cloudflare.wrangler(["d1", "migrations", "list", "DB", flag, "--remote"]);
+/** The point in the history of the database to which a restore can return. */
+export async function readBookmark(cloudflare: Cloudflare, { uuid, name }: Database): Promise<string> {
+  // A database that was created a moment ago may be in the list before it has a history.
+  const answer = await eventually(() =>
+    cloudflare.get<{ bookmark: string }>(`/d1/database/${uuid}/time_travel/bookmark`),
+  );
+  if (answer === undefined) throw new Error(`${name} has no bookmark yet. Try again.`);
+  return answer.bookmark;
 }
 
 /**
  * Applies the migrations that the database does not have. Each is applied whole or not at all.
  *
- * @param flag names the environment or the configuration.
+ * @param id of the database.
+ * @param config of wrangler, with the same id.
  */
-export async function migrate(cloudflare: Cloudflare, flag: string): Promise<void> {
-  await cloudflare.wrangler(["d1", "migrations", "apply", "DB", flag, "--remote"]);
+export async function migrate(cloudflare: Cloudflare, id: string, config: string, terminal: Terminal): Promise<void> {
+  const [table] = await query<object>(cloudflare, id, "SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'");
+  const applied =
+    table === undefined ? [] : await query<{ name: string }>(cloudflare, id, "SELECT name FROM d1_migrations");
+  const names = new Set(applied.map(({ name }) => name));
+  const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
+  if (files.every((file) => names.has(file))) return terminal.say("\nThe database has all migrations.");
+  await cloudflare.wrangler(["d1", "migrations", "apply", "DB", `--config=${config}`, "--env=", "--remote"]);
 }

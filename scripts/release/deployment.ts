@@ -1,67 +1,162 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Cloudflare } from "./cloudflare.ts";
-import { writeConfiguration } from "./configuration.ts";
-import { findNamespace, namespaceTitle } from "./namespace.ts";
+import { type Cloudflare, eventually } from "./cloudflare.ts";
 import type { Revision } from "./revision.ts";
 import type { Target } from "./target.ts";
 
 /** Which versions respond to requests, with their shares in percent. */
 export type Shares = { version_id: string; percentage: number }[];
 
-interface VersionDetails {
+export interface Deployment {
+  id: string;
+  created_on: string;
+  versions: Shares;
+}
+
+export interface Version {
+  id: string;
   annotations?: { "workers/tag"?: string; "workers/message"?: string };
   metadata?: { created_on: string };
+  resources?: { bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[] };
 }
 
 /** The deployments of a Worker, the present one first. Empty when there is no such Worker. */
-export async function listDeployments(cloudflare: Cloudflare, worker: string): Promise<Shares[]> {
-  const answer = await cloudflare.get<{ deployments: { created_on: string; versions: Shares }[] }>(
-    `/workers/scripts/${worker}/deployments`,
-  );
-  return (answer?.deployments ?? [])
-    .toSorted((a, b) => b.created_on.localeCompare(a.created_on))
-    .map(({ versions }) => versions);
-}
-
-/** A version in words: its id, and the release and the time that it comes from. */
-export async function describeVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<string> {
-  const version = await cloudflare.get<VersionDetails>(`/workers/scripts/${worker}/versions/${id}`);
-  if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
-  const { "workers/tag": tag, "workers/message": message } = version.annotations ?? {};
-  return [id, tag, message, version.metadata?.created_on].filter((part) => part !== undefined).join(", ");
-}
-
-/** Uploads the code and gives it all requests. Returns the id of the new version. */
-export function deploy(cloudflare: Cloudflare, { env }: Target, revision: Revision): Promise<string> {
-  return upload(cloudflare, ["deploy", `--env=${env}`, ...annotations(revision)]);
+export async function listDeployments(cloudflare: Cloudflare, worker: string): Promise<Deployment[]> {
+  const answer = await cloudflare.get<{ deployments: Deployment[] }>(`/workers/scripts/${worker}/deployments`);
+  return (answer?.deployments ?? []).toSorted((a, b) => b.created_on.localeCompare(a.created_on));
 }
 
 /**
- * Uploads the code of a Worker that does not exist. wrangler creates its KV namespace, but fails when there is one of that title, from
- * a deployment that was interrupted or from a Worker that was deleted. That one is used then, with the keys in it.
+ * The present deployment, as far as the API shows it.
  *
+ * @param known one that was the present one before. The API may show older ones for some seconds: they are not believed.
+ */
+export async function presentDeployment(
+  cloudflare: Cloudflare,
+  worker: string,
+  known?: Deployment,
+): Promise<Deployment | undefined> {
+  return eventually(
+    async () => {
+      const [present] = await listDeployments(cloudflare, worker);
+      return known !== undefined && (present === undefined || present.created_on < known.created_on)
+        ? undefined
+        : present;
+    },
+    known === undefined ? 1 : undefined,
+  );
+}
+
+/** @throws Error when there is no such version, and when Cloudflare fails. */
+export async function readVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version> {
+  const version = await cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
+  if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
+  return version;
+}
+
+/** A version in words: its id, and the release and the time that it comes from. */
+export function describeVersion({ id, annotations, metadata }: Version): string {
+  const { "workers/tag": tag, "workers/message": message } = annotations ?? {};
+  return [id, tag, message, metadata?.created_on].filter((part) => part !== undefined).join(", ");
+}
+
+/** The database and the KV namespace that a version uses, by their ids. */
+export function resourcesOf({ resources }: Version): { database: string | undefined; namespace: string | undefined } {
+  const bindings = resources?.bindings ?? [];
+  const database = bindings.find(({ name, type }) => name === "DB" && type === "d1");
+  const namespace = bindings.find(({ name, type }) => name === "API_KEYS" && type === "kv_namespace");
+  return { database: database?.database_id ?? database?.id, namespace: namespace?.namespace_id };
+}
+
+/** Somebody else changed which versions respond, after a command had looked. */
+export class ChangedMeanwhile extends Error {
+  constructor(worker: string, present: Deployment | undefined) {
+    const now = present === undefined ? "there is no deployment" : inWords(present.versions);
+    super(`Somebody changed the deployment of ${worker} meanwhile: ${now}. Look at it, and start again.`);
+  }
+}
+
+export function inWords(shares: Shares): string {
+  return shares.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`).join(", ");
+}
+
+/**
+ * Divides the requests among versions, if nobody changed the division meanwhile.
+ *
+ * @param expected the present deployment, as the command knows it.
+ * @param message for the list of deployments.
+ * @returns the new deployment.
+ * @throws ChangedMeanwhile, or an Error when Cloudflare refuses.
+ */
+export async function share(
+  cloudflare: Cloudflare,
+  worker: string,
+  { shares, expected, message }: { shares: Shares; expected: Deployment; message: string },
+): Promise<Deployment> {
+  const present = await presentDeployment(cloudflare, worker, expected);
+  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
+  const path = `/workers/scripts/${worker}/deployments`;
+  const body = { strategy: "percentage", versions: shares, annotations: { "workers/message": message } };
+  const made = await cloudflare.changeOnce<Deployment>({ method: "POST", path, body }, async () => {
+    const now = await presentDeployment(cloudflare, worker, expected);
+    if (now?.id === expected.id) return undefined;
+    if (now === undefined || !isSame(now.versions, shares)) throw new ChangedMeanwhile(worker, now);
+    return now;
+  });
+  return { ...made, versions: shares };
+}
+
+/**
+ * Looks at the deployments after the last step: a success is only one when nobody deployed over it.
+ *
+ * @throws ChangedMeanwhile
+ */
+export async function confirmPresent(cloudflare: Cloudflare, worker: string, expected: Deployment): Promise<void> {
+  const present = await presentDeployment(cloudflare, worker, expected);
+  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
+}
+
+function isSame(left: Shares, right: Shares): boolean {
+  const sorted = (shares: Shares) => JSON.stringify(shares.map((s) => `${s.version_id}@${s.percentage}`).toSorted());
+  return sorted(left) === sorted(right);
+}
+
+/**
+ * Uploads the code of a Worker that does not exist, with its settings, and gives it all requests.
+ *
+ * @param config of wrangler, with the ids of the resources.
  * @returns the id of the new version.
  */
-export async function deployFirst(cloudflare: Cloudflare, target: Target, revision: Revision): Promise<string> {
-  const namespace = await findNamespace(cloudflare, namespaceTitle(target.worker));
-  if (namespace === undefined) return deploy(cloudflare, target, revision);
-  const { configuration } = target;
-  const kv_namespaces = configuration.kv_namespaces.map((binding) => ({ ...binding, id: namespace.id }));
-  const file = writeConfiguration({ ...configuration, kv_namespaces });
-  return upload(cloudflare, ["deploy", `--config=${file}`, ...annotations(revision)]);
+export async function deployFirst(
+  cloudflare: Cloudflare,
+  target: Target,
+  revision: Revision,
+  config: string,
+): Promise<string> {
+  try {
+    return await upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...annotations(revision)]);
+  } catch (error) {
+    // The response to an upload that succeeded may be lost.
+    const made = (await listDeployments(cloudflare, target.worker))[0]?.versions[0]?.version_id;
+    if (made === undefined) throw error;
+    await applySettings(cloudflare, target, config);
+    return made;
+  }
 }
 
 /** Uploads the code, and gives it no request yet. Returns the id of the new version. */
-export function uploadVersion(cloudflare: Cloudflare, { env }: Target, revision: Revision): Promise<string> {
-  return upload(cloudflare, ["versions", "upload", `--env=${env}`, ...annotations(revision)]);
+export function uploadVersion(cloudflare: Cloudflare, revision: Revision, config: string): Promise<string> {
+  return upload(cloudflare, ["versions", "upload", `--config=${config}`, "--env=", ...annotations(revision)]);
 }
 
-/** Divides the requests among versions. */
-export async function share(cloudflare: Cloudflare, { env }: Target, shares: Shares): Promise<void> {
-  const specs = shares.map(({ version_id, percentage }) => `${version_id}@${percentage}%`);
-  await cloudflare.wrangler(["versions", "deploy", ...specs, `--env=${env}`, "--yes"]);
+/** Brings the settings that belong to no version to the Worker: those of its log, its addresses and its cron triggers. */
+export async function applySettings(cloudflare: Cloudflare, target: Target, config: string): Promise<void> {
+  const { worker, configuration } = target;
+  const path = `/workers/scripts/${worker}/script-settings`;
+  const observability = configuration["observability"] ?? { enabled: false };
+  await cloudflare.change({ method: "PATCH", path, body: { observability } });
+  await cloudflare.wrangler(["triggers", "deploy", `--config=${config}`, "--env="]);
 }
 
 /** Runs a command that uploads the Worker, and returns the id of the new version. */
@@ -70,9 +165,9 @@ export async function upload(cloudflare: Cloudflare, args: readonly string[]): P
   const output = join(folder, "output.json");
   try {
     // wrangler writes one JSON object a line there, for programs.
-    await cloudflare.wrangler(args, { env: { WRANGLER_OUTPUT_FILE_PATH: output } });
+    await cloudflare.wrangler(args, { WRANGLER_OUTPUT_FILE_PATH: output });
     const lines = readFileSync(output, "utf8").trim().split("\n");
-    const id = lines.map((line) => (JSON.parse(line) as { version_id?: string | null }).version_id).find(Boolean);
+    const id = lines.map((line) => (JSON.parse(line) as { version_id?: string | null }).version_id).findLast(Boolean);
     if (!id) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
     return id;
   } finally {

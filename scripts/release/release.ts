@@ -1,11 +1,25 @@
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { runChecks } from "./checks.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
-import { listMigrations, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
-import { deploy, deployFirst, listDeployments, share, type Shares, uploadVersion } from "./deployment.ts";
+import { writeConfiguration } from "./configuration.ts";
+import { type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
+import {
+  applySettings,
+  confirmPresent,
+  type Deployment,
+  deployFirst,
+  presentDeployment,
+  share,
+  uploadVersion,
+} from "./deployment.ts";
+import { mainVersion } from "./history.ts";
+import { type Lease, takeLease } from "./lease.ts";
+import { prepareNamespace } from "./namespace.ts";
+import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, type Revision } from "./revision.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, type Outcome, showGradual, showRelease } from "./summary.ts";
+import { refuseLostDatabase, refuseRollback, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./values.ts";
 
@@ -13,6 +27,10 @@ export interface ReleaseOptions extends TargetOptions, Place {
   commit?: string;
   untagged?: true;
   skipChecks?: true;
+  /** Releases a commit that does not descend from the deployed one. */
+  force?: true;
+  /** Uses the database of the name in wrangler.toml instead of the one that the Worker uses. */
+  newDatabase?: true;
   /** Percent of the requests. */
   gradual?: number;
 }
@@ -25,64 +43,112 @@ export interface ReleaseOptions extends TargetOptions, Place {
  */
 export async function release(options: ReleaseOptions, terminal: Terminal): Promise<void> {
   const revision = checkRevision(options);
-  const change = `This releases v${revision.version} (${revision.commit.slice(0, 12)}) to ${options.env}.`;
+  const name = `v${revision.version} (${revision.commit.slice(0, 12)})`;
+  const change = `This releases ${name} to ${options.env}.`;
   terminal.say(change);
   const cloudflare = await connect(terminal);
   await confirmProduction(options, change, terminal);
   const target = await readTarget(options.env);
-  const [present = []] = await listDeployments(cloudflare, target.worker);
-  if (options.gradual !== undefined) refuseGradual(target, present);
+  const before = await surveyWorker(cloudflare, target);
+  refuseSurvey(target, before, revision, options);
+  if (options.newDatabase !== true) await refuseLostDatabase(cloudflare, target, before);
   if (options.skipChecks !== true) await runChecks(terminal);
 
-  await prepareDatabase(cloudflare, target.database, options, terminal);
-  const bookmark = await readBookmark(cloudflare, target);
-  terminal.say(`Bookmark before the migrations: ${bookmark}`);
-  await listMigrations(cloudflare, `--env=${target.env}`);
-  await migrate(cloudflare, `--env=${target.env}`);
-
-  const version = await deployCode(cloudflare, target, revision, present, options.gradual);
-  const outcome: Outcome = {
-    target,
-    version,
-    address: options.url ?? (await addressOf(cloudflare, target.configuration)),
-    bookmark,
-    previous: present.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id,
-  };
+  const database = await prepareDatabase(cloudflare, target.database, options, terminal);
+  const lease = await takeLease(cloudflare, database, { command: `the release of ${name}`, yields: true }, terminal);
   try {
-    await smokeTest(
-      { ...outcome, wait: options.wait, ...(options.gradual !== undefined && { pinnedTo: target.worker }) },
-      terminal,
-    );
-  } catch (error) {
-    terminal.say(`\nVersion ${version} is deployed. To roll back: ${codeRollback(outcome)}`);
-    throw error;
-  }
-  if (options.gradual === undefined) showRelease(outcome, terminal);
-  else showGradual(outcome, options.gradual, terminal);
-}
-
-function refuseGradual({ worker }: Target, present: Shares): void {
-  if (present.length === 0) {
-    throw new Error(`${worker} has no version yet. The first release cannot be gradual: leave out --gradual.`);
-  }
-  if (present.length > 1) {
-    throw new Error(`A gradual release of ${worker} is under way. Promote a version or roll back first.`);
+    // Others may have released or rolled back during the checks, or while this waited for them.
+    const survey = await surveyWorker(cloudflare, target);
+    refuseRollback(target, before, survey);
+    refuseSurvey(target, survey, revision, options);
+    await releaseWith(lease, { cloudflare, target, revision, database, survey }, options, terminal);
+  } finally {
+    await lease.free();
   }
 }
 
+interface Work {
+  cloudflare: Cloudflare;
+  target: Target;
+  revision: Revision;
+  database: Database;
+  survey: Survey;
+}
+
+async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
+  const { cloudflare, target, database, survey } = work;
+  const jurisdiction = database.jurisdiction ?? undefined;
+  const namespace = await prepareNamespace(
+    cloudflare,
+    { worker: target.worker, bound: target.configuration.kv_namespaces[0]?.id ?? survey.bound.namespace, jurisdiction },
+    terminal,
+  );
+  const config = writeConfiguration(withResources(target, database.uuid, namespace.id));
+  const bookmark = await readBookmark(cloudflare, database);
+  terminal.say(`\nBookmark before the migrations: ${bookmark}`);
+  await migrate(cloudflare, database.uuid, config, terminal);
+  const key = await createReadinessKey(cloudflare, namespace.id, target.env, terminal);
+  try {
+    const [present] = survey.deployments;
+    const { version, deployment } = await deployCode(lease, work, { config, present, gradual: options.gradual });
+    const outcome: Outcome = {
+      target,
+      version,
+      address: options.url ?? (await addressOf(cloudflare, target.configuration)),
+      bookmark,
+      previous: present && mainVersion(present.versions),
+    };
+    try {
+      // A gradual release leaves the settings to the version that has most requests.
+      if (options.gradual === undefined && present !== undefined) await applySettings(cloudflare, target, config);
+      const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
+      await smokeTest({ ...outcome, ...pinned, wait: options.wait, key: key.key }, terminal);
+      await confirmPresent(cloudflare, target.worker, deployment);
+    } catch (error) {
+      terminal.say(`\nVersion ${version} is deployed. To roll back: ${codeRollback(outcome)}`);
+      throw error;
+    }
+    if (options.gradual === undefined) showRelease(outcome, terminal);
+    else showGradual(outcome, options.gradual, terminal);
+  } finally {
+    await key.remove();
+  }
+}
+
+/** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */
+function withResources({ configuration }: Target, database: string, namespace: string) {
+  const [first, ...others] = configuration.d1_databases;
+  return {
+    ...configuration,
+    d1_databases: first === undefined ? [] : [{ ...first, database_id: database }, ...others],
+    kv_namespaces: configuration.kv_namespaces.map((binding) => ({ ...binding, id: namespace })),
+  };
+}
+
+/** Uploads the code. Only then, and only if nobody changed anything meanwhile, requests go to it. */
 async function deployCode(
-  cloudflare: Cloudflare,
-  target: Target,
-  revision: Revision,
-  [present]: Shares,
-  percentage: number | undefined,
-): Promise<string> {
-  if (present === undefined) return deployFirst(cloudflare, target, revision);
-  if (percentage === undefined) return deploy(cloudflare, target, revision);
-  const version = await uploadVersion(cloudflare, target, revision);
-  await share(cloudflare, target, [
-    { version_id: version, percentage },
-    { version_id: present.version_id, percentage: 100 - percentage },
-  ]);
-  return version;
+  lease: Lease,
+  { cloudflare, target, revision }: Work,
+  { config, present, gradual }: { config: string; present: Deployment | undefined; gradual: number | undefined },
+): Promise<{ version: string; deployment: Deployment }> {
+  const { worker } = target;
+  if (present === undefined) {
+    await lease.confirm();
+    const version = await deployFirst(cloudflare, target, revision, config);
+    const deployment = await presentDeployment(cloudflare, worker, { id: "", created_on: "", versions: [] });
+    if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
+    return { version, deployment };
+  }
+  const version = await uploadVersion(cloudflare, revision, config);
+  const rest = mainVersion(present.versions) ?? version;
+  const shares =
+    gradual === undefined
+      ? [{ version_id: version, percentage: 100 }]
+      : [
+          { version_id: version, percentage: gradual },
+          { version_id: rest, percentage: 100 - gradual },
+        ];
+  await lease.confirm();
+  const message = `npm run release of ${revision.commit.slice(0, 12)}`;
+  return { version, deployment: await share(cloudflare, worker, { shares, expected: present, message }) };
 }

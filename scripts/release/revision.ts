@@ -30,3 +30,27 @@ export function checkRevision(options: { env: DeployedEnvironment; commit?: stri
   }
   return { version, commit };
 }
+
+/**
+ * Refuses a commit that does not descend from the one that is deployed: it would take back what others released.
+ *
+ * @param deployed what the deployed version says about its commit. Undefined when it says nothing.
+ * @throws Error
+ */
+export function refuseOlder(revision: Revision, version: string, deployed: string | undefined): void {
+  const force = "To release all the same, say --force.";
+  if (deployed === undefined || !/^[0-9a-f]{7,40}$/.test(deployed)) {
+    throw new Error(`Version ${version} is deployed, and does not tell its commit. ${force}`);
+  }
+  try {
+    git("rev-parse", "--verify", "--quiet", `${deployed}^{commit}`);
+  } catch {
+    throw new Error(`Commit ${deployed} is deployed, and this clone does not have it. Fetch it first. ${force}`);
+  }
+  try {
+    git("merge-base", "--is-ancestor", deployed, revision.commit);
+  } catch {
+    const commit = revision.commit.slice(0, 12);
+    throw new Error(`Commit ${deployed} is deployed, and ${commit} does not descend from it. ${force}`);
+  }
+}

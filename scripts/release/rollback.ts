@@ -1,35 +1,52 @@
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { connect } from "./cloudflare.ts";
-import { describeVersion, listDeployments, type Shares } from "./deployment.ts";
-import { smokeTest } from "./smoke-test.ts";
-import { addressOf, readTarget } from "./target.ts";
+import { changeShares } from "./change-shares.ts";
+import { type Cloudflare, connect } from "./cloudflare.ts";
+import { describeVersion, listDeployments, readVersion, resourcesOf } from "./deployment.ts";
+import { historyOf } from "./history.ts";
+import { readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./values.ts";
 
 /**
- * Gives an earlier version of the code all requests. The data stays as it is.
+ * Gives an earlier version of the code all requests. The data stays as it is. Repeated, it tests the version again, and changes nothing.
  *
  * @throws Error when there is no earlier version, and when a step fails.
  */
 export async function rollback(options: TargetOptions & { to?: string }, terminal: Terminal): Promise<void> {
-  const { env, wait } = options;
+  const { env } = options;
   const cloudflare = await connect(terminal);
   const target = await readTarget(env);
   const deployments = await listDeployments(cloudflare, target.worker);
-  const version = options.to ?? earlierVersion(deployments);
-  if (version === undefined) throw new Error(`${target.worker} has no earlier version to go back to.`);
-
-  const details = await describeVersion(cloudflare, target.worker, version);
-  const change = `This takes the code of ${env} back to ${details}. The data stays as it is.`;
+  const { present, wentBack, earlier } = historyOf(deployments);
+  const isDone = options.to === undefined ? wentBack && present !== undefined : options.to === present;
+  const version = isDone ? present : (options.to ?? (await usableVersion(cloudflare, target, earlier)));
+  const [deployment] = deployments;
+  if (version === undefined || deployment === undefined) {
+    throw new Error(`${target.worker} has no earlier version to go back to.`);
+  }
+  const details = describeVersion(await readVersion(cloudflare, target.worker, version));
+  const more = options.to === undefined ? " To go back further, say --to." : "";
+  const change = isDone
+    ? `The code of ${env} is already rolled back to ${details}. Nothing changes, and the smoke test runs again.${more}`
+    : `This takes the code of ${env} back to ${details}. The data stays as it is.`;
   terminal.say(change);
-  await confirmProduction(options, change, terminal);
-  await cloudflare.wrangler(["rollback", version, `--env=${env}`, "--yes", "--message=npm run rollback"]);
-  const address = options.url ?? (await addressOf(cloudflare, target.configuration));
-  await smokeTest({ address, version, wait, mayBeOlder: true }, terminal);
-  terminal.print(`\nVersion ${version} gets all requests of ${address.origin}.`);
+  if (!isDone) await confirmProduction(options, change, terminal);
+  const command = { message: "npm run rollback", lease: `the rollback to ${version}`, yields: false } as const;
+  await changeShares(
+    { cloudflare, target, version, present: deployment, mayBeOlder: true, ...command },
+    options,
+    terminal,
+  );
 }
 
-/** The latest version that had all requests, and is not the one that has them now. */
-function earlierVersion([present, ...earlier]: Shares[]): string | undefined {
-  const stable = earlier.filter((shares) => shares.length === 1).map(([share]) => share?.version_id);
-  return stable.find((version) => present?.length !== 1 || version !== present[0]?.version_id);
+/** The first of some versions that has a database and API keys. A version without them was deployed to stop the service. */
+async function usableVersion(
+  cloudflare: Cloudflare,
+  { worker }: Target,
+  versions: readonly string[],
+): Promise<string | undefined> {
+  for (const id of versions) {
+    const { database, namespace } = resourcesOf(await readVersion(cloudflare, worker, id));
+    if (database !== undefined && namespace !== undefined) return id;
+  }
+  return undefined;
 }

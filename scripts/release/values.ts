@@ -12,8 +12,8 @@ export interface TargetOptions {
   yes?: true;
 }
 
-/** Seconds. A deployment takes some to reach every location. */
-export const DEFAULT_WAIT = 60;
+/** Seconds. A deployment takes some to reach every location, and a new key may take more than a minute. */
+export const DEFAULT_WAIT = 120;
 const MAX_WAIT = 600;
 
 export function targetOptions(): Option[] {

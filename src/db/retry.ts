@@ -2,7 +2,8 @@
  * The failures that D1 documents as transient, after which the same statement may be sent again. None of them tells whether a
  * write took effect.
  */
-const TRANSIENT = /Network connection lost|storage caused object to be reset|reset because its code was updated/;
+const TRANSIENT =
+  /Network connection lost|storage caused object to be reset|reset because its code was updated|Cannot resolve D1 DB due to transient issue/;
 
 export const MAX_RETRIES = 2;
 /** Milliseconds before the first retry, doubled for each further one. Half of the delay is random, so that callers spread out. */

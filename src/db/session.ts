@@ -20,11 +20,12 @@ export class Session {
   readonly #start: string;
 
   /**
-   * @param bookmark the state that reads must have seen. Without one, they may use the nearest replica, however old its state is.
+   * @param start the state that reads must have seen: a bookmark, or "first-primary". Without one, they may use the nearest replica,
+   *   however old its state is.
    */
-  constructor(database: D1Database, bookmark: string | undefined) {
+  constructor(database: D1Database, start: string | undefined) {
     this.#database = database;
-    this.#start = bookmark ?? "first-unconstrained";
+    this.#start = start ?? "first-unconstrained";
   }
 
   /** Runs a statement that only reads. D1 itself repeats reads that fail for a transient reason. */

@@ -27,13 +27,16 @@ export function sentBookmark(c: Context<AppEnv>): string | undefined {
 /**
  * Opens the D1 session of the request. With the `x-d1-bookmark` of an earlier response, any replica returns at least what that
  * response saw or wrote. Without the header, a read uses the nearest replica.
+ * With `READS = "primary"`, every read uses the primary.
  *
  * @throws ApiError `invalid_request` when the header is not a bookmark.
  */
 export function openSession(c: Context<AppEnv>, bookmark = sentBookmark(c)): Session {
   // Throws for a route without a guard, which must not reach the data.
   apiKeyOf(c);
-  const session = new Session(c.env.DB, bookmark);
+  const reads: string | undefined = c.env.READS;
+  // The primary has seen every bookmark.
+  const session = new Session(c.env.DB, reads === "primary" ? "first-primary" : bookmark);
   c.set("database", session.usage);
   return session;
 }

@@ -43,6 +43,17 @@ describe.each(OPERATIONS)("$name", ({ path, outcomes, method, request }) => {
     expect(starts).toEqual([method === "GET" ? "first-unconstrained" : "first-primary"]);
   });
 
+  test("reads from the primary while the operator says so, with a bookmark and without one", async () => {
+    const bookmark = (await call("/v1/pets", { key })).headers.get("x-d1-bookmark") ?? "";
+    for (const headers of [{}, { "x-d1-bookmark": bookmark }]) {
+      const { starts, DB } = observedDatabase();
+      const bindings = { DB, READS: "primary" } as unknown as Partial<Env>;
+      const response = await call(path, { ...request, key, headers, bindings });
+      expect(outcomes).toContain(response.status);
+      expect(starts).toEqual(["first-primary"]);
+    }
+  });
+
   test.each([
     "",
     "x",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseKeyRecord } from "../../src/auth/key-record.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, commandsOf, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
 
 const WORKER = "petstore-preview-try-this";
 const cloudflare = useCloudflare(WORKER);
@@ -34,8 +34,9 @@ const STAGING = {
 test("a preview is created, updated and deleted without touching staging", async () => {
   const { api, edge } = cloudflare;
   addReleases(api, "petstore-staging", 1);
-  const created = await create();
+  const created = await create([], { CLOUDFLARE_ENV: "staging" });
   expect(created, created.stderr).toMatchObject({ code: 0 });
+  expect(names()["workers"]).toEqual([WORKER, "petstore-staging"]);
   const database = api.databases.named(WORKER);
   const namespace = api.namespaces.titled(`${WORKER}-api-keys`);
   const worker = api.workers.all.get(WORKER);
@@ -76,10 +77,10 @@ test("a preview is created, updated and deleted without touching staging", async
 
   const deleted = await preview(["--name", "try-this", "--delete"]);
   expect(deleted, deleted.stderr).toMatchObject({ code: 0, stdout: "Preview try-this is deleted.\n" });
-  expect(commandsOf(deleted)).toEqual([
-    "delete petstore-preview-try-this --force",
-    `kv namespace delete --namespace-id=${namespace?.id} -y`,
-    "d1 delete petstore-preview-try-this -y",
+  expect(api.requests.filter((request) => request.startsWith("DELETE"))).toEqual([
+    `DELETE /workers/scripts/${WORKER}`,
+    `DELETE /storage/kv/namespaces/${namespace?.id}`,
+    `DELETE /d1/database/${database?.uuid}`,
   ]);
   expect(names()).toEqual(STAGING);
   const again = await preview(["--name", "try-this", "--delete"]);

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
 import { Cloudflare } from "../../scripts/release/cloudflare.ts";
-import { prepareDatabase } from "../../scripts/release/database.ts";
+import { type Database, prepareDatabase } from "../../scripts/release/database.ts";
+import { prepareNamespace } from "../../scripts/release/namespace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { useSharedAccount } from "./cloudflare/fixture.ts";
 
 const account = useSharedAccount();
 
-/** Prepares a database with a person at the terminal who answers. */
-function prepare(name: string, answer: string): Promise<void> {
+/** Prepares a database with somebody at the terminal who answers. */
+function prepare(name: string, answer: string): Promise<Database> {
   const terminal = { print: () => {}, read: async () => "", say: () => {}, ask: async () => answer };
-  return prepareDatabase(new Cloudflare(ACCOUNT, terminal), name, {}, terminal);
+  return prepareDatabase(new Cloudflare(ACCOUNT, "token", terminal), name, {}, terminal);
 }
 
 test.each([
@@ -27,4 +28,22 @@ test.each([
 ])("no database is created for the answer %j", async (answer, message) => {
   await expect(prepare("petstore-nowhere", answer)).rejects.toThrow(message);
   expect(account.api.databases.named("petstore-nowhere")).toBeUndefined();
+});
+
+test("an existing namespace without the jurisdiction of the database is said", async () => {
+  const said: string[] = [];
+  const terminal = { print: () => {}, read: async () => "", say: (text: string) => void said.push(text) };
+  const cloudflare = new Cloudflare(ACCOUNT, "token", terminal);
+  const wanted = { worker: "petstore-eu", bound: undefined, jurisdiction: "eu" };
+  await prepareNamespace(cloudflare, wanted, terminal);
+  expect(account.api.namespaces.titled("petstore-eu-api-keys")).toMatchObject({ jurisdiction: "eu" });
+  expect(await prepareNamespace(cloudflare, wanted, terminal)).toMatchObject({ jurisdiction: "eu" });
+  expect(said.join("\n")).not.toContain("is not");
+  const without = account.api.namespaces.add("petstore-old-api-keys");
+  expect(await prepareNamespace(cloudflare, { ...wanted, worker: "petstore-old" }, terminal)).toMatchObject({
+    id: without.id,
+  });
+  expect(said.at(-1)).toContain(
+    "The database is under the jurisdiction eu, and the KV namespace petstore-old-api-keys",
+  );
 });

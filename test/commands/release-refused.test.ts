@@ -90,3 +90,45 @@ test("checks that fail, even for a tagged commit in production", async () => {
     checkout.git("tag", "--delete", "v1.0.0");
   }
 });
+
+test("a commit that does not descend from the deployed one, unless somebody insists", async () => {
+  const { api, checkout } = cloudflare;
+  const older = checkout.git("rev-parse", "HEAD");
+  checkout.commit("Something newer");
+  const newer = checkout.git("rev-parse", "HEAD");
+  checkout.git("reset", "--quiet", "--hard", older);
+  addReleases(api, "petstore-staging", 1, newer);
+  await expectRefusal(
+    STAGING,
+    `Commit ${newer.slice(0, 12)} is deployed, and ${older.slice(0, 12)} does not descend from it. To release all the same, say --force.`,
+  );
+  // It gets as far as its first change.
+  api.break("POST", "/query");
+  const forced = await checkout.run("scripts/release.ts", [...STAGING, "--force"], api.environment());
+  expect(lastLine(forced)).toContain("/query: The fake was told to fail");
+});
+
+test.each([
+  ["does not tell its commit", undefined, /^Version \S+ is deployed, and does not tell its commit\. To release all/],
+  [
+    "comes from a commit of somebody else",
+    "0123456789abcdef",
+    "Commit 0123456789ab is deployed, and this clone does not have it. Fetch it first. To release all the same, say --force.",
+  ],
+])("a release over a version that %s", async (_, commit, message) => {
+  addReleases(cloudflare.api, "petstore-staging", 1, commit);
+  await expectRefusal(STAGING, message);
+});
+
+test("a Worker that uses another database than the one of the name", async () => {
+  const { api, checkout } = cloudflare;
+  addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD"));
+  const own = api.databases.find("petstore-staging");
+  own.name = "petstore-old";
+  const named = api.databases.add("petstore-staging", "auto");
+  await expectRefusal(
+    STAGING,
+    `petstore-staging uses the database petstore-old (${own.uuid}), and not petstore-staging. docs/runbook.md has the choice. ` +
+      `To release with petstore-staging (${named.uuid}), say --new-database.`,
+  );
+});

@@ -1,71 +1,172 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { run as runRelease, runRollback } from "../../scripts/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { Refusal } from "./cloudflare/route.ts";
 
 const WORKER = "petstore-staging";
-const cloudflare = useCloudflare(WORKER);
+const cloudflare = useAccount(WORKER);
 
-function rollback(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Result> {
-  const { checkout, api, edge } = cloudflare;
-  const all = ["--env", "staging", "--wait", "0", "--url", edge.url, ...args];
-  return checkout.run("scripts/rollback.ts", all, { ...api.environment(), ...env });
-}
+const target = () => ["--env", "staging", "--wait", "0", "--url", cloudflare.edge.url];
+const rollback = (args: readonly string[] = []): Promise<Result> => runHere(runRollback, [...target(), ...args]);
+const promote = (version: string): Promise<Result> => runHere(runRelease, [...target(), "--promote", version]);
 
-const shares = () => cloudflare.api.workers.all.get(WORKER)?.deployments.at(-1)?.versions;
+const worker = () => cloudflare.api.workers.all.get(WORKER) ?? expect.unreachable();
+const shares = () => worker().deployments.at(-1)?.versions;
+const whole = (id?: string) => [{ version_id: id, percentage: 100 }];
+const lease = () => cloudflare.api.databases.query(WORKER, "SELECT holder FROM release_lease");
 
-test("a rollback returns to the previous version or to the given one", async () => {
-  const [first, second] = addReleases(cloudflare.api, WORKER, 3).versions;
+test("a rollback returns to the version before, or to the one that is named", async () => {
+  const { api, edge } = cloudflare;
+  const [first, second] = addReleases(api, WORKER, 3).versions;
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({
     code: 0,
-    stdout: `\nVersion ${second?.id} gets all requests of ${cloudflare.edge.url}.\n`,
+    stdout: `\nVersion ${second?.id} gets all requests of ${edge.url}.\n`,
   });
   expect(back.stderr).toContain(`This takes the code of staging back to ${second?.id}, v0.1.0, `);
-  expect(shares()).toEqual([{ version_id: second?.id, percentage: 100 }]);
+  expect(back.stderr).toContain("GET /v1/pets is 200 with a key.");
+  expect(shares()).toEqual(whole(second?.id));
+  expect(api.namespaces.titled(`${WORKER}-api-keys`)?.entries.size).toBe(0);
+  expect(lease()).toEqual([]);
 
   const named = await rollback(["--to", first?.id ?? ""]);
   expect(named, named.stderr).toMatchObject({ code: 0 });
-  expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+  expect(shares()).toEqual(whole(first?.id));
+});
+
+test("a rollback that is repeated stays where it is", async () => {
+  const { api, edge } = cloudflare;
+  const [, second, third] = addReleases(api, WORKER, 3).versions;
+  edge.failure = 503;
+  const ill = await rollback();
+  expect(ill).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
+  expect(shares()).toEqual(whole(second?.id));
+  expect(await rollback()).toMatchObject({ code: 1, stdout: "" });
+  edge.failure = undefined;
+
+  const again = await rollback();
+  expect(again, again.stderr).toMatchObject({ code: 0 });
+  expect(again.stderr).toContain(`The code of staging is already rolled back to ${second?.id}, v0.1.0, `);
+  expect(again.stderr).toContain("To go back further, say --to.");
+  expect(shares()).toEqual(whole(second?.id));
+  expect(worker().deployments).toHaveLength(4);
+
+  // Somebody may still go forward, by name.
+  expect(await rollback(["--to", third?.id ?? ""])).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(third?.id));
+});
+
+test("a rollback never chooses a version that an earlier rollback left, or that had no database", async () => {
+  const { api } = cloudflare;
+  const [first, second] = addReleases(api, WORKER, 2).versions;
+  expect(await rollback()).toMatchObject({ code: 0 });
+  // Two releases after it, the first of them without the database.
+  const bindings = worker().versions[0]?.bindings ?? [];
+  api.workers.release(
+    worker(),
+    bindings.filter(({ name }) => name !== "DB"),
+  );
+  api.workers.release(worker(), bindings);
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(first?.id));
+  expect(first?.id).not.toBe(second?.id);
+});
+
+test("a rollback to a version without its database is no success", async () => {
+  const { api, edge } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  if (first) first.bindings = first.bindings.filter(({ name }) => name !== "DB");
+  const back = await rollback(["--to", first?.id ?? ""]);
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(back)).toBe(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+});
+
+test("a rollback works while D1 and KV fail, and does not say that the service is ready", async () => {
+  const { api } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  api.break("POST", "/query");
+  api.break("PUT", "/values/", new Refusal(403, 10_000, "Authentication error"));
+  const back = await rollback();
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(back)).toBe(`Version ${first?.id} has all requests, but nobody knows whether it is ready.`);
+  expect(back.stderr).toContain("This goes on without a lease");
+  expect(shares()).toEqual(whole(first?.id));
+});
+
+test("a rollback changes nothing when somebody else changed the deployment meanwhile", async () => {
+  const { api } = cloudflare;
+  const { versions } = addReleases(api, WORKER, 3);
+  const bindings = versions[0]?.bindings ?? [];
+  const put = api.hold("PUT", "/values/");
+  const running = rollback();
+  await put;
+  const fourth = api.workers.release(worker(), bindings);
+  api.repair();
+  const back = await running;
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(back)).toBe(
+    `Somebody changed the deployment of ${WORKER} meanwhile: version ${fourth.id} has 100 %. Look at it, and start again.`,
+  );
+  expect(shares()).toEqual(whole(fourth.id));
+});
+
+test.each(["cut", "lost"] as const)("a rollback knows what happened when the connection is %s", async (effect) => {
+  const { api } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  api.break("POST", "/deployments", effect, { times: 1 });
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(first?.id));
+  expect(worker().deployments).toHaveLength(3);
 });
 
 test("a rollback finds the account with only a token", async () => {
   const [first] = addReleases(cloudflare.api, WORKER, 2).versions;
-  const back = await rollback([], { CLOUDFLARE_ACCOUNT_ID: "" });
+  vi.stubEnv("CLOUDFLARE_ACCOUNT_ID", "");
+  const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
-  expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+  expect(shares()).toEqual(whole(first?.id));
 });
 
 test("a rollback works with wrangler's login", async () => {
-  const { api, checkout } = cloudflare;
+  const { api } = cloudflare;
   const [first] = addReleases(api, WORKER, 2).versions;
-  const home = join(checkout.folder, ".git/somebody");
+  const home = mkdtempSync(join(tmpdir(), "petstore-login-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
   mkdirSync(join(home, ".wrangler/config"), { recursive: true });
   writeFileSync(
     join(home, ".wrangler/config/default.toml"),
     'oauth_token = "login-of-the-tests"\nexpiration_time = "2099-01-01T00:00:00.000Z"\nscopes = ["account:read"]\n',
   );
   const login = { CLOUDFLARE_API_TOKEN: "", CLOUDFLARE_ACCOUNT_ID: "", HOME: home, XDG_CONFIG_HOME: home };
-  const back = await rollback([], login);
+  for (const [name, value] of Object.entries(login)) vi.stubEnv(name, value);
+  const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
-  expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+  expect(shares()).toEqual(whole(first?.id));
   expect([...api.tokens]).toEqual(["login-of-the-tests"]);
   expect(back.stderr + back.stdout).not.toContain("login-of-the-tests");
 });
 
-test("a rollback ends a gradual release", async () => {
+test("a rollback ends a gradual release, and a repetition changes nothing", async () => {
   const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
   const undone = await rollback();
   expect(undone, undone.stderr).toMatchObject({ code: 0 });
-  expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
+  expect(shares()).toEqual(whole(first));
+  expect(await rollback()).toMatchObject({ code: 0 });
+  expect(worker().deployments).toHaveLength(3);
 });
 
 test("a rollback skips a version that never had all requests", async () => {
   const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 3));
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
-  expect(shares()).toEqual([{ version_id: first, percentage: 100 }]);
+  expect(shares()).toEqual(whole(first));
 });
 
 test("a rollback without a previous version is refused with one line", async () => {
@@ -82,4 +183,42 @@ test("a rollback without a previous version is refused with one line", async () 
   expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
   );
+});
+
+test("a promotion gives a version of the gradual release all requests", async () => {
+  const [, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
+  const stranger = "00000000-0000-0000-0000-000000000000";
+  const unknown = await promote(stranger);
+  expect(lastLine(unknown)).toBe(`Version ${stranger} is not part of the present deployment of petstore-staging.`);
+  const promoted = await promote(second);
+  expect(promoted, promoted.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(second));
+});
+
+test("a promotion waits for a release, and a rollback does not", async () => {
+  const { api } = cloudflare;
+  const [first, second] = makeSecondGradual(addReleases(api, WORKER, 2));
+  api.databases.query(
+    WORKER,
+    "CREATE TABLE release_lease (id INTEGER PRIMARY KEY, token TEXT, holder TEXT, yields INTEGER, expires_at INTEGER)",
+  );
+  const hold = "INSERT INTO release_lease VALUES (1, 'other', 'the release of somebody', 1, unixepoch() + 100)";
+  api.databases.query(WORKER, hold);
+  const query = api.hold("POST", "/query");
+  const running = promote(second);
+  // Its second look at the lease: until then it was held, and now it is free.
+  await query;
+  api.repair();
+  await vi.waitUntil(() => api.requests.filter((request) => request.endsWith("/query")).length > 1, {
+    timeout: 60_000,
+  });
+  api.databases.query(WORKER, "DELETE FROM release_lease");
+  const promoted = await running;
+  expect(promoted, promoted.stderr).toMatchObject({ code: 0 });
+
+  api.databases.query(WORKER, hold);
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(back.stderr).not.toContain("This waits for");
+  expect(shares()).toEqual(whole(first));
 });

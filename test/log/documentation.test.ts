@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import page from "../../docs/observability.md?raw";
 import worker from "../../src/index.ts";
+import { BYTES } from "../costs.ts";
 import { type Call, call } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -67,6 +68,14 @@ test("a request logs the documented fields, and only those", async () => {
   const always = [...documented].filter(([, { presence }]) => presence === "always").map(([name]) => name);
   expect(always.length).toBeGreaterThan(5);
   for (const line of log) expect(Object.keys(line)).toEqual(expect.arrayContaining(always));
+});
+
+test("the bytes of a line that docs/capacity.md names", async () => {
+  const DB = placedDatabase({ served_by_region: "WEUR", served_by_primary: false });
+  const VERSION = { ...env.VERSION, id: crypto.randomUUID() };
+  const owned = await grantKey({ id: "key_0123456789ab" });
+  const { log } = await linesOf(() => call("/v1/pets?limit=20", { key: owned, cf: CF, bindings: { DB, VERSION } }));
+  expect(Math.round(JSON.stringify(log[0]).length / 10) * 10).toBe(BYTES.logLine);
 });
 
 test("a request that D1 served logs the region and the trace of its caller", async () => {

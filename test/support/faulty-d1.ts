@@ -8,6 +8,7 @@ export const TRANSIENT_ERRORS = [
   "D1_ERROR: Network connection lost.",
   "D1_ERROR: Internal error in D1 DB storage caused object to be reset.",
   "D1_ERROR: D1 DB reset because its code was updated.",
+  "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
 ];
 
 /** The documented errors of D1 after which it may not be sent again, or not at once. */

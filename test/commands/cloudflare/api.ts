@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { analyticsRoutes } from "./analytics.ts";
 import { Databases } from "./databases.ts";
 import { importRoutes } from "./imports.ts";
 import { Logs } from "./logs.ts";
 import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
-import { Refusal, type Route } from "./route.ts";
+import { type Effect, Page, Refusal, type Route } from "./route.ts";
 import { sendMessages } from "./websocket.ts";
 import { Workers } from "./workers.ts";
 
@@ -16,8 +17,20 @@ interface Fault {
   method: string;
   /** Anywhere in the path. */
   path: string;
-  refusal: Refusal;
+  effect: Effect;
+  /** How many requests pass by before, and how many meet it. */
+  after: number;
+  times: number;
 }
+
+/** A request that waits. */
+interface Arrival {
+  /** Resolves when the one who sent it is gone. */
+  ended: Promise<void>;
+}
+
+/** Milliseconds. */
+const LATE = 200;
 
 /**
  * A fake of Cloudflare's API on loopback, as far as wrangler 4.155.0 and the commands of this repository use it. It runs SQL in
@@ -34,7 +47,9 @@ export class CloudflareApi {
   readonly tokens = new Set<string | undefined>();
   url = "";
   #faults: Fault[] = [];
-  #held: { method: string; path: string; arrived: () => void } | undefined;
+  #held:
+    | { method: string; path: string; arrived: (arrival: Arrival) => void; repaired: Promise<void>; repair: () => void }
+    | undefined;
   readonly #routes: Route[] = [
     ...account(),
     ...this.databases.routes(),
@@ -68,20 +83,45 @@ export class CloudflareApi {
     };
   }
 
-  /** Responds to matching requests with an error until `repair`. wrangler repeats only requests that fail with 5xx. */
-  break(method: string, path: string, refusal = new Refusal(400, 7400, "The fake was told to fail")): void {
-    this.#faults.push({ method, path, refusal });
+  /**
+   * Has matching requests meet a fault, until `repair`.
+   *
+   * @param after how many of them pass by before, and `times` how many meet it.
+   */
+  break(
+    method: string,
+    path: string,
+    effect: Effect = new Refusal(400, 7400, "The fake was told to fail"),
+    { after = 0, times = Infinity }: { after?: number; times?: number } = {},
+  ): void {
+    this.#faults.push({ method, path, effect, after, times });
   }
 
-  /** Leaves matching requests without a response until `repair`. Resolves when the first one arrives. */
-  hold(method: string, path: string): Promise<void> {
+  /** Has requests meet a fault, by their numbers from now on, until `repair`. */
+  breakFrom(first: number, effect: Effect, times = Infinity): void {
+    this.break("", "", effect, { after: first, times });
+  }
+
+  #effectOn(method: string, path: string): Effect | undefined {
+    for (const fault of this.#faults) {
+      if (!method.endsWith(fault.method) || !path.includes(fault.path)) continue;
+      if (fault.after-- > 0) continue;
+      if (fault.times-- > 0) return fault.effect;
+    }
+    return undefined;
+  }
+
+  /** Has matching requests wait for `repair`. Resolves when the first one is there, with the end of its connection. */
+  hold(method: string, path: string): Promise<Arrival> {
+    const arrival = Promise.withResolvers<Arrival>();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#held = { method, path, arrived: resolve };
-    return promise;
+    this.#held = { method, path, arrived: arrival.resolve, repaired: promise, repair: resolve };
+    return arrival.promise;
   }
 
   repair(): void {
     this.#faults = [];
+    this.#held?.repair();
     this.#held = undefined;
   }
 
@@ -91,17 +131,33 @@ export class CloudflareApi {
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${path}`);
     this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
-    const held = this.#held;
-    if (held?.method === method && path.includes(held.path)) return held.arrived();
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      // The one who sends it was killed.
+      return;
+    }
+    const held = this.#held;
+    if (held?.method === method && path.includes(held.path)) {
+      held.arrived({ ended: new Promise((resolve) => void request.socket.once("close", () => resolve())) });
+      await held.repaired;
+      if (request.socket.destroyed) return;
+    }
     const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]);
     const body = new Response(Buffer.concat(chunks), { headers });
     try {
-      const fault = this.#faults.find((fault) => fault.method === method && path.includes(fault.path));
-      if (fault !== undefined) throw fault.refusal;
+      const effect = this.#effectOn(method, path);
+      if (effect instanceof Refusal) throw effect;
+      if (effect instanceof Page) {
+        response.writeHead(effect.status, { "Content-Type": "text/html" }).end("<html><body>Bad day</body></html>");
+        return;
+      }
+      if (effect === "cut") return void response.destroy();
+      if (effect === "late") await sleep(LATE);
       const whole = await this.#answer(method, path, url.searchParams, body);
-      // The first page contains the whole list. Some of wrangler's commands read further pages until one is empty.
+      if (effect === "lost") return void response.destroy();
+      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
       const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
       if (result instanceof Response) {
         response.writeHead(result.status, Object.fromEntries(result.headers));
@@ -109,8 +165,9 @@ export class CloudflareApi {
       }
       send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result) });
     } catch (error) {
-      const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
-      send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null });
+      const refusal = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
+      const { status, code, message, headers } = refusal;
+      send(response, status, { success: false, errors: [{ code, message }], messages: [], result: null }, headers);
     }
   }
 
@@ -146,6 +203,6 @@ function pages(result: unknown): object {
   return { result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 } };
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
 }

@@ -41,15 +41,15 @@ export class Checkout {
   /**
    * Runs a script of the repository until it exits.
    *
-   * @param env further environment variables.
-   * @param cwd its working directory, if it is another one.
-   * @param signal ends the process.
+   * @param env more of its environment.
+   * @param cwd another folder to run it in.
+   * @param signal ends the process, and `kill` with SIGKILL.
    */
   async run(
     script: string,
     args: readonly string[],
     env: Record<string, string> = {},
-    { cwd = this.folder, signal }: { cwd?: string; signal?: AbortSignal } = {},
+    { cwd = this.folder, signal, kill }: { cwd?: string; signal?: AbortSignal; kill?: AbortSignal } = {},
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
@@ -58,6 +58,7 @@ export class Checkout {
       stdio: ["ignore", "pipe", "pipe"],
     });
     signal?.addEventListener("abort", () => child.kill());
+    kill?.addEventListener("abort", () => child.kill("SIGKILL"));
     const result = { code: 0, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));

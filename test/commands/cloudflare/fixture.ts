@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import type { Terminal } from "../../../scripts/terminal.ts";
 import { CloudflareApi } from "./api.ts";
 import { Checkout, type Result } from "./checkout.ts";
 import { Edge } from "./edge.ts";
@@ -35,18 +36,43 @@ export function useCloudflare(worker: string): Fixture {
 export function useSharedAccount(): { api: CloudflareApi } {
   const shared = {} as { api: CloudflareApi };
   beforeAll(async () => {
-    shared.api = await new CloudflareApi().listen();
-    for (const [name, value] of Object.entries(shared.api.environment())) vi.stubEnv(name, value);
+    shared.api = await openAccount();
   });
-  afterAll(async () => {
-    vi.unstubAllEnvs();
-    await shared.api.close();
-  });
+  afterAll(() => closeAccount(shared.api));
   return shared;
 }
 
-/** Puts an account into the state after releases, without running them. */
-export function addReleases(api: CloudflareApi, worker: string, count: number): Worker {
+/** For each test an account of its own with the address of a Worker, both for commands in this process. */
+export function useAccount(worker: string): Omit<Fixture, "checkout"> {
+  const fixture = {} as Omit<Fixture, "checkout">;
+  beforeEach(async () => {
+    fixture.api = await openAccount();
+    fixture.edge = await new Edge(fixture.api, worker).listen();
+  });
+  afterEach(async () => {
+    await fixture.edge.close();
+    await closeAccount(fixture.api);
+  });
+  return fixture;
+}
+
+export async function openAccount(): Promise<CloudflareApi> {
+  const api = await new CloudflareApi().listen();
+  for (const [name, value] of Object.entries(api.environment())) vi.stubEnv(name, value);
+  return api;
+}
+
+export async function closeAccount(api: CloudflareApi): Promise<void> {
+  vi.unstubAllEnvs();
+  await api.close();
+}
+
+/**
+ * Brings an account to where releases have brought it, without the time that they take.
+ *
+ * @param commit of all of them. Unknown unless given.
+ */
+export function addReleases(api: CloudflareApi, worker: string, count: number, commit?: string): Worker {
   const database = api.databases.add(worker, "auto");
   api.databases.query(
     worker,
@@ -57,10 +83,11 @@ export function addReleases(api: CloudflareApi, worker: string, count: number): 
     api.databases.query(worker, `INSERT INTO "d1_migrations" (name) VALUES ('${name}')`);
   }
   const namespace = api.namespaces.add(`${worker}-api-keys`);
-  return api.workers.add(worker, count, [
+  const bindings = [
     { name: "API_KEYS", type: "kv_namespace", namespace_id: namespace.id },
     { name: "DB", type: "d1", id: database.uuid },
-  ]);
+  ];
+  return api.workers.add(worker, count, bindings, commit);
 }
 
 /** Makes the second release of a Worker a gradual one: the first keeps most requests. Returns the ids of the two versions. */
@@ -73,6 +100,29 @@ export function makeSecondGradual({ versions, deployments }: Worker): [first: st
     { version_id: first.id, percentage: 90 },
   ];
   return [first.id, second.id];
+}
+
+/** Runs a command in this process, against the account that the environment names. Nobody is at the terminal. */
+export async function runHere(
+  run: (args: readonly string[], terminal: Terminal) => Promise<number>,
+  args: readonly string[],
+  input = "",
+): Promise<Result> {
+  const result: Result = { code: 0, stdout: "", stderr: "" };
+  result.code = await run(args, {
+    print: (text) => void (result.stdout += `${text}\n`),
+    say: (text) => void (result.stderr += `${text}\n`),
+    read: async () => input,
+  });
+  return result;
+}
+
+/** Lets the two minutes of a lease pass that a command could not give back. */
+export function endLeases(api: CloudflareApi): void {
+  for (const { name } of api.databases.all.values()) {
+    const [table] = api.databases.query(name, "SELECT name FROM sqlite_schema WHERE name = 'release_lease'");
+    if (table !== undefined) api.databases.query(name, "UPDATE release_lease SET expires_at = 0");
+  }
 }
 
 export function lastLine({ stderr }: Result): string {

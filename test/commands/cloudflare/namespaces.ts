@@ -3,6 +3,7 @@ import { found, Refusal, type Route, routes } from "./route.ts";
 export interface Namespace {
   id: string;
   title: string;
+  jurisdiction?: string;
   entries: Map<string, { value: string; metadata?: unknown }>;
 }
 
@@ -17,12 +18,12 @@ export class Namespaces {
   routes(): Route[] {
     const base = "/storage/kv/namespaces";
     return routes({
-      [`GET ${base}`]: () => [...this.all.values()].map(({ id, title }) => ({ id, title })),
+      [`GET ${base}`]: () => [...this.all.values()].map(shown),
       [`POST ${base}`]: async ({ body }) => {
-        const { title } = (await body.json()) as Namespace;
+        const { title, ...place } = (await body.json()) as Namespace;
         if (this.titled(title) !== undefined)
           throw new Refusal(400, 10_014, "a namespace with this account ID and title already exists");
-        return { id: this.add(title).id, title };
+        return shown(this.add(title, place));
       },
       [`DELETE ${base}/:id`]: ({ params }) => {
         this.all.delete(this.#find(params["id"]).id);
@@ -35,6 +36,10 @@ export class Namespaces {
       [`GET ${base}/:id/values/:name`]: ({ params }) => {
         const entry = this.#find(params["id"]).entries.get(params["name"] ?? "");
         return new Response(found(entry, 404, 10_009, "get: 'key not found'").value);
+      },
+      [`DELETE ${base}/:id/values/:name`]: ({ params }) => {
+        this.#find(params["id"]).entries.delete(params["name"] ?? "");
+        return null;
       },
       [`PUT ${base}/:id/values/:name`]: async ({ params, body }) => {
         const form = body.headers.get("Content-Type")?.startsWith("multipart/") === true ? await body.formData() : null;
@@ -49,8 +54,8 @@ export class Namespaces {
     });
   }
 
-  add(title: string): Namespace {
-    const namespace = { id: crypto.randomUUID().replaceAll("-", ""), title, entries: new Map() };
+  add(title: string, place: Partial<Namespace> = {}): Namespace {
+    const namespace = { ...place, id: crypto.randomUUID().replaceAll("-", ""), title, entries: new Map() };
     this.all.set(namespace.id, namespace);
     return namespace;
   }
@@ -58,6 +63,11 @@ export class Namespaces {
   #find(id = ""): Namespace {
     return found(this.all.get(id), 404, 10_013, "namespace not found");
   }
+}
+
+/** A namespace as the API tells of it. */
+function shown({ id, title, jurisdiction }: Namespace): object {
+  return { id, title, ...(jurisdiction !== undefined && { jurisdiction }) };
 }
 
 async function textOf(part: unknown): Promise<string> {

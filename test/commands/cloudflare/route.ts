@@ -16,13 +16,31 @@ export interface Route {
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;
+  /** More headers of the response. */
+  readonly headers: Record<string, string>;
 
-  constructor(status: number, code: number, message: string) {
+  constructor(status: number, code: number, message: string, headers: Record<string, string> = {}) {
     super(message);
     this.status = status;
     this.code = code;
+    this.headers = headers;
   }
 }
+
+/** A page of HTML in the place of a response of the API, as something between may send it. */
+export class Page {
+  readonly status: number;
+
+  constructor(status: number) {
+    this.status = status;
+  }
+}
+
+/**
+ * What becomes of a request that meets a fault: a response that is an error, `cut`: no response, and no effect; `lost`: the effect, and no
+ * response; `late`: both, after a while.
+ */
+export type Effect = Refusal | Page | "cut" | "lost" | "late";
 
 /** Routes from lines of `"METHOD /path/:parameter": answer`. */
 export function routes(table: Record<string, Route["answer"]>): Route[] {

@@ -33,16 +33,31 @@ export interface Worker {
 /** Workers with their versions and deployments. */
 export class Workers {
   readonly all = new Map<string, Worker>();
+  /** How many of the next lists of deployments do not have the latest one yet. */
+  staleLists = 0;
 
-  /** Adds a Worker with these versions, the oldest first. Each has received all requests for a time. */
-  add(name: string, versions: number, bindings: Binding[]): Worker {
+  /** A Worker with these versions, oldest first, each of which had all requests for a time. */
+  add(name: string, versions: number, bindings: Binding[], commit?: string): Worker {
     const worker: Worker = { name, versions: [], deployments: [], crons: [] };
     for (let count = 0; count < versions; count++) {
-      const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0` });
+      const message = commit === undefined ? {} : { "workers/message": commit.slice(0, 12) };
+      const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0`, ...message });
       deploy(worker, [{ version_id: version.id, percentage: 100 }]);
     }
     this.all.set(name, worker);
     return worker;
+  }
+
+  /** Gives a new version all requests. */
+  release(worker: Worker, bindings: Binding[]): Version {
+    const version = addVersion(worker, bindings, {});
+    deploy(worker, [{ version_id: version.id, percentage: 100 }]);
+    return version;
+  }
+
+  /** Divides the requests among versions. */
+  share(worker: Worker, shares: Deployment["versions"]): Deployment {
+    return deploy(worker, shares);
   }
 
   routes(): Route[] {
@@ -61,6 +76,10 @@ export class Workers {
         },
       }),
       "DELETE /workers/services/:name": ({ params }) => {
+        this.all.delete(this.#find(params["name"]).name);
+        return null;
+      },
+      [`DELETE ${script}`]: ({ params }) => {
         this.all.delete(this.#find(params["name"]).name);
         return null;
       },
@@ -89,7 +108,9 @@ export class Workers {
       [`GET ${script}/versions`]: ({ params }) => ({ items: this.#find(params["name"]).versions.map(shown) }),
       [`GET ${script}/versions/:version`]: (call) => shown(this.#version(call)),
       [`GET ${script}/deployments`]: ({ params }) => ({
-        deployments: this.#find(params["name"]).deployments.toReversed(),
+        deployments: this.#find(params["name"])
+          .deployments.slice(0, this.staleLists-- > 0 ? -1 : undefined)
+          .toReversed(),
       }),
       [`POST ${script}/deployments`]: async ({ params, body }) => {
         const { versions, annotations } = (await body.json()) as Deployment;

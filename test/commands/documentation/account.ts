@@ -69,7 +69,7 @@ export class Operator {
       await Promise.all(workers.map((worker) => new Edge(api, worker).listen())),
     );
     for (const worker of ["petstore-production", "petstore-staging"]) {
-      addReleases(api, worker, 3);
+      addReleases(api, worker, 3, checkout.git("rev-parse", "HEAD"));
       for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY]) api.databases.query(worker, sql);
       const keys = api.namespaces.titled(`${worker}-api-keys`);
       const entry = { value: JSON.stringify(KEY_RECORD), metadata: KEY_RECORD };

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const PUBLIC_API = "https://api.cloudflare.com/client/v4";
+/** Milliseconds for one request. */
+const TIMEOUT = 30_000;
+/** Attempts of a request that fails for a reason that may pass. */
+const ATTEMPTS = 4;
+/** Milliseconds before the second attempt; doubled for each further one. */
+const PAUSE = 500;
+/** Seconds. A response that asks for a longer wait is a failure. */
+const LONGEST_WAIT = 60;
+/** Codes of a path that the API does not have, with status 404: they say nothing about the resource. */
+const NO_ROUTE = [7000, 7003];
+/** Characters of an unexpected body that a message shows. */
+const EXCERPT = 120;
+
+export interface ApiRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With its query, below the account. */
+  path: string;
+  body?: object | FormData;
+  /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
+  repeatable?: boolean;
+}
+
+/** A request that failed. The message has its status and the start of the response. */
+export class ApiFailure extends Error {
+  /** Undefined when there was no response. */
+  readonly status: number | undefined;
+  /** The codes of Cloudflare's errors. */
+  readonly codes: readonly number[];
+  /** Milliseconds to wait, as the response says. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    { method, path }: ApiRequest,
+    reason: string,
+    { status, codes = [], retryAfter }: { status?: number; codes?: number[]; retryAfter?: number | undefined } = {},
+  ) {
+    super(`Cloudflare refused ${method} ${path.split("?")[0]}: ${reason}`);
+    this.status = status;
+    this.codes = codes;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the resource does not exist, in the API's own words. */
+  get isAbsence(): boolean {
+    return this.status === 404 && this.codes.length > 0 && !this.codes.some((code) => NO_ROUTE.includes(code));
+  }
+
+  /** Whether the API refused for a reason that stays, and changed nothing. */
+  get isFinal(): boolean {
+    return this.codes.length > 0 && this.status !== undefined && this.status < 500 && this.status !== 429;
+  }
+
+  /** Whether nothing was changed, so that even a request that must not happen twice may be sent again. */
+  get isHarmless(): boolean {
+    return this.status === 429;
+  }
+}
+
+/** Cloudflare's API for one account. */
+export class Api {
+  readonly #account: string;
+  readonly #token: string;
+
+  constructor(account: string, token: string) {
+    this.#account = account;
+    this.#token = token;
+  }
+
+  /**
+   * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's.
+   *
+   * @returns the `result` of the response.
+   * @throws ApiFailure
+   */
+  async send<Result>(request: ApiRequest): Promise<Result> {
+    return (await this.sendForEnvelope<Result>(request)).result;
+  }
+
+  /** Does the same, and returns the whole response. */
+  async sendForEnvelope<Result>(request: ApiRequest): Promise<Envelope<Result>> {
+    const text = await this.sendForText(request, (body) => parse(body)?.success === true);
+    return parse(text) as Envelope<Result>;
+  }
+
+  /**
+   * Does the same for a response whose body is not the API's own JSON.
+   *
+   * @param isExpected whether a body may follow a status of success.
+   */
+  async sendForText(request: ApiRequest, isExpected: (body: string) => boolean): Promise<string> {
+    const { repeatable = request.method !== "POST" } = request;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(request, isExpected);
+      } catch (error) {
+        if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
+        if (!repeatable && !error.isHarmless) throw error;
+        const { retryAfter } = error;
+        if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
+        await sleep(retryAfter ?? PAUSE * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  async #attempt(request: ApiRequest, isExpected: (body: string) => boolean): Promise<string> {
+    const { method, path, body } = request;
+    const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? PUBLIC_API;
+    const isForm = body instanceof FormData;
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${base}/accounts/${this.#account}${path}`, {
+        method,
+        headers: {
+          Authorization: `Bearer ${this.#token}`,
+          ...(body !== undefined && !isForm && { "Content-Type": "application/json" }),
+        },
+        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+        signal: AbortSignal.timeout(TIMEOUT),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw new ApiFailure(request, `There is no response (${reasonOf(error)}).`);
+    }
+    if (response.ok && isExpected(text)) return text;
+    const { status } = response;
+    const errors = parse(text)?.errors ?? [];
+    const told = errors.map(({ code, message }) => `${message} (code ${code})`).join(", ");
+    const reason = told === "" ? `Status ${status} with ${excerpt(text)}` : `${told}, status ${status}`;
+    const seconds = Number(response.headers.get("Retry-After") ?? NaN);
+    throw new ApiFailure(request, reason, {
+      status,
+      codes: errors.map(({ code }) => code),
+      retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined,
+    });
+  }
+}
+
+/** What every response of the API is, but for the values of KV. */
+interface Envelope<Result> {
+  success: boolean;
+  result: Result;
+  /** Of a list that goes on. */
+  result_info?: { cursor?: string };
+  errors?: { code: number; message: string }[];
+}
+
+function parse(text: string): Envelope<unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "success" in value ? (value as Envelope<unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function excerpt(text: string): string {
+  const start = text.slice(0, EXCERPT).replaceAll(/[\p{C}\s]+/gu, " ");
+  return text === "" ? "an empty body" : `the body ${JSON.stringify(start.trim())}`;
+}
+
+/** fetch hides the reason in a cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as Error;
+  return cause instanceof Error ? cause.message : String(error instanceof Error ? error.message : error);
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { hostname, userInfo } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { endChildren } from "../child.ts";
+import { oneLine } from "../one-line.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Cloudflare } from "./cloudflare.ts";
+import { type Database, query } from "./database.ts";
+
+// Who may change the deployment of an environment: one command at a time. The lease is a row in the environment's database, because every
+// command sees it there, and because the database takes one of two writers for certain. The clock is that of the database.
+
+/** Seconds after which the lease of a command that ended without a word is free. */
+export const LEASE_SECONDS = 120;
+/** Seconds between two renewals. */
+const RENEWAL = 30;
+/** Seconds between two looks at the lease of somebody else, and for which a command waits for it in all. */
+const LOOK = 2;
+const PATIENCE = 1_200;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Not a migration: a release needs it before the first one, and on the schema of every version. */
+const CREATE = `CREATE TABLE IF NOT EXISTS release_lease (
+  id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL, holder TEXT NOT NULL, yields INTEGER NOT NULL, expires_at INTEGER NOT NULL)`;
+/** Takes the lease when it is free, when it is ours, and when its holder yields to a command that does not. */
+const take = (token: string, holder: string, yields: boolean) => `${CREATE};
+  INSERT INTO release_lease (id, token, holder, yields, expires_at)
+    VALUES (1, ${text(token)}, ${text(holder)}, ${Number(yields)}, unixepoch() + ${LEASE_SECONDS})
+  ON CONFLICT (id) DO UPDATE SET
+    token = excluded.token, holder = excluded.holder, yields = excluded.yields, expires_at = excluded.expires_at
+  WHERE token = excluded.token OR expires_at <= unixepoch() OR yields > excluded.yields;
+  SELECT token, holder FROM release_lease`;
+const renew = (token: string) =>
+  `UPDATE release_lease SET expires_at = unixepoch() + ${LEASE_SECONDS} WHERE token = ${text(token)};
+  SELECT token, holder FROM release_lease`;
+const free = (token: string) => `DELETE FROM release_lease WHERE token = ${text(token)}`;
+
+/** The right to change the deployment, which a rollback may take away. */
+export interface Lease {
+  /** @throws Error when somebody else has the right now, and when the database cannot say. */
+  confirm(): Promise<void>;
+  /** Gives the right back. Never throws: it expires as well. */
+  free(): Promise<void>;
+}
+
+/**
+ * Waits until nobody else changes the deployment of the environment.
+ *
+ * @param command what is done, for the others.
+ * @param yields whether a command that does not yield may take the lease away: a rollback does not wait for a release.
+ * @throws Error that names the holder, when it does not finish.
+ */
+export async function takeLease(
+  cloudflare: Cloudflare,
+  database: Database,
+  { command, yields }: { command: string; yields: boolean },
+  terminal: Terminal,
+): Promise<Lease> {
+  const token = randomUUID();
+  const holder = `${command} by ${somebody()}, since ${new Date().toISOString()}`;
+  const run = (sql: string) => query<{ token: string; holder: string }>(cloudflare, database.uuid, sql);
+  const end = Date.now() + PATIENCE * 1_000;
+  let named = "";
+  for (;;) {
+    const [present] = await run(take(token, holder, yields));
+    if (present?.token === token) break;
+    const other = present?.holder ?? "somebody";
+    if (Date.now() > end) throw new Error(`Nothing was changed: ${other} has not finished. Try again later.`);
+    if (other !== named) terminal.say(`\nThis waits for ${other}.`);
+    named = other;
+    await sleep(LOOK * 1_000);
+  }
+  const confirm = async (): Promise<void> => {
+    const [present] = await run(renew(token));
+    if (present?.token !== token) throw new Error(`This stopped, because of ${present?.holder ?? "another command"}.`);
+  };
+  // A renewal that fails is followed by another one, and by the check before each change.
+  const renewal = setInterval(() => void confirm().catch(() => {}), RENEWAL * 1_000);
+  renewal.unref();
+  const lease: Lease = {
+    confirm,
+    async free() {
+      clearInterval(renewal);
+      for (const signal of SIGNALS) process.off(signal, stop);
+      await run(free(token)).catch((error: unknown) => {
+        terminal.say(`The lease of this command stays for up to ${LEASE_SECONDS} seconds: ${oneLine(error)}`);
+      });
+    },
+  };
+  // Somebody who ends the command does not make the next one wait.
+  const stop = (): void => {
+    endChildren();
+    void lease.free().finally(() => process.exit(1));
+  };
+  for (const signal of SIGNALS) process.once(signal, stop);
+  return lease;
+}
+
+/** Where a command runs: for people who want to know whom they wait for. */
+function somebody(): string {
+  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID } = process.env;
+  if (GITHUB_RUN_ID) return `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`;
+  return `${userInfo().username} on ${hostname()} (process ${process.pid})`;
+}
+
+/** A literal of SQL. */
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}

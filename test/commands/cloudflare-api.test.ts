@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { keyRecordName } from "../../src/auth/key-record.ts";
+import { run } from "../../scripts/keys/command-line.ts";
+import { Cloudflare } from "../../scripts/release/cloudflare.ts";
+import { ACCOUNT } from "./cloudflare/api.ts";
+import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
+
+const STAGING = "petstore-staging";
+const cloudflare = useAccount(STAGING);
+
+const terminal = { print: () => {}, say: () => {}, read: async () => "" };
+const connect = () => new Cloudflare(ACCOUNT, "token", terminal);
+const find = () => connect().get<{ name: string }>(`/d1/database/${STAGING}`);
+const requests = () => cloudflare.api.requests.length;
+
+test("only a 404 in the words of the API means that something does not exist", async () => {
+  expect(await find()).toBeUndefined();
+  expect(requests()).toBe(1);
+  const { api } = cloudflare;
+  api.break(
+    "GET",
+    "/d1",
+    new Refusal(404, 7003, "Could not route to /d1/database, perhaps your object identifier is invalid?"),
+  );
+  await expect(find()).rejects.toThrow(
+    "Cloudflare refused GET /d1/database/petstore-staging: Could not route to /d1/database, perhaps your object identifier is " +
+      "invalid? (code 7003), status 404",
+  );
+  api.repair();
+  api.break("GET", "/d1", new Page(404));
+  await expect(find()).rejects.toThrow(
+    'Cloudflare refused GET /d1/database/petstore-staging: Status 404 with the body "<html><body>Bad day</body></html>"',
+  );
+});
+
+test.each<[name: string, effect: Effect]>([
+  ["a 500", new Refusal(500, 10_013, "Unknown error")],
+  ["a 429", new Refusal(429, 971, "Please wait", { "Retry-After": "0" })],
+  ["an HTML 500", new Page(500)],
+  ["an HTML 200", new Page(200)],
+  ["a lost connection", "cut"],
+])("%s is tried again", async (_, effect) => {
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  api.break("GET", "/d1", effect, { times: 2 });
+  expect(await find()).toMatchObject({ name: STAGING });
+  expect(requests()).toBe(3);
+});
+
+test("a failure that stays is told with its status and the start of the response, after four attempts", async () => {
+  const { api } = cloudflare;
+  api.break("GET", "/d1", new Page(502));
+  await expect(find()).rejects.toThrow('Status 502 with the body "<html><body>Bad day</body></html>"');
+  expect(requests()).toBe(4);
+  api.repair();
+  api.break("GET", "/d1", new Refusal(403, 10_000, "Authentication error"));
+  await expect(find()).rejects.toThrow("Authentication error (code 10000), status 403");
+  expect(requests()).toBe(5);
+});
+
+test("a request waits as long as Retry-After says, and not longer than a minute", async () => {
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  api.break("GET", "/d1", new Refusal(429, 971, "Please wait", { "Retry-After": "1" }), { times: 1 });
+  const start = Date.now();
+  await find();
+  expect(Date.now() - start).toBeGreaterThanOrEqual(990);
+  api.break("GET", "/d1", new Refusal(429, 971, "Please wait", { "Retry-After": "3600" }));
+  await expect(find()).rejects.toThrow("Please wait (code 971), status 429");
+});
+
+test.each(["cut", "lost", "late"] as const)("a creation happens once when the response is %s", async (effect) => {
+  const { api } = cloudflare;
+  api.break("POST", "/storage/kv/namespaces", effect, { times: 1 });
+  const title = "petstore-once";
+  const namespaces = () => connect().list<{ id: string; title: string }>("/storage/kv/namespaces");
+  const create = { method: "POST", path: "/storage/kv/namespaces", body: { title } } as const;
+  const made = await connect().changeOnce(create, async () => (await namespaces())[0]);
+  expect(await namespaces()).toEqual([made]);
+});
+
+test("keys show says that nobody can use a key that has no record, and tells a failure apart from that", async () => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  const key = generateKey("staging");
+  const show = () => runHere(run, ["show", "--key-from-stdin", "--env", "staging"], key);
+  expect(await show()).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "staging has no valid record of this key: nobody can use it.\n",
+  });
+  api.break("GET", "/values/", new Page(500));
+  const failed = await show();
+  expect(failed).toMatchObject({ code: 1, stdout: "" });
+  const path = `/storage/kv/namespaces/\\w+/values/${encodeURIComponent(await keyRecordName(key))}`;
+  expect(lastLine(failed)).toMatch(new RegExp(`^Cloudflare refused GET ${path}: Status 500 with the body "<html>`));
+});
