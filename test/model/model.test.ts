@@ -60,7 +60,10 @@ interface Key {
   client: number;
   key: string;
 }
-const idempotencyKey = optional(fc.record<Key>({ client: fc.nat({ max: 1 }), key: fc.constantFrom(..."abcdefgh") }));
+const idempotencyKey = fc.option(fc.record<Key>({ client: fc.nat({ max: 1 }), key: fc.constantFrom(..."abcdefgh") }), {
+  nil: undefined,
+  freq: 2,
+});
 const keyHeader = (key: Key | undefined): Record<string, string> =>
   key === undefined ? {} : { "Idempotency-Key": key.key };
 const nameOf = (key: Key | undefined) => key && `${key.client} ${key.key}`;
