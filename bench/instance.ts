@@ -11,7 +11,11 @@ export type Instance = Awaited<ReturnType<typeof startInstance>>;
  *
  * @param before modules in front of the Worker. The first is the entry.
  */
-export async function startInstance({ script, migrations }: Candidate, animals: number, before: Module[] = []) {
+export async function startInstance(
+  { script, migrations }: Pick<Candidate, "script" | "migrations">,
+  animals: number,
+  before: Module[] = [],
+) {
   const lines: Record<string, unknown>[] = [];
   const modules: Module[] = [...before, { type: "ESModule", path: "worker.js", contents: script }];
   const bundles = await startBundles({ petstore: modules }, KEY, (line) => void lines.push(line));

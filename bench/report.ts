@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { cpus, totalmem } from "node:os";
 import { BASELINES, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { OWN_COST_METHOD, type OwnCost } from "./own-cost.ts";
-import { CREATE_ONCE, REQUESTS } from "./requests.ts";
+import { CREATE_ONCE, LIST_FROM_MEMORY, REQUESTS } from "./requests.ts";
 import { WORKERD } from "./server.ts";
 import { spread } from "./spread.ts";
-import { LATENCY_METHOD, LATENCY_REQUESTS, type Latency, type Sizes } from "./storage.ts";
+import { INVENTORY_SAMPLES, LATENCY_METHOD, LATENCY_REQUESTS, type Latency, type Sizes } from "./storage.ts";
 
 /** Markdown of CPU, start and size. */
 export function reportOwnCosts(costs: OwnCost[]): string {
-  const kinds = [...REQUESTS, CREATE_ONCE].map(({ name }) => name);
+  const kinds = [...REQUESTS, CREATE_ONCE, LIST_FROM_MEMORY].map(({ name }) => name);
   const [ours, ...others] = costs;
   const floor = costs.find(({ candidate }) => candidate.name === FLOOR);
   const petsAlone = costs.find(({ candidate }) => candidate.name === PETS_ALONE);
@@ -62,7 +62,11 @@ ${table(
 }
 
 /** The page bench/results.md. */
-export function report(own: OwnCost[], { pages, bytesPerAnimal, bytesPerKey }: Sizes, latency: Latency[]): string {
+export function report(
+  own: OwnCost[],
+  { pages, inventories, bytesPerAnimal, bytesPerKey }: Sizes,
+  latency: Latency[],
+): string {
   const workerd = execFileSync(WORKERD, ["--version"], { encoding: "utf8" }).trim();
   const processor = `${cpus().length} cores (${cpus()[0]?.model.trim()})`;
   return `# Benchmark
@@ -101,6 +105,21 @@ ${table(
     String(rows),
   ]),
 )}
+
+## Inventory
+
+A count of the animals of each status reads an index. The milliseconds are those that D1 reports, the median of ${INVENTORY_SAMPLES} counts.
+
+${table(
+  ["animals", "milliseconds", "rows read"],
+  inventories.map(({ animals, milliseconds, rows }) => [
+    animals.toLocaleString("en"),
+    spread(milliseconds).median.toFixed(1),
+    rows.toLocaleString("en"),
+  ]),
+)}
+
+## Size of the database
 
 The database grows by ${bytesPerAnimal.toFixed(0)} bytes an animal and ${bytesPerKey.toFixed(0)} bytes an idempotency key, indexes included.
 The animals have names of 12 characters. The keys have 36 characters, and the ids of their API keys 16.

@@ -35,6 +35,12 @@ export const CREATE_ONCE: BenchRequest = {
   name: "create once",
   headers: { ...CREATE.headers, "Idempotency-Key": "one" },
 };
+/** After the first, the service answers without D1. */
+export const LIST_FROM_MEMORY: BenchRequest = {
+  ...LIST,
+  name: "list 20 from memory",
+  headers: { ...LIST.headers, "Cache-Control": "max-age=60" },
+};
 export const GET: BenchRequest = { ...LIST, name: "get", path: "/v1/pets/1" };
 
 /** The requests to every candidate. */
@@ -56,10 +62,10 @@ export const FROM_BROWSER: BenchRequest = {
 };
 
 /**
- * The requests to a candidate, with its statuses. Only the service has idempotent creation, and the empty Worker refuses nothing.
+ * The requests to a candidate, with its statuses. Only the service has idempotent creation and a memory, and the empty Worker refuses nothing.
  */
 export function requestsOf({ name }: Candidate): BenchRequest[] {
-  if (!(name in BASELINES)) return [...REQUESTS, CREATE_ONCE];
+  if (!(name in BASELINES)) return [...REQUESTS, CREATE_ONCE, LIST_FROM_MEMORY];
   return name === EMPTY
     ? REQUESTS.map(({ status, ...rest }) => ({ ...rest, status: status < 400 ? status : 200 }))
     : REQUESTS;

@@ -1,7 +1,7 @@
 // npm run bench: compares the production bundle with baselines in the same run and the same workerd. Writes bench/results.md.
 // Takes less than five minutes on Linux. It sends requests to 127.0.0.1 only. npm run bench:cpu: prints CPU, start and size
 // alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline. npm run bench:hostile: prints the CPU
-// that hostile requests cost.
+// that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
 //
 // With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
 // programs on the machine disturb them; a floor that answers differently does.
@@ -13,6 +13,7 @@ import { checkAnswers } from "./answers.ts";
 import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildService } from "./candidates.ts";
 import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
+import { measureOverload } from "./overload.ts";
 import { measureOwnCosts } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { report, reportOwnCosts } from "./report.ts";
@@ -32,6 +33,8 @@ try {
   if (values.before !== undefined) services.push(await buildRevision(values.before, folder));
   if (part === "hostile") {
     console.log(await hostileRequests(await prepare(services, folder)));
+  } else if (part === "overload") {
+    console.log(await measureOverload(service));
   } else {
     const names = part === "cpu" ? [...new Set([FLOOR, BARE, ...values.with])] : Object.keys(BASELINES);
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];

@@ -1,6 +1,7 @@
 // Measures the Workers with the D1 and the KV of workerd: the cost by number of animals and orders, and the latency.
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { countPets } from "../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../src/pets/list-pets.ts";
 import type { Candidate } from "./candidates.ts";
 import { fill, type Instance, ORDERS, RARE, RARE_CATEGORY, RARE_PET, startInstance } from "./instance.ts";
@@ -9,6 +10,7 @@ import { CREATE, GET, LIST, send } from "./requests.ts";
 const LARGEST = 1_000_000;
 const PAGE_SAMPLES = 200;
 const PAGE_WARM_UP = 50;
+export const INVENTORY_SAMPLES = 20;
 /** The maximum number of ids in a request, spread over the largest database. */
 const IDS = Array.from({ length: MAX_IDS }, (_, index) => `&id=${((index + 1) * LARGEST) / MAX_IDS}`).join("");
 const CATEGORY = `&categoryId=${RARE_CATEGORY}`;
@@ -30,6 +32,8 @@ const PAGES: { [page: string]: string } = {
 
 export interface Sizes {
   pages: { animals: number; page: string; milliseconds: number[]; rows: number }[];
+  /** The milliseconds are those that D1 reports: the service itself counts once in ten seconds. */
+  inventories: { animals: number; milliseconds: number[]; rows: number }[];
   /** Indexes included. */
   bytesPerAnimal: number;
   bytesPerKey: number;
@@ -52,9 +56,10 @@ export async function measureSizes(candidate: Candidate): Promise<Sizes> {
     const request = { ...LIST, name: page, path: `/v1${path.replace("CURSOR", cursor)}&limit=10` };
     return { instance, animals, page, request, milliseconds: [] as number[] };
   };
+  const middle = await start(1_000);
   const first = [
     list(small, 10, "first", "/pets?"),
-    list(await start(1_000), 1_000, "first", "/pets?"),
+    list(middle, 1_000, "first", "/pets?"),
     list(large, LARGEST, "first", "/pets?"),
   ];
   const others = Object.entries(PAGES).map(([page, path]) => list(large, LARGEST, page, path));
@@ -70,7 +75,26 @@ export async function measureSizes(candidate: Candidate): Promise<Sizes> {
   }
   const pages = [];
   for (const page of [...first, ...others]) pages.push({ ...page, rows: await page.instance.rowsRead(page.request) });
-  return { pages, bytesPerAnimal, bytesPerKey: (await bytesPerCreation(small)) - bytesPerAnimal };
+  const inventories = [];
+  for (const [animals, instance] of [
+    [1_000, middle],
+    [100_000, await start(100_000)],
+    [LARGEST, large],
+  ] as const) {
+    inventories.push({ animals, ...(await countOften(instance)) });
+  }
+  return { pages, inventories, bytesPerAnimal, bytesPerKey: (await bytesPerCreation(small)) - bytesPerAnimal };
+}
+
+async function countOften({ database }: Instance) {
+  const milliseconds: number[] = [];
+  let rows = 0;
+  for (let sample = 0; sample < INVENTORY_SAMPLES; sample++) {
+    const { meta } = await database.prepare(countPets({}).sql).all();
+    milliseconds.push(meta.duration);
+    rows = meta.rows_read;
+  }
+  return { milliseconds, rows };
 }
 
 const CREATIONS = 3_000;

@@ -11,7 +11,7 @@ import { PET_STATUSES, type PetStatus, pets } from "../pets/table.ts";
 export type Inventory = { [status in PetStatus]: number };
 
 /** Reads one row of an index for each animal. */
-const countPets = compile((db) =>
+export const countPets = compile((db) =>
   db
     .select({ status: pets.status, count: count().as("count") })
     .from(pets)

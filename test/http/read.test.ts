@@ -208,6 +208,11 @@ describe("reads that may be old", () => {
     }
   });
 
+  test("each operation has a memory of its own", async () => {
+    const lists = ["/v1/pets", "/v1/categories", "/v1/store/orders"];
+    for (const path of [...lists, ...items]) expect((await ask(path, maxAge(10))).asked, path).toBe(true);
+  });
+
   test("each request gets a link to the host that it asked, whoever came first", async () => {
     await env.DB.exec("INSERT INTO categories (name) VALUES ('A second category'), ('A third category')");
     const ask = (host: string, Origin?: string) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { PetStore, PetStoreError } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
+import { createBatchesThroughChaos } from "./chaos/batches.ts";
 import { createThroughChaos } from "./chaos/creations.ts";
 import { atRandom, startChaosProxy } from "./chaos/proxy.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
@@ -21,6 +22,16 @@ test("500 animals are created through a proxy that fails: none is lost, doubled 
   const spoiled = [...proxy.faults.values()];
   expect(Math.min(...spoiled)).toBeGreaterThan(0);
 });
+
+/** `BATCH_ANIMALS=100000 npm run test:load -- test/load/chaos.test.ts` sends more. */
+const BATCH_ANIMALS = Number(process.env["BATCH_ANIMALS"] ?? 10_000);
+
+test(`${BATCH_ANIMALS} animals are created in batches through this proxy: none is lost, doubled or rounded`, async () => {
+  const { proxy, replayed, seconds, ...faults } = await createBatchesThroughChaos(service, BATCH_ANIMALS);
+  console.log(`${BATCH_ANIMALS} animals, ${proxy.requests} requests, ${replayed} replays, ${seconds.toFixed(0)} s`);
+  expect(faults).toEqual({ lost: [], doubled: [], rounded: [], scattered: [] });
+  expect(replayed).toBeGreaterThan(0);
+}, 3_600_000);
 
 describe("through a proxy that loses responses", () => {
   /** Clients, each with its own key, and the proxy between them and the service. */
@@ -93,6 +104,16 @@ describe("the same test finds the faults of a worse client", () => {
     const { doubled, replayed } = await createThroughChaos(service, 100, undefined, (url, init) => {
       const headers = new Headers(init.headers);
       if (init.method === "POST") headers.delete("Idempotency-Key");
+      return fetch(url, { ...init, headers });
+    });
+    expect(doubled).not.toEqual([]);
+    expect(replayed).toBe(0);
+  });
+
+  test("without idempotency keys, batches are created twice", async () => {
+    const { doubled, replayed } = await createBatchesThroughChaos(service, 5_000, (url, init) => {
+      const headers = new Headers(init.headers);
+      headers.delete("Idempotency-Key");
       return fetch(url, { ...init, headers });
     });
     expect(doubled).not.toEqual([]);

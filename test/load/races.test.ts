@@ -148,6 +148,44 @@ test("of 20 categories with the same name, one is created", async () => {
   );
 });
 
+/** Animals of a category, which no other test uses. */
+const animals = (count: number, categoryId: number) => many(count, (index) => ({ name: `Rex ${index}`, categoryId }));
+
+/** Whether the ids of a batch ascend without a gap. */
+const isInRow = (batch: Resource[]) => batch.every(({ id }, index) => id === (batch[0]?.id ?? 0) + index);
+
+test("of 20 equal batches under one key, one creates its animals, and all get them", async () => {
+  const send = await newClient(service);
+  const batch = animals(40, 2_001);
+  const answers = await sendAll(
+    send,
+    many(AT_ONCE, () => post("/v1/pets/batch", batch, { "Idempotency-Key": "batch" })),
+  );
+  expect(tally(answers)).toEqual({ 201: AT_ONCE });
+  const { body } = await send(get("/v1/pets?categoryId=2001&limit=100"));
+  expect(body).toMatchObject(batch);
+  expect(isInRow(body as Resource[])).toBe(true);
+  for (const answer of answers) expect(answer.body).toEqual(body);
+});
+
+test("batches that race with single creations have ids in a row, and none is used twice", async () => {
+  const send = await newClient(service);
+  const changes = many(AT_ONCE, (index) => [
+    post("/v1/pets/batch", animals(25, 2_002), index % 2 === 0 ? {} : { "Idempotency-Key": `batch-${index}` }),
+    ...many(4, () => post("/v1/pets", { name: "Max", categoryId: 2_002 })),
+  ]).flat();
+  const answers = await sendAll(send, changes);
+  expect(tally(answers)).toEqual({ 201: changes.length });
+  const batches = answers.flatMap(({ body }) => (Array.isArray(body) ? [body as Resource[]] : []));
+  expect(batches.map((batch) => [batch.length, isInRow(batch)])).toEqual(many(AT_ONCE, () => [25, true]));
+  const ids = answers.flatMap(({ body }) => body as Resource | Resource[]).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(AT_ONCE * 29);
+  // The order of the database has batches between single creations.
+  const sizes = answers.toSorted(byTime).map(({ body }) => [body].flat().length);
+  expect(sizes.indexOf(25)).toBeLessThan(sizes.lastIndexOf(1));
+  expect(sizes.indexOf(1)).toBeLessThan(sizes.lastIndexOf(25));
+});
+
 test("of 20 deletions of one animal, one succeeds", async () => {
   const send = await newClient(service);
   const pet = await createPet(send);

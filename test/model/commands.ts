@@ -3,7 +3,7 @@ import type fc from "fast-check";
 import { expect } from "vitest";
 import { call, ORIGIN } from "../support/client.ts";
 import { type Fault, faultyDatabase, LASTING_ERRORS } from "../support/faulty-d1.ts";
-import { type Answer, failure, type IfMatch, type Model, TIMELESS } from "./model.ts";
+import { type Answer, failure, type Model, type Preconditions, TIMELESS } from "./model.ts";
 
 /** The API keys of the clients. */
 export type Service = readonly string[];
@@ -123,7 +123,13 @@ async function read(response: Response): Promise<Answer> {
   };
 }
 
-/** An `If-Match` header for versions. */
-export function ifMatchHeader(versions: IfMatch): Record<string, string> {
-  return versions === undefined ? {} : { "If-Match": versions.map((version) => `W/"${version}"`).join(", ") };
+export function preconditionHeaders({ ifMatch, ifNoneMatch }: Preconditions): Record<string, string> {
+  return {
+    ...(ifMatch !== undefined && { "If-Match": writeTags(ifMatch) }),
+    ...(ifNoneMatch !== undefined && { "If-None-Match": writeTags(ifNoneMatch) }),
+  };
+}
+
+function writeTags(versions: number[] | "*"): string {
+  return versions === "*" ? "*" : versions.map((version) => `W/"${version}"`).join(", ");
 }

@@ -53,8 +53,17 @@ export interface Answer {
   replayed?: true;
 }
 
-/** The versions that `If-Match` names. Undefined without the header. */
-export type IfMatch = number[] | undefined;
+/** The versions that each header names. Undefined without the header. */
+export interface Preconditions {
+  ifMatch: number[] | undefined;
+  ifNoneMatch: number[] | "*" | undefined;
+}
+
+/** How a list shows its items. */
+export interface View {
+  sort?: "id" | "-id" | undefined;
+  include?: "version" | undefined;
+}
 
 export class Model {
   pets = new Map<number, Pet>();
@@ -67,12 +76,17 @@ export class Model {
   #done = new Map<string, { request: string; answer: Answer }>();
 
   createPet(given: NewPet, key?: string): Answer {
-    const { name, categoryId, status = "available" } = given;
-    return this.#once(key, JSON.stringify(["pet", name, categoryId, status]), () => {
-      const pet = { id: ++this.#lastPet, name, categoryId, status, version: 1 };
-      this.pets.set(pet.id, pet);
+    return this.#once(key, JSON.stringify(["pet", complete(given)]), () => {
+      const pet = this.#add(given);
       return { status: 201, body: writePet(pet), etag: '"1"', location: `/v1/pets/${pet.id}` };
     });
+  }
+
+  createPets(given: NewPet[], key?: string): Answer {
+    return this.#once(key, JSON.stringify(["pets", given.map(complete)]), () => ({
+      status: 201,
+      body: `[${given.map((one) => writePet(this.#add(one))).join()}]`,
+    }));
   }
 
   createCategory({ name, description }: NewCategory, key?: string): Answer {
@@ -84,33 +98,33 @@ export class Model {
     });
   }
 
-  patchPet(id: number, patch: PetPatch, versions: IfMatch, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["patch pet", id, versions, patch]), () => {
+  patchPet(id: number, patch: PetPatch, preconditions: Preconditions, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["patch pet", id, preconditions, patch]), () => {
       const pet = this.pets.get(id);
       if (pet === undefined) return failure(404, "not_found");
       if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
-      return change(pet, patch, versions, writePet);
+      return change(pet, patch, preconditions, writePet);
     });
   }
 
-  patchCategory(id: number, patch: CategoryPatch, versions: IfMatch, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["patch category", id, versions, patch]), () => {
+  patchCategory(id: number, patch: CategoryPatch, preconditions: Preconditions, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["patch category", id, preconditions, patch]), () => {
       const category = this.categories.get(id);
       if (category === undefined) return failure(404, "not_found");
       if (patch.name !== undefined && this.#isTaken(patch.name, id)) return failure(409, "category_exists");
-      return change(category, patch, versions, writeCategory);
+      return change(category, patch, preconditions, writeCategory);
     });
   }
 
-  deletePet(id: number, versions: IfMatch): Answer {
+  deletePet(id: number, preconditions: Preconditions): Answer {
     if (this.pets.has(id) && this.#orderOf(id) !== undefined) return failure(409, "pet_on_order");
-    return remove(this.pets, id, versions);
+    return remove(this.pets, id, preconditions);
   }
 
-  deleteCategory(id: number, versions: IfMatch): Answer {
+  deleteCategory(id: number, preconditions: Preconditions): Answer {
     const isInUse = [...this.pets.values()].some(({ categoryId }) => categoryId === String(id));
     if (this.categories.has(id) && isInUse) return failure(409, "category_in_use");
-    return remove(this.categories, id, versions);
+    return remove(this.categories, id, preconditions);
   }
 
   placeOrder({ petId }: { petId: number }, key?: string): Answer {
@@ -124,69 +138,72 @@ export class Model {
     });
   }
 
-  shipOrder(id: number, shipDate: string, versions: IfMatch, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["ship", id, versions, shipDate]), () => {
+  shipOrder(id: number, shipDate: string, preconditions: Preconditions, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["ship", id, preconditions, shipDate]), () => {
       const order = this.orders.get(id);
       if (order === undefined) return failure(404, "not_found");
       if (order.status === "cancelled") return failure(409, "order_cancelled");
       const wasPlaced = order.status === "placed";
       // A shipped order does not change, whatever the date.
-      const answer = change(order, wasPlaced ? { status: "shipped", shipDate } : {}, versions, writeOrder);
+      const answer = change(order, wasPlaced ? { status: "shipped", shipDate } : {}, preconditions, writeOrder);
       if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
       return answer;
     });
   }
 
-  cancelOrder(id: number, versions: IfMatch): Answer {
+  cancelOrder(id: number, preconditions: Preconditions): Answer {
     const order = this.orders.get(id);
     if (order === undefined) return failure(404, "not_found");
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
     // The version before the cancellation matches too, because its response may have been lost.
-    if (wasPlaced ? isStale(order, versions) : isStale(order, versions) && !versions?.includes(order.version - 1)) {
-      return failure(412, "precondition_failed");
-    }
-    change(order, { status: "cancelled" }, undefined, writeOrder);
+    const { ifMatch, ifNoneMatch } = preconditions;
+    const isRetry = !wasPlaced && ifNoneMatch === undefined && ifMatch?.includes(order.version - 1) === true;
+    if (!isRetry && !isMet(order, preconditions)) return failure(412, "precondition_failed");
+    change(order, { status: "cancelled" }, ANY, writeOrder);
     if (wasPlaced) move(this.pets.get(order.petId), "available");
     return { status: 204, body: "" };
   }
 
-  getOrder(id: number): Answer {
-    const order = this.orders.get(id);
-    return order === undefined
-      ? failure(404, "not_found")
-      : { status: 200, body: writeOrder(order), etag: `"${order.version}"` };
+  getPet(id: number, preconditions: Preconditions): Answer {
+    return get(this.pets.get(id), preconditions, writePet);
   }
 
-  listOrders(filter: { status?: string | undefined; petId?: number | undefined }): string[] {
-    return [...this.orders.values()]
+  getCategory(id: number, preconditions: Preconditions): Answer {
+    return get(this.categories.get(id), preconditions, writeCategory);
+  }
+
+  getOrder(id: number, preconditions: Preconditions): Answer {
+    return get(this.orders.get(id), preconditions, writeOrder);
+  }
+
+  listOrders(filter: { status?: string | undefined; petId?: number | undefined }, view: View): string[] {
+    const orders = [...this.orders.values()]
       .filter(({ status }) => filter.status === undefined || status === filter.status)
-      .filter(({ petId }) => filter.petId === undefined || petId === filter.petId)
-      .map(writeOrder);
-  }
-
-  getPet(id: number): Answer {
-    const pet = this.pets.get(id);
-    return pet === undefined
-      ? failure(404, "not_found")
-      : { status: 200, body: writePet(pet), etag: `"${pet.version}"` };
+      .filter(({ petId }) => filter.petId === undefined || petId === filter.petId);
+    return list(orders, view, writeOrder);
   }
 
   /** Every animal that matches the filters. */
-  listPets(filter: {
-    status?: Status | undefined;
-    categoryId?: string | undefined;
-    ids?: number[] | undefined;
-  }): string[] {
-    return [...this.pets.values()]
+  listPets(
+    filter: { status?: Status | undefined; categoryId?: string | undefined; ids?: number[] | undefined },
+    view: View,
+  ): string[] {
+    const pets = [...this.pets.values()]
       .filter(({ status }) => filter.status === undefined || status === filter.status)
       .filter(({ categoryId }) => filter.categoryId === undefined || categoryId === filter.categoryId)
-      .filter(({ id }) => filter.ids === undefined || filter.ids.includes(id))
-      .map(writePet);
+      .filter(({ id }) => filter.ids === undefined || filter.ids.includes(id));
+    return list(pets, view, writePet);
   }
 
-  listCategories(): string[] {
-    return [...this.categories.values()].map(writeCategory);
+  listCategories(view: View): string[] {
+    return list([...this.categories.values()], view, writeCategory);
+  }
+
+  #add(given: NewPet): Pet {
+    const pet = { id: ++this.#lastPet, ...complete(given), version: 1 };
+    this.pets.set(pet.id, pet);
+    return pet;
   }
 
   /** The order of an animal that is not cancelled. */
@@ -209,29 +226,55 @@ export class Model {
   }
 }
 
+/** No preconditions. */
+const ANY: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+
+const complete = ({ name, categoryId, status = "available" }: NewPet) => ({ name, categoryId, status });
+
+function get<Row extends Versioned>(
+  row: Row | undefined,
+  preconditions: Preconditions,
+  write: (row: Row) => string,
+): Answer {
+  if (row === undefined) return failure(404, "not_found");
+  const etag = `"${row.version}"`;
+  if (isMet(row, preconditions)) return { status: 200, body: write(row), etag };
+  return isMet(row, { ...preconditions, ifNoneMatch: undefined })
+    ? { status: 304, body: "", etag }
+    : failure(412, "precondition_failed");
+}
+
+/** The items of a list, in its order. The rows are in the order of their ids. */
+function list<Row extends Versioned>(rows: Row[], { sort, include }: View, write: (row: Row) => string): string[] {
+  const items = rows.map((row) =>
+    include === undefined ? write(row) : write(row).replace(/\}$/, `,"version":${row.version}}`),
+  );
+  return sort === "-id" ? items.toReversed() : items;
+}
+
 function change<Row extends Versioned>(
   row: Row,
   patch: object,
-  versions: IfMatch,
+  preconditions: Preconditions,
   write: (row: Row) => string,
 ): Answer {
   const fields = Object.entries(patch).filter(([, value]) => value !== undefined);
   const isAsAsked = fields.every(([name, value]) => (row as Record<string, unknown>)[name] === value);
-  if (isStale(row, versions)) return failure(412, "precondition_failed");
+  if (!isMet(row, preconditions)) return failure(412, "precondition_failed");
   if (!isAsAsked) Object.assign(row, Object.fromEntries(fields), { version: row.version + 1 });
   return { status: 200, body: write(row), etag: `"${row.version}"` };
 }
 
-function remove<Row extends Versioned>(rows: Map<number, Row>, id: number, versions: IfMatch): Answer {
+function remove<Row extends Versioned>(rows: Map<number, Row>, id: number, preconditions: Preconditions): Answer {
   const row = rows.get(id);
   if (row === undefined) return failure(404, "not_found");
-  if (versions !== undefined && !versions.includes(row.version)) return failure(412, "precondition_failed");
+  if (!isMet(row, preconditions)) return failure(412, "precondition_failed");
   rows.delete(id);
   return { status: 204, body: "" };
 }
 
-function isStale({ version }: Versioned, versions: IfMatch): boolean {
-  return versions !== undefined && !versions.includes(version);
+function isMet({ version }: Versioned, { ifMatch, ifNoneMatch }: Preconditions): boolean {
+  return ifMatch?.includes(version) !== false && ifNoneMatch !== "*" && ifNoneMatch?.includes(version) !== true;
 }
 
 function move(pet: Pet | undefined, status: Status): void {

@@ -69,6 +69,15 @@ test("every animal is exact, to the last digit and byte", async () => {
   }
 });
 
+test.each<[string, Record<string, string>]>([
+  ["with an Idempotency-Key", { "Idempotency-Key": "one-round-trip" }],
+  ["without one", {}],
+])("takes one round trip %s, so that a fault cannot leave a part of it", async (_, headers) => {
+  const { DB, roundTrips } = faultyDatabase();
+  expect((await create(animals(100), headers, { DB })).status).toBe(201);
+  expect(roundTrips()).toBe(1);
+});
+
 test("each animal takes the fields of a creation, and ignores others", async () => {
   const created = await expectJson(
     await create(

@@ -7,9 +7,11 @@ const CONCURRENCY = 32;
 /** A key has 1,000 requests a minute. */
 const CREATIONS_PER_KEY = 250;
 /** Milliseconds that the client waits for a response. The slowest responses take longer. */
-const TIMEOUT = 2_000;
-const LATE = 3_000;
-const FAULT_SHARE = 0.35;
+export const TIMEOUT = 2_000;
+export const LATE = 3_000;
+export const FAULT_SHARE = 0.35;
+/** A request may meet many faults in a row. */
+export const RETRY = { attempts: 25, firstPause: 10, longestPause: 1_000 };
 
 export interface Outcome {
   /** Animals that are missing or differ from the request. */
@@ -28,7 +30,7 @@ export interface Outcome {
 }
 
 /** A category that a `number` would round, different for each animal. */
-const categoryOf = (index: number) => 2n ** 62n + 1n + 1_000_003n * BigInt(index);
+export const categoryOf = (index: number) => 2n ** 62n + 1n + 1_000_003n * BigInt(index);
 
 /**
  * Creates animals through a faulty proxy, changes one in ten and deletes one in ten of them, and compares the list of the
@@ -53,8 +55,7 @@ export async function createThroughChaos(
           apiKey: await grantProductionKey(service.worker),
           fetch: send,
           timeout: TIMEOUT,
-          // A request may meet many faults in a row.
-          retry: { attempts: 25, firstPause: 10, longestPause: 1_000 },
+          retry: RETRY,
         }).session(),
       ),
     );
@@ -99,7 +100,7 @@ async function isChangedOnce(session: Session, id: bigint, etag: string): Promis
 }
 
 /** Every animal in the service whose name has the prefix, by its number. */
-async function listAll(session: Session, prefix: string): Promise<Map<number, Animal[]>> {
+export async function listAll(session: Session, prefix: string): Promise<Map<number, Animal[]>> {
   const found = new Map<number, Animal[]>();
   for (const status of ["available", "pending"] as const) {
     for await (const animal of session.pets.list({ status, limit: 100 })) {
@@ -111,7 +112,7 @@ async function listAll(session: Session, prefix: string): Promise<Map<number, An
   return found;
 }
 
-function compare(found: Map<number, Animal[]>, ids: BigInt64Array, deleted: Set<number>) {
+export function compare(found: Map<number, Animal[]>, ids: BigInt64Array, deleted: Set<number>) {
   const indices = [...ids.keys()];
   const expected = indices.filter((index) => !deleted.has(index));
   return {
