@@ -47,7 +47,8 @@ export async function respondToRead<Body>(
   const readAt = Date.now();
   const session = openSession(c, bookmark);
   const found = await find(session);
-  const { bookmark: reached } = session.usage;
+  // Other requests get this bookmark, so it must not be one that the client of this request made up.
+  const reached = session.confirmedBookmark;
   // Two bytes a character, at most.
   if (reached !== undefined)
     cache.set(key, { ...found, bookmark: reached }, readAt, 2 * (key.length + found.body.length));
