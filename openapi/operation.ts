@@ -59,7 +59,7 @@ export function operationObject(
     security: [{ apiKey: [] }],
     "x-required-scope": scope,
     "x-stability": stability,
-    parameters: [...parametersOf(path, operation, facts), parameter("bookmark")],
+    parameters: [...parametersOf(operationId, path, operation, facts), parameter("bookmark")],
     ...(body === undefined
       ? {}
       : {
@@ -96,6 +96,7 @@ export function operationObject(
 }
 
 function parametersOf(
+  operationId: string,
   path: string,
   operation: Operation,
   facts: readonly Facts[],
@@ -127,7 +128,11 @@ function parametersOf(
 
   function described(name: string): Parameter {
     const description = parameters[name];
-    if (description === undefined) throw new Error(`The parameter ${name} of ${path} has no description`);
+    if (description === undefined) {
+      throw new Error(
+        `${operationId} is mounted at ${path}, but its description has no parameter ${name}. See routes.ts and openapi.ts.`,
+      );
+    }
     return description;
   }
 }

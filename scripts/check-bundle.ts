@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { buildBundle } from "./wrangler.ts";
 
 /** Bytes of the bundle after gzip. Cloudflare's limit is 3 MB, but a small bundle starts faster in a new isolate. */
-const BUDGET_BYTES = 50 * 1024;
+const BUDGET_BYTES = 52 * 1024;
 
 /** Sources that only describe operations. */
 const DOCUMENT_ONLY = /(?:^|\/)openapi(?:\.ts$|\/)/;

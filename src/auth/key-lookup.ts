@@ -50,6 +50,9 @@ export async function lookUpKey(
   const readAt = Date.now();
   const name = await keyRecordName(key);
   const value = await readValue(store, name);
+  // A slow read does not bring back what a later one refused.
+  const refused = refusals.get(key, Infinity);
+  if (refused !== undefined && refused.readAt > readAt) return undefined;
   const record = value === null ? undefined : (parseKeyRecord(value) ?? "corrupt");
   if (record === "corrupt") onCorrupt(name);
   const good = record && inForce(record);

@@ -3,6 +3,9 @@ import { serviceUnavailable } from "../errors.ts";
 import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
+/** The newest bookmark that D1 gave this isolate. */
+let newestBookmark = "";
+
 /**
  * The D1 session of one request. Opening it costs nothing; each method costs one round trip. An error of D1 becomes
  * `service_unavailable`.
@@ -72,13 +75,24 @@ export class Session {
     return results.map((result) => result.results) as Results<Rows>;
   }
 
+  /**
+   * The bookmark that the session has reached, if D1 confirms it. A session never returns a bookmark older than its start, which a
+   * client may have made up.
+   */
+  get confirmedBookmark(): string | undefined {
+    const { bookmark } = this.usage;
+    return bookmark !== undefined && bookmark <= newestBookmark ? bookmark : undefined;
+  }
+
   /** Takes one round trip. Several statements form a transaction. */
   async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result[]> {
     const session = this.#database.withSession(start);
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
     const [single] = prepared;
     const results = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-    this.usage.bookmark = session.getBookmark() ?? this.usage.bookmark;
+    const bookmark = session.getBookmark() ?? undefined;
+    this.usage.bookmark = bookmark ?? this.usage.bookmark;
+    if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
     return results;
   }
 }

@@ -32,6 +32,11 @@ export function parseExact(text: string): unknown {
   return MAY_BE_ROUNDED.test(text) ? JSON.parse(text.replace(LONG_NUMBER, `$1["${mark()}","$2"]`)) : value;
 }
 
+/** Whether a value of `parseExact` stands for a long number. */
+export function isLongNumber(value: unknown): boolean {
+  return Array.isArray(value) && value[0] === mark();
+}
+
 /** The int64 in a value from `parseExact`, or undefined for any other value. `1.0`, `1e3` and `-0` count as integers. */
 export function toInt64(value: unknown): Int64 | undefined {
   const text = typeof value === "number" ? String(value) : longInteger(value);
@@ -45,8 +50,8 @@ const MAX_DIGITS = 19;
 
 /** A long number as an integer in decimal digits, or undefined for any other value. */
 function longInteger(value: unknown): string | undefined {
-  if (!Array.isArray(value) || value[0] !== mark()) return undefined;
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = NUMBER.exec(value[1]) ?? [];
+  if (!isLongNumber(value)) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = NUMBER.exec((value as string[])[1] ?? "") ?? [];
   const digits = whole + fraction;
   // Loops, not /0+$/: a regular expression would retry from every zero of a long run.
   let start = 0;

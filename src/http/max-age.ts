@@ -5,6 +5,8 @@ import type { AppEnv } from "../env.ts";
 export const MAX_READ_AGE = 60;
 /** Maximum number of characters of a `Cache-Control` header. A longer one is ignored. */
 export const MAX_CACHE_CONTROL_LENGTH = 256;
+/** A directive, whose value may be a quoted string with commas. Takes linear time. */
+const DIRECTIVE = /(?:[^,"]|"[^"]*"?)+/g;
 const MAX_AGE = /^max-age=(?:(\d+)|"(\d+)")$/;
 const SECONDS = /^\d+$/;
 
@@ -22,7 +24,7 @@ export function allowedAge(c: Context<AppEnv>, hasBookmark: boolean): number {
 /** What the directives of a request allow, in seconds; undefined when there is none that is known. The strictest one counts. */
 export function requestedAge(header: string): number | undefined {
   if (header.length > MAX_CACHE_CONTROL_LENGTH) return undefined;
-  const ages = header.split(",").flatMap((part) => {
+  const ages = (header.match(DIRECTIVE) ?? []).flatMap((part) => {
     const directive = part.trim().toLowerCase();
     if (directive === "no-cache" || directive === "no-store") return 0;
     const [, token, quoted] = MAX_AGE.exec(directive) ?? [];

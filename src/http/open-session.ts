@@ -26,12 +26,16 @@ export function sentBookmark(c: Context<AppEnv>): string | undefined {
 
 /**
  * Opens the D1 session of the request. With the `x-d1-bookmark` of an earlier response, any replica returns at least what that
- * response saw or wrote. Without the header, a read uses the nearest replica.
- * With `READS = "primary"`, every read uses the primary.
+ * response saw or wrote. Without the header, a read uses the nearest replica. With `READS = "primary"`, every read uses the primary.
  *
  * @throws ApiError `invalid_request` when the header is not a bookmark.
  */
-export function openSession(c: Context<AppEnv>, bookmark = sentBookmark(c)): Session {
+export function openSession(c: Context<AppEnv>): Session {
+  return openSessionAt(c, sentBookmark(c));
+}
+
+/** The same for a bookmark that was read already, or for a read that may ignore it. */
+export function openSessionAt(c: Context<AppEnv>, bookmark: string | undefined): Session {
   // Throws for a route without a guard, which must not reach the data.
   apiKeyOf(c);
   const reads: string | undefined = c.env.READS;

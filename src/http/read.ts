@@ -9,7 +9,7 @@ import { allowedAge } from "./max-age.ts";
 import { addNextPage, type Query } from "./paging.ts";
 import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
 import { jsonText, noBody } from "./respond.ts";
-import { openSession, sentBookmark } from "./open-session.ts";
+import { openSessionAt, sentBookmark } from "./open-session.ts";
 
 /** Maximum number of reads in the cache of an isolate. */
 export const MAX_CACHED_READS = 1_000;
@@ -34,7 +34,7 @@ export async function respondToRead<Body>(
   apiKeyOf(c);
   const bookmark = sentBookmark(c);
   const age = allowedAge(c, bookmark !== undefined);
-  if (age === 0) return respond(c, await find(openSession(c, bookmark)), query);
+  if (age === 0) return respond(c, await find(openSessionAt(c, bookmark)), query);
 
   const key = JSON.stringify([routePath(c), c.req.param(), query]);
   const cached = cache.get(key, age * 1_000);
@@ -45,9 +45,10 @@ export async function respondToRead<Body>(
     return respond<Body>(c, cached.value as Found<Body>, query);
   }
   const readAt = Date.now();
-  const session = openSession(c, bookmark);
+  const session = openSessionAt(c, bookmark);
   const found = await find(session);
-  const { bookmark: reached } = session.usage;
+  // Other requests get this bookmark, so it must not be one that the client of this request made up.
+  const reached = session.confirmedBookmark;
   // Two bytes a character, at most.
   if (reached !== undefined)
     cache.set(key, { ...found, bookmark: reached }, readAt, 2 * (key.length + found.body.length));
@@ -56,7 +57,8 @@ export async function respondToRead<Body>(
 
 /** Tells that a response comes from memory, and how many seconds ago its content was asked for (RFC 9111, section 5.1). */
 export function setAge(c: Context<AppEnv>, readAt: number): void {
-  c.get("headers")["Age"] = String(Math.floor((Date.now() - readAt) / 1_000));
+  // The clock may have been set back.
+  c.get("headers")["Age"] = String(Math.max(0, Math.floor((Date.now() - readAt) / 1_000)));
   c.get("log").cached = true;
 }
 

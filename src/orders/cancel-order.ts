@@ -33,7 +33,9 @@ export const cancelOrder = createHandlers(guard("store:write"), async (c) => {
   if (order === undefined) throw noSuchOrder();
   if (order.status === "shipped") throw new ApiError("order_shipped", "This order is shipped.");
   // A retry names the version that the order had just before its cancellation.
-  const metBefore = isRepeatable && isMet(preconditions, order.version - 1);
-  if (order.status === "placed" || !(metBefore || isMet(preconditions, order.version))) throw preconditionFailed();
+  const { ifMatch, ifNoneMatch } = preconditions;
+  const matches = (version: number) => isMet({ ifMatch, ifNoneMatch: undefined }, version);
+  const isCancelled = order.status === "cancelled" && isMet({ ifMatch: undefined, ifNoneMatch }, order.version);
+  if (!isCancelled || !(matches(order.version) || matches(order.version - 1))) throw preconditionFailed();
   return noBody(c, 204);
 });

@@ -1,6 +1,7 @@
 // The description of the orders for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, listed, objectSchema, openList, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
+import { MAX_BODY_BYTES } from "../http/body.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
 import { cancelOrder } from "./cancel-order.ts";
 import { PET_STATUSES } from "../pets/table.ts";
@@ -81,6 +82,7 @@ export const orders: Resource = {
         status: { type: "string", const: "shipped", description: "The new status.", examples: ["shipped"] },
         shipDate: {
           ...TIME,
+          maxLength: MAX_BODY_BYTES,
           description:
             "When the order was shipped, in RFC 3339. Decimals of a second after the third are dropped. Defaults to the current time. Allowed only together with `status`.",
           examples: [SHIPPED.shipDate],

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import { createHandlers } from "../create-handlers.ts";
+import { isLongNumber } from "../exact/json.ts";
 import { openSession } from "../http/open-session.ts";
 import { jsonBody } from "../http/body.ts";
 import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
@@ -14,7 +15,8 @@ import { pets } from "./table.ts";
 /** Maximum number of animals in a batch. */
 export const MAX_BATCH = 100;
 
-const isBatch = (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= MAX_BATCH;
+const isBatch = (value: unknown) =>
+  Array.isArray(value) && !isLongNumber(value) && value.length >= 1 && value.length <= MAX_BATCH;
 
 /** The number is checked first: 64 KiB hold more invalid animals than a message can name. */
 export const newPets = lazy(() =>

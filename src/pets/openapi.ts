@@ -39,7 +39,7 @@ const animal: SchemaObject = {
     ...fields.properties,
     status: ref("PetStatus"),
   },
-  required: ["id", ...Object.keys(fields.properties)],
+  required: ["id", ...fields.required, "status"],
   examples: [ADA],
 };
 

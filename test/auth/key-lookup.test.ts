@@ -201,6 +201,25 @@ describe("a cached key", () => {
     }
   });
 
+  test("stays refused after a refusal, even if a read of its old record ends later", async () => {
+    const key = await grantKey();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const slow = {
+      async get(name: string, options: KVNamespaceGetOptions<"text">) {
+        const value = await env.API_KEYS.get(name, options);
+        await released;
+        return value;
+      },
+    };
+    const late = ask(key, { API_KEYS: slow as unknown as KVNamespace });
+    vi.setSystemTime(start + SECOND);
+    await env.API_KEYS.delete(await keyRecordName(key));
+    await expectError(await ask(key, {}), "unauthorized");
+    release();
+    await expectError(await late, "unauthorized");
+    await expectError(await ask(key, {}), "unauthorized");
+  });
+
   test("is accepted 5 seconds after a refusal, if it has been created since", async () => {
     const key = generateKey("local");
     await expectError(await ask(key, {}), "unauthorized");

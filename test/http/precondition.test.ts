@@ -112,7 +112,9 @@ describe("If-None-Match of a change", () => {
     expect(roundTrips()).toBe(1);
     expect(await (await call(order, { key })).json()).toMatchObject({ status: "placed" });
     // It names the version that it makes.
+    const both = { "If-Match": '"1"', "If-None-Match": '"9"' };
     expect((await cancel('"2"')).status).toBe(204);
+    expect((await call(order, { method: "DELETE", key, headers: both })).status).toBe(204);
     await expectError(await cancel('"2"'), "precondition_failed");
     expect((await cancel('"1"')).status).toBe(204);
   });

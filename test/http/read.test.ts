@@ -245,6 +245,25 @@ describe("reads that may be old", () => {
     expect((await ask("/v1/pets/1", maxAge(10))).asked).toBe(true);
   });
 
+  test("a bookmark that D1 never gave is not remembered, and hides no change from others", async () => {
+    const forged = "ffffffff-ffffffff-ffffffff-ffffffffffffffffffffffffffffffff";
+    await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": forged });
+    const next = await ask("/v1/categories/1", maxAge(60));
+    expect(next.response.headers.get("x-d1-bookmark")).not.toBe(forged);
+    const changed = await call("/v1/categories/1", { method: "PATCH", key, body: { name: `Not hidden ${now}` } });
+    await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": forged });
+    const bookmark = changed.headers.get("x-d1-bookmark") ?? "";
+    const own = await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": bookmark });
+    expect(await own.response.json()).toMatchObject({ name: `Not hidden ${now}` });
+  });
+
+  test("a bookmark that D1 gave is remembered, also when nothing has changed since", async () => {
+    const { response } = await ask("/v1/categories/1");
+    const bookmark = response.headers.get("x-d1-bookmark") ?? "";
+    await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": bookmark });
+    expect((await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": bookmark })).asked).toBe(false);
+  });
+
   test("the age counts from before the query, however long it takes", async () => {
     const { DB } = faultyDatabase();
     const slow = {
@@ -345,6 +364,9 @@ test.each<[string, number | undefined]>([
   ["max-age = 5", undefined],
   ["s-maxage=5", undefined],
   ["only-if-cached", undefined],
+  ['x="a, max-age=60, b"', undefined],
+  ['x="a, b", max-age=6', 6],
+  ['x="max-age=5', undefined],
   [`max-age=5${" ".repeat(300)}`, undefined],
 ])("Cache-Control: %s", (header, seconds) => {
   expect(requestedAge(header)).toBe(seconds);

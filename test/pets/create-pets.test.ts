@@ -97,6 +97,8 @@ describe("is refused as a whole", () => {
     ["an object", REX, RULE],
     ["null", "null", RULE],
     ["a text", '"animals"', RULE],
+    ["a number", "5", RULE],
+    ["a long number", "12345678901234567890", RULE],
     ["no animal", [], RULE],
     ["101 animals", animals(101), RULE],
     ["20,000 animals", `[${Array(20_000).fill("{}").join()}]`, RULE],
