@@ -1,24 +1,25 @@
-// Imports 150 animals, and lists them from their first page to the last. After a crash, run it again: it creates none twice.
-// Node.js 20 or later. Usage: BASE=http://localhost:8787/v1 KEY=<API key> FILE=<keeps the state> node import.mjs
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+// Imports the animals of a CSV file, and prints each with its new id. After a crash, run it again: it creates none twice.
+// Node.js 20 or later. Usage: BASE=http://localhost:8787/v1 KEY=<API key> FILE=animals.csv node import.mjs
+import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { PetStore } from "@petstore/client";
+import { parse } from "csv-parse";
 
-const { BASE: baseUrl = "", KEY: apiKey = "", FILE: file = "import.json" } = process.env;
-const state = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { run: crypto.randomUUID() };
-const save = () => {
-  writeFileSync(`${file}.new`, JSON.stringify(state));
-  renameSync(`${file}.new`, file);
-};
-save();
-
-const session = new PetStore({ baseUrl, apiKey }).session(state.bookmark);
-for (let line = 1; line <= 150; line++) {
-  const animal = { name: `Animal ${line}`, categoryId: 2n ** 62n + BigInt(line) };
-  await session.pets.create(animal, { idempotencyKey: `${state.run}-${line}` });
-  state.bookmark = session.bookmark;
-  save();
+const { BASE: baseUrl = "", KEY: apiKey = "", FILE: file = "animals.csv" } = process.env;
+const keyFile = `${file}.key`;
+if (!existsSync(keyFile)) {
+  writeFileSync(`${keyFile}.new`, crypto.randomUUID());
+  renameSync(`${keyFile}.new`, keyFile);
 }
+const idempotencyKey = readFileSync(keyFile, "utf8");
 
-for await (const { id, name, categoryId } of session.pets.list({ limit: 100 })) {
-  console.log(`${id} ${name} ${categoryId}`);
-}
+const { pets } = new PetStore({ baseUrl, apiKey });
+await pipeline(createReadStream(file), parse({ columns: true, bom: true }), (animals) =>
+  pets.createMany(animals, {
+    idempotencyKey,
+    onProgress({ created, animals }) {
+      for (const { id, name, categoryId } of animals) console.log(`${id} ${name} ${categoryId}`);
+      console.error(`${created} animals are imported.`);
+    },
+  }),
+);

@@ -24,16 +24,21 @@ export interface Progress {
 export async function* batchesOf(pets: Iterable<NewPet> | AsyncIterable<NewPet>): AsyncGenerator<NewPet[]> {
   const encoder = new TextEncoder();
   let batch: NewPet[] = [];
-  // Of the brackets.
-  let bytes = 2;
+  // A bracket comes first, and a comma or the other bracket follows each animal.
+  let bytes = 1;
   for await (const pet of pets) {
     const more = encoder.encode(stringifyExact(pet)).byteLength + 1;
-    if (batch.length === MAX_COUNT || (batch.length > 0 && bytes + more > MAX_BYTES)) {
+    if (batch.length > 0 && bytes + more > MAX_BYTES) {
       yield batch;
-      [batch, bytes] = [[], 2];
+      [batch, bytes] = [[], 1];
     }
     batch.push(pet);
     bytes += more;
+    // A full batch does not wait for the next animal, which may come late or never.
+    if (batch.length === MAX_COUNT) {
+      yield batch;
+      [batch, bytes] = [[], 1];
+    }
   }
   if (batch.length > 0) yield batch;
 }

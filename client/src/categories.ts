@@ -16,7 +16,7 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Category, CategoryPatch, CategoryQuery, Listed, NewCategory } from "./shapes.ts";
+import type { Category, CategoryPatch, CategoryQuery, Etags, Listed, NewCategory, WithEtags } from "./shapes.ts";
 
 /** The categories of the animals. */
 export class Categories {
@@ -31,10 +31,10 @@ export class Categories {
    *
    * @beta
    */
-  list<Query extends CategoryQuery = object>(
-    query: Query = {} as Query,
+  list<Asked extends Etags = false>(
+    query: CategoryQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
-  ): List<Listed<Category, Query>> {
+  ): List<Listed<Category, Asked>> {
     return new List(this.#scope, "listCategories", query, options);
   }
 
@@ -52,10 +52,10 @@ export class Categories {
    *
    * @beta
    */
-  async get<Options extends GetOptions = object>(
+  async get<Etag extends string | undefined = never>(
     id: Int64Input,
-    options: Options = {} as Options,
-  ): Promise<Got<{ category: Category }, Options>> {
+    options: GetOptions<Etag> = {},
+  ): Promise<Got<{ category: Category }, Etag>> {
     return get(this.#scope, "getCategory", id, options);
   }
 

@@ -5,7 +5,7 @@ import { stringifyExact } from "./json.ts";
 import {
   checkApiKey,
   checkBaseUrl,
-  HEADER_VALUE,
+  checkHeader,
   type Limits,
   limitsOf,
   type PetStoreOptions,
@@ -24,6 +24,8 @@ export interface Call extends RequestOptions {
   body?: object;
   /** Headers of the operation. Those without a value are not sent. */
   headers?: Record<string, string | undefined>;
+  /** The key that the caller gives to go on after an error. That of the header unless given. */
+  idempotencyKey?: string;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
   /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
@@ -73,7 +75,7 @@ export class Connection {
       if (lost && call.deletes && error?.code === "not_found") error = undefined;
       let retryIn: number | undefined;
       if (error) {
-        error.idempotencyKey = call.headers?.["Idempotency-Key"];
+        error.idempotencyKey = call.idempotencyKey ?? call.headers?.["Idempotency-Key"];
         const fault = faultOf(error);
         lost ||= fault === "lost";
         const pause = pauseAfter(attempt, error.retryAfter, limits);
@@ -145,10 +147,7 @@ export class Connection {
     };
     const present = Object.entries(all)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, `${value}`.trim()] as [string, string]);
-    for (const [name, value] of present) {
-      if (!HEADER_VALUE.test(value)) throw new RangeError(`${name} has to be visible ASCII.`);
-    }
+      .map(([name, value]) => [name, checkHeader(name, value)] as [string, string]);
     // A redirect would take the API key elsewhere, and the service has none.
     return { method, headers: present, redirect: "manual", ...(body && { body: stringifyExact(body) }) };
   }

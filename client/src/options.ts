@@ -65,7 +65,7 @@ export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
 export const RUNTIME = globalThis as object as { location?: URL; navigator?: { userAgent?: string } };
 
 /** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
-export const HEADER_VALUE = /^[!-~][ -~]*$/;
+const HEADER_VALUE = /^[!-~][ -~]*$/;
 
 /**
  * The address without a slash at its end. In a browser, it may be relative to the page.
@@ -78,6 +78,17 @@ export function checkBaseUrl(baseUrl: string | URL): string {
     if (baseUrl && /^https?:\/\/[^@/]+\/[^?#]*$/.test(href)) return href.replace(/\/$/, "");
   } catch {}
   throw new TypeError("baseUrl has to be an address like https://petstore.example/v1.");
+}
+
+/**
+ * The value of a header without the white space around it.
+ *
+ * @throws RangeError when it cannot be sent.
+ */
+export function checkHeader(name: string, value: string | number = ""): string {
+  const trimmed = String(value).trim();
+  if (!HEADER_VALUE.test(trimmed)) throw new RangeError(`${name} has to be visible ASCII.`);
+  return trimmed;
 }
 
 /**

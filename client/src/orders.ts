@@ -16,7 +16,7 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Inventory, Listed, NewOrder, Order, OrderPatch, OrderQuery } from "./shapes.ts";
+import type { Etags, Inventory, Listed, NewOrder, Order, OrderPatch, OrderQuery, WithEtags } from "./shapes.ts";
 
 /** The orders for animals. */
 export class Orders {
@@ -31,10 +31,10 @@ export class Orders {
    *
    * @beta
    */
-  list<Query extends OrderQuery = object>(
-    query: Query = {} as Query,
+  list<Asked extends Etags = false>(
+    query: OrderQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
-  ): List<Listed<Order, Query>> {
+  ): List<Listed<Order, Asked>> {
     return new List(this.#scope, "listOrders", query, options);
   }
 
@@ -52,10 +52,10 @@ export class Orders {
    *
    * @beta
    */
-  async get<Options extends GetOptions = object>(
+  async get<Etag extends string | undefined = never>(
     id: Int64Input,
-    options: Options = {} as Options,
-  ): Promise<Got<{ order: Order }, Options>> {
+    options: GetOptions<Etag> = {},
+  ): Promise<Got<{ order: Order }, Etag>> {
     return get(this.#scope, "getOrder", id, options);
   }
 

@@ -1,4 +1,4 @@
-import type { ReadOptions } from "./options.ts";
+import { checkHeader, type ReadOptions } from "./options.ts";
 import { batchesOf, type CreateManyOptions } from "./batches.ts";
 import { ANIMAL, fits } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
@@ -17,7 +17,7 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Animal, Listed, NewPet, PetPatch, PetQuery } from "./shapes.ts";
+import type { Animal, Etags, Listed, NewPet, PetPatch, PetQuery, WithEtags } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
@@ -31,10 +31,10 @@ export class Pets {
    * Lists animals. Without an id in `id`, there are no animals. More than 100 ids become several requests. The filters `categoryId` and
    * `id` are beta.
    */
-  list<Query extends PetQuery = object>(
-    query: Query = {} as Query,
+  list<Asked extends Etags = false>(
+    query: PetQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
-  ): List<Listed<Animal, Query>> {
+  ): List<Listed<Animal, Asked>> {
     return new List(this.#scope, "listPets", query, options);
   }
 
@@ -55,6 +55,8 @@ export class Pets {
     pets: Iterable<NewPet> | AsyncIterable<NewPet>,
     { idempotencyKey = crypto.randomUUID(), onProgress, ...options }: CreateManyOptions = {},
   ): Promise<number> {
+    // The keys of the batches would hide that it is empty.
+    checkHeader("Idempotency-Key", idempotencyKey);
     let created = 0;
     for await (const body of batchesOf(pets)) {
       const expects = (value: unknown): boolean =>
@@ -67,6 +69,7 @@ export class Pets {
         path: "/pets/batch",
         body,
         headers,
+        idempotencyKey,
         expects,
       } as const;
       const { value } = await this.#scope.connection.send(call, this.#scope.memory);
@@ -81,10 +84,10 @@ export class Pets {
    *
    * @deprecated The service removes this operation. Use `list({ id: [id] })`.
    */
-  async get<Options extends GetOptions = object>(
+  async get<Etag extends string | undefined = never>(
     id: Int64Input,
-    options: Options = {} as Options,
-  ): Promise<Got<{ animal: Animal }, Options>> {
+    options: GetOptions<Etag> = {},
+  ): Promise<Got<{ animal: Animal }, Etag>> {
     return get(this.#scope, "getPet", id, options);
   }
 

@@ -34,15 +34,15 @@ export interface ChangeOptions extends RequestOptions {
 export type UpdateOptions = ChangeOptions & CreateOptions;
 
 /** Options of a read of one resource. */
-export interface GetOptions extends ReadOptions {
-  /** The `etag` of the version that the program has. The response is then `{ notModified: true }` while that is the present one. */
-  ifNoneMatch?: string | undefined;
+export interface GetOptions<Etag extends string | undefined = string | undefined> extends ReadOptions {
+  /** The `etag` of the version that the program has. While it is the present one, the outcome has `notModified` and no resource. */
+  ifNoneMatch?: Etag;
 }
 
 /** The outcome of a read of one resource: with `ifNoneMatch`, there may be nothing new. */
-export type Got<Result, Options> = Options extends { ifNoneMatch: unknown }
-  ? (Result & Versioned & { notModified: false }) | (Versioned & { notModified: true })
-  : Result & Versioned;
+export type Got<Result, Etag> = [Etag] extends [never]
+  ? Result & Versioned
+  : Versioned & ((Result & { notModified: false }) | ({ [Name in keyof Result]?: undefined } & { notModified: true }));
 
 /** A resource with its version. */
 export interface Versioned {
@@ -58,22 +58,26 @@ export interface Created extends Versioned {
 
 type Operation = keyof operations;
 
-/** Allows a response of some age. */
+/**
+ * Allows a response of some age.
+ *
+ * @throws TypeError when the service would not understand the age, and ignore it.
+ */
 export function cacheControl({ maxAge }: ReadOptions): string | undefined {
-  return maxAge === undefined ? undefined : `max-age=${maxAge}`;
+  if (maxAge === undefined) return undefined;
+  if (!Number.isSafeInteger(maxAge) || maxAge < 0) throw new TypeError("maxAge has to be a whole number of seconds.");
+  return `max-age=${maxAge}`;
 }
 
-export async function get<Name extends string, Item, Options extends GetOptions>(
+export async function get<Name extends string, Item, Etag extends string | undefined>(
   scope: ResourceScope<Name, Item>,
   operation: Operation,
   id: Int64Input,
-  options: Options,
-): Promise<Got<Record<Name, Item>, Options>> {
-  const headers = { "Cache-Control": cacheControl(options), "If-None-Match": options.ifNoneMatch };
+  { ifNoneMatch, ...options }: GetOptions<Etag>,
+): Promise<Got<Record<Name, Item>, Etag>> {
+  const headers = { "Cache-Control": cacheControl(options), "If-None-Match": ifNoneMatch };
   const found = await one(scope, { ...options, operation, method: "GET", path: pathOf(scope, id), headers });
-  const notModified = found[scope.name] === undefined;
-  if (notModified) return { etag: found.etag, notModified } as Got<Record<Name, Item>, Options>;
-  return ("ifNoneMatch" in options ? { ...found, notModified } : found) as Got<Record<Name, Item>, Options>;
+  return { ...found, notModified: found[scope.name] === undefined };
 }
 
 /** The service creates once for each key, so that a creation can be repeated. */

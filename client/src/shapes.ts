@@ -35,15 +35,19 @@ export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Omit<
   Input<NonNullable<operations[Operation]["parameters"]["query"]>>,
   "include"
-> & {
-  /** Whether each item also has its `etag`. Beta. */
-  etags?: boolean | undefined;
-};
+>;
 
-/** An item of a list with this query. */
-export type Listed<Item, Asked extends { etags?: boolean | undefined }> = Asked extends { etags: true }
-  ? Item & { etag: string }
-  : Item;
+/** Whether a list has versions. */
+export type Etags = boolean | undefined;
+
+/** A part of the query of a list. */
+export interface WithEtags<Asked extends Etags> {
+  /** Whether each item also has its `etag`. Beta. */
+  etags?: Asked;
+}
+
+/** An item of a list. */
+export type Listed<Item, Asked extends Etags> = Asked extends true ? Item & { etag: string } : Item;
 
 export type Inventory = Schemas["Inventory"];
 

@@ -65,8 +65,14 @@ const animalsUpTo =
     const query = new URLSearchParams(sent.path.split("?")[1]);
     const asked = query.getAll("id").map(Number);
     if (asked.length > 100) return failure(400, "invalid_request")(sent);
-    const [limit, after] = [Number(query.get("limit") ?? 20), Number(query.get("cursor") ?? 0)];
-    const all = Array.from({ length: count }, (_, index) => index + 1).filter((id) => id > after);
+    const newestFirst = query.get("sort") === "-id";
+    const [limit, after] = [
+      Number(query.get("limit") ?? 20),
+      Number(query.get("cursor") ?? (newestFirst ? count + 1 : 0)),
+    ];
+    const all = Array.from({ length: count }, (_, index) => (newestFirst ? count - index : index + 1)).filter((id) =>
+      newestFirst ? id < after : id > after,
+    );
     const found = asked.length > 0 ? all.filter((id) => asked.includes(id)) : all;
     return page(found.slice(0, limit), found.length > limit ? String(found[limit - 1]) : undefined)(sent);
   };
@@ -82,11 +88,19 @@ test("a list of no ids is empty, and asks the service for nothing", async () => 
   expect(sent).toEqual([]);
 });
 
-test.each([1, 20, 100])("more than 100 ids become several requests, with pages of %d", async (limit) => {
+test.each([
+  [1, undefined],
+  [20, "id"],
+  [100, "id"],
+  [1, "-id"],
+  [20, "-id"],
+  [100, "-id"],
+] as const)("more than 100 ids become several requests, with pages of %d and sort=%s", async (limit, sort) => {
   const wanted = Array.from({ length: 500 }, (_, index) => 500 - index).filter((id) => id % 2 === 0);
-  const existing = wanted.filter((id) => id <= 420).toReversed();
+  const newestFirst = wanted.filter((id) => id <= 420);
+  const existing = sort === "-id" ? newestFirst : newestFirst.toReversed();
   const { store, sent } = fakeService([animalsUpTo(420)]);
-  const list = (cursor?: string) => store.pets.list({ id: [...wanted, 2n, "2"], limit, cursor });
+  const list = (cursor?: string) => store.pets.list({ id: [...wanted, 2n, "2"], limit, sort, cursor });
   const ids = (await list().all(1_000)).map(({ id }) => Number(id));
   expect(ids).toEqual(existing);
   const asked = new Set(sent.flatMap(({ path }) => [...path.matchAll(/\bid=(\d+)/g)].map(([, id]) => Number(id))));
@@ -100,6 +114,30 @@ test.each([1, 20, 100])("more than 100 ids become several requests, with pages o
     cursor = page.cursor;
   } while (cursor !== undefined);
   expect(later).toEqual(existing);
+});
+
+test("the newest come first", async () => {
+  const { store, sent } = fakeService([animalsUpTo(5)]);
+  const ids = (await store.pets.list({ sort: "-id", limit: 2 }).all(5)).map(({ id }) => Number(id));
+  expect(ids).toEqual([5, 4, 3, 2, 1]);
+  expect(sent.map(({ path }) => path)).toEqual([
+    "/pets?sort=-id&limit=2",
+    "/pets?sort=-id&limit=2&cursor=4",
+    "/pets?sort=-id&limit=2&cursor=2",
+  ]);
+});
+
+test.each([
+  ["id", [1, 2], [2]],
+  ["id", [1, 3], [2]],
+  ["id", [2, 1], []],
+  ["-id", [5, 4], [4]],
+  ["-id", [5, 3], [4]],
+  ["-id", [4, 5], []],
+] as const)("with sort=%s, the page %j, and %j after it, does not go on", async (sort, first, second) => {
+  const { store } = fakeService([page([...first], "A"), page([...second], "B")], { retry: { attempts: 1 } });
+  const error = await errorOf(store.pets.list({ sort }).all(10));
+  expect(error).toMatchObject({ code: "unexpected_response" });
 });
 
 test("exactly 100 ids are one request", async () => {

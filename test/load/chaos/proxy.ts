@@ -74,8 +74,8 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** The fault for a request, if any. */
-export type Choice = (request: IncomingMessage) => FaultName | undefined;
+/** The fault for a request, if any. The request waits for it. */
+export type Choice = (request: IncomingMessage) => FaultName | undefined | Promise<FaultName | undefined>;
 
 /** @param share of the requests with a fault, from 0 to 1. */
 export function atRandom(share: number): Choice {
@@ -119,7 +119,7 @@ export async function startChaosProxy(service: URL, choose: Choice, delay: numbe
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
     const forward = () => send(service, agent, incoming, body);
-    const name = choose(incoming);
+    const name = await choose(incoming);
     if (name === undefined) return pass(response, await forward());
     count(name);
     await FAULTS[name](response, forward, delay);

@@ -23,6 +23,15 @@ export async function sell(baseUrl: string, apiKey: string, show: (animal: Anima
   await page.next({ signal: undefined, timeout: 1_000, retry: { attempts: 2, totalTime: undefined } });
   const all: Animal[] = await store.pets.list().all(100);
   all.forEach(show);
+  for await (const { id, etag } of store.pets.list({ etags: true, sort: "-id" }, { maxAge: 5 })) shown.push(id, etag.length);
+  const known = await store.categories.get(1, { ifNoneMatch: etag });
+  if (!known.notModified) shown.push(known.category.name);
+  shown.push((await store.categories.get(1)).category.name, (await store.orders.inventory()).inventory.sold);
+  const count: number = await store.pets.createMany([{ name: "Rex", categoryId: "1" }], {
+    idempotencyKey: undefined,
+    onProgress: ({ created, animals }) => shown.push(created + 1, animals[0]?.id),
+  });
+  shown.push(count);
   const session = store.session(undefined);
   await session.pets.update(animal.id, { status: "sold" }, { ifMatch: etag });
   try {
@@ -43,6 +52,12 @@ export async function mistakes(store: PetStore): Promise<void> {
   const id: number = (await store.orders.get(1)).order.id;
   // @ts-expect-error -- the animal is missing
   await store.orders.place({});
+  // @ts-expect-error -- the list was not asked for versions
+  for await (const { etag } of store.pets.list({ status: "sold" })) shown.push(etag);
+  // @ts-expect-error -- there may be nothing new
+  shown.push((await store.orders.get(1, { ifNoneMatch: "*" })).order.id);
+  // @ts-expect-error -- a sort is by id
+  store.pets.list({ sort: "name" });
   // @ts-expect-error -- an order has no name
   store.orders.list({ name: id });
 }

@@ -1,0 +1,298 @@
+import { expect, expectTypeOf, test } from "vitest";
+import type { NewPet, Progress } from "../../../client/src/index.ts";
+import { BOOKMARKS, broken, errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
+
+const MAX_BYTES = 64 * 1024;
+
+const named = (length: number) =>
+  Array.from({ length }, (_, index): NewPet => ({ name: `Animal ${index}`, categoryId: 2n ** 62n + BigInt(index) }));
+
+const bytesOf = ({ body = "" }: Sent) => new TextEncoder().encode(body).byteLength;
+const namesOf = ({ body = "" }: Sent) => (JSON.parse(body) as { name: string }[]).map(({ name }) => name);
+const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers["idempotency-key"]);
+
+/** A service that creates each batch once for each key. The ids ascend. */
+function batchService(...faults: (Reply | undefined)[]) {
+  const created: string[] = [];
+  const responses = new Map<string, string>();
+  const reply: Reply = async (sent) => {
+    const fault = faults.shift();
+    const key = sent.headers["idempotency-key"] ?? "";
+    const done = responses.get(key);
+    // A fault with a status comes before the write, and a broken connection after it.
+    if (fault !== undefined && fault !== broken) return fault(sent);
+    const animals = namesOf(sent).map(
+      (name, index) =>
+        `{"id":${created.length + index + 1},"name":${JSON.stringify(name)},"categoryId":1,"status":"available"}`,
+    );
+    const response = done ?? `[${animals.join()}]`;
+    responses.set(key, response);
+    if (done === undefined) created.push(...namesOf(sent));
+    return fault === broken ? broken(sent) : json(201, response)(sent);
+  };
+  return { ...fakeService([reply]), created };
+}
+
+async function* slowly<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
+  for (const item of items) yield item;
+}
+
+test.each([
+  [0, []],
+  [1, [1]],
+  [99, [99]],
+  [100, [100]],
+  [101, [100, 1]],
+  [250, [100, 100, 50]],
+])("%d animals are created in order, in batches of %j", async (count, sizes) => {
+  for (const source of [named(count), new Set(named(count)), slowly(named(count))]) {
+    const { store, sent, created } = batchService();
+    expect(await store.pets.createMany(source, { idempotencyKey: "run" })).toBe(count);
+    expect(created).toEqual(named(count).map(({ name }) => name));
+    expect(sent.map((request) => namesOf(request).length)).toEqual(sizes);
+    expect(keysOf(sent)).toEqual(sizes.map((_, index) => `run-${index * 100}`));
+    for (const { method, path, headers } of sent) {
+      expect([method, path, headers["content-type"]]).toEqual(["POST", "/pets/batch", "application/json"]);
+    }
+  }
+});
+
+test("a batch has the exact integers and omits what is undefined", async () => {
+  const { store, sent } = batchService();
+  await store.pets.createMany([
+    { name: "Rex", categoryId: 2n ** 63n - 1n, status: undefined },
+    { name: "Max", categoryId: "-9223372036854775808", status: "sold" },
+  ]);
+  expect(sent[0]?.body).toBe(
+    '[{"name":"Rex","categoryId":9223372036854775807},{"name":"Max","categoryId":-9223372036854775808,"status":"sold"}]',
+  );
+});
+
+/** Animals whose array has this many bytes: characters of one, two, three and four bytes, and one that is escaped. */
+function animalsOf(bytes: number, letter: string): NewPet[] {
+  const frame = '{"name":"","categoryId":1}'.length;
+  const size = new TextEncoder().encode(JSON.stringify(letter)).byteLength - 2;
+  const [first, second] = [Math.floor((bytes / 2 - frame) / size), Math.floor((bytes / 2 - frame - 10) / size)];
+  const rest = bytes - 3 - 2 * frame - (first + second) * size;
+  return [
+    { name: letter.repeat(first), categoryId: 1 },
+    { name: letter.repeat(second) + "a".repeat(rest), categoryId: 1 },
+  ];
+}
+
+test.each(["a", "é", "ま", "🐕", "\u0001", '"'])(
+  "a batch of %j has up to 64 KiB, with its brackets and commas",
+  async (letter) => {
+    const whole = batchService();
+    await whole.store.pets.createMany(animalsOf(MAX_BYTES, letter));
+    expect(whole.sent.map(bytesOf)).toEqual([MAX_BYTES]);
+    const cut = batchService();
+    await cut.store.pets.createMany(animalsOf(MAX_BYTES + 1, letter));
+    expect(cut.sent).toHaveLength(2);
+    expect(cut.created).toEqual(animalsOf(MAX_BYTES + 1, letter).map(({ name }) => name));
+  },
+);
+
+test("the bytes are counted anew for each batch", async () => {
+  const animals = [
+    ...animalsOf(MAX_BYTES, "a"),
+    ...animalsOf(MAX_BYTES, "b"),
+    ...named(100),
+    ...animalsOf(MAX_BYTES, "c"),
+  ];
+  const { store, sent, created } = batchService();
+  await store.pets.createMany(animals, { idempotencyKey: "run" });
+  expect(sent.map((request) => namesOf(request).length)).toEqual([2, 2, 100, 2]);
+  expect(keysOf(sent)).toEqual(["run-0", "run-2", "run-4", "run-104"]);
+  expect(created).toEqual(animals.map(({ name }) => name));
+});
+
+test("the service decides about an animal that is too large for any batch", async () => {
+  const { store, sent } = batchService(undefined, failure(413, "payload_too_large"));
+  const large = { name: "a".repeat(MAX_BYTES), categoryId: 1 };
+  expect(await errorOf(store.pets.createMany([...named(1), large, ...named(1)]))).toMatchObject({
+    code: "payload_too_large",
+  });
+  expect(sent.map((request) => namesOf(request).length)).toEqual([1, 1]);
+});
+
+test("a batch whose response is lost is repeated with the same key", async () => {
+  const { store, sent, created } = batchService(undefined, broken, failure(503, "service_unavailable"));
+  expect(await store.pets.createMany(named(250), { idempotencyKey: "run" })).toBe(250);
+  expect(keysOf(sent)).toEqual(["run-0", "run-100", "run-100", "run-100", "run-200"]);
+  expect(created).toEqual(named(250).map(({ name }) => name));
+});
+
+test("another call with the same animals and the same key goes on where the first one ended", async () => {
+  const { store, sent, created } = batchService(undefined, undefined, broken, failure(401, "unauthorized"));
+  const animals = [...named(150), ...animalsOf(MAX_BYTES, "a"), ...named(120)];
+  const reached: number[] = [];
+  const create = (source: Iterable<NewPet> | AsyncIterable<NewPet>) =>
+    store.pets.createMany(source, { idempotencyKey: "run", onProgress: ({ created }) => reached.push(created) });
+  expect(await errorOf(create(animals))).toMatchObject({ code: "unauthorized" });
+  expect(reached).toEqual([100, 151]);
+  expect(await create(slowly(animals))).toBe(animals.length);
+  expect(created).toEqual(animals.map(({ name }) => name));
+  expect(reached).toEqual([100, 151, 100, 151, 251, 272]);
+  expect(keysOf(sent)).toEqual(["run-0", "run-100", "run-151", "run-151", "run-0", "run-100", "run-151", "run-251"]);
+});
+
+test("two calls without a key have different keys", async () => {
+  const { store, sent, created } = batchService();
+  await store.pets.createMany(named(101));
+  await store.pets.createMany(named(1));
+  const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+  const [first = "", second = "", third = ""] = keysOf(sent);
+  expect(first).toMatch(new RegExp(`^${uuid}-0$`));
+  expect(second).toBe(first.replace(/0$/, "100"));
+  expect(third).toMatch(new RegExp(`^${uuid}-0$`));
+  expect(third).not.toBe(first);
+  expect(created).toHaveLength(102);
+});
+
+test("the key of an error goes on with the whole import", async () => {
+  const { store, created } = batchService(undefined, broken, failure(401, "unauthorized"));
+  const error = (await errorOf(store.pets.createMany(named(250)))) as { idempotencyKey: string };
+  await store.pets.createMany(named(250), { idempotencyKey: error.idempotencyKey });
+  expect(created).toEqual(named(250).map(({ name }) => name));
+});
+
+test.each(["", " ", "ключ"])("the key %j is refused before anything is read or sent", async (idempotencyKey) => {
+  const { store, sent } = batchService();
+  let read = 0;
+  function* animals(): Generator<NewPet> {
+    for (const animal of named(5)) {
+      read++;
+      yield animal;
+    }
+  }
+  expect(await errorOf(store.pets.createMany(animals(), { idempotencyKey }))).toEqual(
+    new RangeError("Idempotency-Key has to be visible ASCII."),
+  );
+  expect([read, sent.length]).toEqual([0, 0]);
+});
+
+test("an error in a batch ends the call, and closes the source", async () => {
+  let closed = false;
+  async function* animals(): AsyncGenerator<NewPet> {
+    try {
+      yield* named(1_000);
+    } finally {
+      closed = true;
+    }
+  }
+  const { store, sent, created } = batchService(undefined, failure(400, "invalid_request"));
+  const reached: number[] = [];
+  const creation = store.pets.createMany(animals(), { onProgress: ({ created }) => reached.push(created) });
+  expect(await errorOf(creation)).toMatchObject({ code: "invalid_request", status: 400 });
+  expect([sent.length, created.length, reached, closed]).toEqual([2, 100, [100], true]);
+});
+
+test("an animal that cannot be sent exactly ends the call before its batch", async () => {
+  const { store, created } = batchService();
+  const animals = [...named(150), { name: "Rounded", categoryId: 2 ** 53 }, ...named(100)];
+  expect(await errorOf(store.pets.createMany(animals))).toBeInstanceOf(RangeError);
+  expect(created).toHaveLength(100);
+});
+
+test("an error of the source reaches the caller, and only whole batches exist", async () => {
+  const failed = new Error("The disk is gone.");
+  for (const [count, whole] of [
+    [250, 200],
+    [100, 100],
+    [0, 0],
+  ] as const) {
+    const { store, created } = batchService();
+    const animals = function* (): Generator<NewPet> {
+      yield* named(count);
+      throw failed;
+    };
+    expect(await errorOf(store.pets.createMany(animals()))).toBe(failed);
+    expect(created).toHaveLength(whole);
+  }
+});
+
+test("the caller is told each batch with its animals", async () => {
+  const { store } = batchService();
+  const told: Progress[] = [];
+  await store.pets.createMany(named(101), { onProgress: (progress) => told.push(progress) });
+  expectTypeOf<Progress["animals"][number]["id"]>().toEqualTypeOf<bigint>();
+  expect(told.map(({ created, animals }) => [created, animals.length])).toEqual([
+    [100, 100],
+    [101, 1],
+  ]);
+  expect(told[1]?.animals).toEqual([{ id: 101n, name: "Animal 100", categoryId: 1n, status: "available" }]);
+});
+
+test("an error of the caller's own function ends the call, and reaches the caller", async () => {
+  const { store, sent } = batchService();
+  const failed = new Error("No more.");
+  const onProgress = () => {
+    throw failed;
+  };
+  expect(await errorOf(store.pets.createMany(named(300), { onProgress }))).toBe(failed);
+  expect(sent).toHaveLength(1);
+});
+
+test("a response with fewer animals than the batch is none of the service", async () => {
+  const { store } = fakeService([json(201, "[]")], { retry: { attempts: 1 } });
+  expect(await errorOf(store.pets.createMany(named(1)))).toMatchObject({ code: "unexpected_response" });
+});
+
+test("the source is read one batch at a time, at most one animal further", async () => {
+  let read = 0;
+  function* animals(): Generator<NewPet> {
+    for (const animal of [...named(250), ...animalsOf(MAX_BYTES, "a"), ...named(10)]) {
+      read++;
+      yield animal;
+    }
+  }
+  const atRequest: number[] = [];
+  const reply: Reply = (sent) => {
+    atRequest.push(read);
+    const body = namesOf(sent).map((name, id) => ({ id, name, categoryId: 1, status: "available" }));
+    return json(201, JSON.stringify(body))(sent);
+  };
+  const { store } = fakeService([reply]);
+  await store.pets.createMany(animals());
+  // The animal after a batch that its bytes end has been read, to know its size.
+  expect(atRequest).toEqual([100, 200, 252, 262]);
+});
+
+test("a full batch does not wait for the next animal", async () => {
+  const { store, created } = batchService();
+  let next = (): void => {};
+  async function* animals(): AsyncGenerator<NewPet> {
+    yield* named(100);
+    await new Promise<void>((resolve) => (next = resolve));
+  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const creation = store.pets.createMany(animals(), { onProgress: () => resolve() });
+  await promise;
+  expect(created).toHaveLength(100);
+  await expect.poll(() => (next(), creation)).toBe(100);
+});
+
+test("a signal ends the call between two batches", async () => {
+  const controller = new AbortController();
+  const { store, created } = batchService();
+  const onProgress = () => controller.abort("enough");
+  const creation = store.pets.createMany(named(300), { signal: controller.signal, onProgress });
+  expect(await errorOf(creation)).toBe("enough");
+  expect(created).toHaveLength(100);
+});
+
+test("in a session, each batch has the bookmark of the batch before", async () => {
+  const [first = "", second = ""] = BOOKMARKS;
+  const reply =
+    (bookmark: string): Reply =>
+    (sent) => {
+      const body = namesOf(sent).map((name, id) => ({ id, name, categoryId: 1, status: "available" }));
+      return json(201, JSON.stringify(body), { "x-d1-bookmark": bookmark })(sent);
+    };
+  const { store, sent } = fakeService([reply(first), reply(second)]);
+  const session = store.session();
+  await session.pets.createMany(named(101));
+  expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, first]);
+  expect(session.bookmark).toBe(second);
+});

@@ -1,0 +1,297 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type Animal, PetStore } from "../../client/src/index.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { link, newProject } from "../built/project.ts";
+import { type Choice, startChaosProxy } from "./chaos/proxy.ts";
+
+// Five programs, each written with what the service offers to programs, and without: the requests that they need, and the seconds.
+// For the figures of docs/capacity.md: ANIMALS=5000 npm run test:load test/load/programs.test.ts -- --silent=false
+
+const ANIMALS = Number(process.env["ANIMALS"] ?? 500);
+const PAGE = 100;
+/** A production key has 1,000 requests a minute. */
+const REQUESTS_PER_KEY = 900;
+
+/** The requests that the programs need for a number of animals: with and without. */
+const requestsFor = (animals: number) => ({
+  "Import from a CSV file": [animals / PAGE, animals],
+  "Nightly copy, with versions": [animals / PAGE, animals / PAGE + animals],
+  "Bot that renames every animal": [animals / PAGE + animals, animals / PAGE + 2 * animals],
+  "Kiosk with the 20 newest animals": [1, animals / PAGE],
+  "Dashboard with a count of each status": [1, animals / PAGE],
+});
+
+let service: BuiltService;
+let project: string;
+beforeAll(async () => {
+  service = await startBuiltService();
+  project = newProject();
+  link(project, "csv-parse");
+  for (const program of ["import.mjs", "rename.mjs"]) copyFileSync(`examples/${program}`, join(project, program));
+});
+afterAll(async () => {
+  await service.harness.close();
+  rmSync(project, { recursive: true });
+});
+
+async function stored(): Promise<{ id: string; name: string; category: string; version: number }[]> {
+  const { DB } = await service.worker.getEnv();
+  const { results } = await DB.prepare(
+    "SELECT CAST(id AS TEXT) AS id, name, CAST(category_id AS TEXT) AS category, version FROM pets ORDER BY pets.id",
+  ).all<{ id: string; name: string; category: string; version: number }>();
+  return results;
+}
+
+async function empty(): Promise<void> {
+  const { DB } = await service.worker.getEnv();
+  await DB.prepare("DELETE FROM pets").run();
+}
+
+/** Starts a program of examples/. */
+function start(program: string, base: URL, env: Record<string, string>): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [program], {
+    cwd: project,
+    env: { ...process.env, BASE: new URL("/v1", base).href, KEY: service.key, ...env },
+  });
+}
+
+async function run(program: string, base: URL, env: Record<string, string>): Promise<string> {
+  const child = start(program, base, env);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  expect(child.exitCode, stderr).toBe(0);
+  return stdout;
+}
+
+/** Names that a CSV file has to quote. */
+const nameOf = (index: number) => ["Animal", `Animal "Rex", the ${index}th`, `Animal\nof two lines`][index % 3] ?? "";
+const categoryOf = (index: number) => 2n ** 62n + 1n + BigInt(index);
+
+/** Writes a CSV file with the animals, as Excel does. Returns its name. */
+function writeCsv(): string {
+  const rows = Array.from(
+    { length: ANIMALS },
+    (_, index) => `"${nameOf(index).replaceAll('"', '""')}",${categoryOf(index)},available\r\n`,
+  );
+  const file = `${crypto.randomUUID()}.csv`;
+  writeFileSync(join(project, file), `\uFEFFname,categoryId,status\r\n${rows.join("")}`);
+  return file;
+}
+
+const expectedAnimals = () =>
+  Array.from({ length: ANIMALS }, (_, index) => ({ name: nameOf(index), category: String(categoryOf(index)) }));
+
+test("five programs need as few requests as the documentation says", async () => {
+  const most = Math.max(...Object.values(requestsFor(ANIMALS)).map(([, without = 0]) => without));
+  const keys: string[] = [];
+  for (let i = 0; i <= (4 * most) / REQUESTS_PER_KEY; i++) keys.push(await grantProductionKey(service.worker));
+  let total = 0;
+  const ages: unknown[] = [];
+  const share: Choice = (request) => {
+    request.headers.authorization = `Bearer ${keys[Math.floor(total++ / REQUESTS_PER_KEY)]}`;
+    return undefined;
+  };
+  const proxy = await startChaosProxy(service.url, share, 0);
+  onTestFinished(() => proxy.close());
+  const store = new PetStore({
+    baseUrl: new URL("/v1", proxy.url),
+    apiKey: service.key,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      ages.push(response.headers.get("Age"));
+      return response;
+    },
+  });
+
+  const lines: string[] = [];
+  const requests: Record<string, number[]> = {};
+  async function measure(program: keyof ReturnType<typeof requestsFor>, ...ways: (() => Promise<unknown>)[]) {
+    requests[program] = [];
+    const seconds: string[] = [];
+    for (const way of ways) {
+      const [before, begin] = [total, performance.now()];
+      await way();
+      seconds.push(((performance.now() - begin) / 1_000).toFixed(2));
+      requests[program].push(total - before);
+    }
+    lines.push(`${program}: ${requests[program].join(" or ")} requests, ${seconds.join(" or ")} seconds`);
+  }
+
+  const file = writeCsv();
+  await measure(
+    "Import from a CSV file",
+    () => run("import.mjs", proxy.url, { FILE: file }),
+    async () => {
+      expect((await stored()).map(({ name, category }) => ({ name, category }))).toEqual(expectedAnimals());
+      await empty();
+      for (const { name, category } of expectedAnimals()) await store.pets.create({ name, categoryId: category });
+    },
+  );
+  expect(await stored()).toHaveLength(ANIMALS);
+
+  // A feed of changes, when the service has one, spares a copy the animals that nobody changed.
+  const copies: Map<string, number>[] = [];
+  await measure(
+    "Nightly copy, with versions",
+    async () => {
+      const copy = new Map<string, number>();
+      for await (const { id, etag } of store.pets.list({ limit: PAGE, etags: true }))
+        copy.set(`${id}`, versionOf(etag));
+      copies.push(copy);
+    },
+    async () => {
+      const { pets } = store.session();
+      const copy = new Map<string, number>();
+      for await (const { id } of pets.list({ limit: PAGE })) copy.set(`${id}`, versionOf((await pets.get(id)).etag));
+      copies.push(copy);
+    },
+  );
+  const versions = new Map((await stored()).map(({ id, version }) => [id, version]));
+  expect(copies).toEqual([versions, versions]);
+
+  await measure(
+    "Bot that renames every animal",
+    () => run("rename.mjs", proxy.url, { FROM: "Animal", TO: "Pet" }),
+    async () => {
+      expect((await stored()).every(({ name, version }) => name.startsWith("Pet") && version === 2)).toBe(true);
+      const { pets } = store.session();
+      for await (const { id } of pets.list({ limit: PAGE })) {
+        const { animal, etag } = await pets.get(id);
+        await pets.update(id, { name: animal.name.replace("Pet", "Animal") }, { ifMatch: etag });
+      }
+    },
+  );
+  expect((await stored()).every(({ name, version }) => name.startsWith("Animal") && version === 3)).toBe(true);
+
+  const shown: bigint[][] = [];
+  const newest = async () => store.pets.list({ status: "available", sort: "-id", limit: 20 }, { maxAge: 60 }).page();
+  await measure(
+    "Kiosk with the 20 newest animals",
+    async () => shown.push((await newest()).items.map(({ id }) => id)),
+    async () => {
+      const all: Animal[] = await store.pets.list({ status: "available", limit: PAGE }).all(ANIMALS);
+      shown.push(all.slice(-20).map(({ id }) => id));
+    },
+  );
+  expect(shown[0]).toHaveLength(20);
+  expect(shown[0]?.toReversed()).toEqual(shown[1]);
+  // Every kiosk shows the same page: the service has it in memory.
+  await newest();
+  expect(ages.at(-1)).toMatch(/^\d+$/);
+
+  const counts: unknown[] = [];
+  await measure(
+    "Dashboard with a count of each status",
+    async () => counts.push((await store.orders.inventory()).inventory),
+    async () => {
+      const count = { available: 0, pending: 0, sold: 0 };
+      for await (const { status } of store.pets.list({ limit: PAGE })) count[status]++;
+      counts.push(count);
+    },
+  );
+  expect(counts).toEqual([counts[1], { available: ANIMALS, pending: 0, sold: 0 }]);
+
+  console.log(lines.join("\n"));
+  expect(requests).toEqual(requestsFor(ANIMALS));
+});
+
+const versionOf = (etag: string) => Number(JSON.parse(etag));
+
+test("the documentation has these requests for 5,000 animals", () => {
+  const page = readFileSync("docs/capacity.md", "utf8").replaceAll(/ +/g, " ");
+  const show = (requests = 0) => requests.toLocaleString("en-US");
+  for (const [program, [now, before]] of Object.entries(requestsFor(5_000))) {
+    expect(page).toContain(`| ${program} | ${show(now)} | ${show(before)} |`);
+  }
+});
+
+test("an import that is killed in the middle and started again creates every animal once", async () => {
+  await empty();
+  // The program does not learn of its third batch, and tries it again until the kill.
+  let batches = 0;
+  const losing = await startChaosProxy(
+    service.url,
+    () => (++batches < 3 ? undefined : "connection dropped after the write"),
+    0,
+  );
+  onTestFinished(() => losing.close());
+  const file = writeCsv();
+  const child = start("import.mjs", losing.url, { FILE: file });
+  const output = text(child.stdout);
+  while ((await stored()).length < 300) expect(child.exitCode).toBeNull();
+  child.kill("SIGKILL");
+  await once(child, "close");
+  expect((await output).match(/^\d+ Animal/gm)).toHaveLength(200);
+  expect(await stored()).toHaveLength(300);
+
+  const [kept, proxy] = [await stored(), await startChaosProxy(service.url, () => undefined, 0)];
+  onTestFinished(() => proxy.close());
+  const printed = await run("import.mjs", proxy.url, { FILE: file });
+  const animals = await stored();
+  expect(animals.slice(0, 300)).toEqual(kept);
+  expect(animals.map(({ name, category }) => ({ name, category }))).toEqual(expectedAnimals());
+  expect(printed).toBe(animals.map(({ id, name, category }) => `${id} ${name} ${category}\n`).join(""));
+  expect(proxy.requests).toBe(ANIMALS / PAGE);
+
+  // A third time changes nothing either.
+  await run("import.mjs", proxy.url, { FILE: file });
+  expect(await stored()).toEqual(animals);
+});
+
+test.each([
+  ["a row with another number of fields", "name,categoryId\nRex,1,2\n", "Invalid Record Length"],
+  ["a quote that does not end", 'name,categoryId\n"Rex,1\n', "Quote Not Closed"],
+  ["a category that is no integer", "name,categoryId\nRex,1.5\n", "1.5 is not an exact 64-bit integer"],
+  ["a column that is missing", "name\nRex\n", "0.categoryId"],
+])("the import says what is wrong with %s, and creates nothing", async (_fault, csv, message) => {
+  await empty();
+  const file = `${crypto.randomUUID()}.csv`;
+  writeFileSync(join(project, file), csv);
+  const child = start("import.mjs", service.url, { FILE: file });
+  const [stderr] = await Promise.all([text(child.stderr), once(child, "close")]);
+  expect(child.exitCode).toBe(1);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain(service.key);
+  expect(await stored()).toEqual([]);
+});
+
+test("the bot that renames keeps what somebody else changes meanwhile", async () => {
+  await empty();
+  const key = await grantProductionKey(service.worker);
+  const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: key });
+  const ids: bigint[] = [];
+  await store.pets.createMany(
+    Array.from({ length: 150 }, () => ({ name: "Rex", categoryId: 1 })),
+    { onProgress: ({ animals }) => ids.push(...animals.map(({ id }) => id)) },
+  );
+  const [first, sold = 0n, gone = 0n, renamed = 0n] = ids;
+  const { DB } = await service.worker.getEnv();
+  // Before the first change of the bot, which has listed a page by then, somebody else changes animals of this page.
+  const proxy = await startChaosProxy(
+    service.url,
+    async ({ method, url }) => {
+      if (method === "PATCH" && url === `/v1/pets/${first}`) {
+        await store.pets.update(sold, { status: "sold" });
+        await store.pets.delete(gone);
+        await store.pets.update(renamed, { name: "Bo" });
+      }
+      return undefined;
+    },
+    0,
+  );
+  onTestFinished(() => proxy.close());
+  await run("rename.mjs", proxy.url, { FROM: "Rex", TO: "Max" });
+  const { results } = await DB.prepare("SELECT name, status, version, count(*) AS n FROM pets GROUP BY 1, 2, 3").all();
+  expect(results).toEqual([
+    { name: "Bo", status: "available", version: 2, n: 1 },
+    { name: "Max", status: "available", version: 2, n: 147 },
+    { name: "Max", status: "sold", version: 3, n: 1 },
+  ]);
+  // Two pages, 150 changes of which two fail and one finds nothing, a page of the two conflicts, and one more change.
+  expect(proxy.requests).toBe(2 + 150 + 1 + 1);
+});
