@@ -36,10 +36,10 @@ export function historyOf(deployments: readonly Deployment[]): History {
   }
   const [present, second] = current;
   const isWhole = second === undefined;
-  const place = Math.max(...current.map((id) => versions.indexOf(id)));
-  const earlier = versions
-    .filter((id, index) => full.has(id) && !withdrawn.has(id) && (index < place || (!isWhole && index <= place)))
-    .filter((id) => !isWhole || id !== present);
+  const newest = Math.max(...current.map((id) => versions.indexOf(id)));
+  // A version of a gradual release may have had all requests before.
+  const candidates = versions.slice(0, isWhole ? Math.max(newest, 0) : newest + 1);
+  const earlier = candidates.filter((id) => full.has(id) && !withdrawn.has(id));
   return { present: isWhole ? present : undefined, wentBack, earlier: earlier.toReversed() };
 }
 

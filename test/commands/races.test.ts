@@ -10,8 +10,8 @@ import { addReleases, closeAccount, endLeases, lastLine, openAccount } from "./c
 
 const RACES = Number(process.env["RACES"] ?? 1);
 const KILLS = Number(process.env["KILLS"] ?? 1);
-/** More requests than a release sends. */
-const REQUESTS = 45;
+/** Requests that a release sends. */
+const REQUESTS = 28;
 
 const WORKER = "petstore-staging";
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run as runRelease, runRollback } from "../../scripts/release/command-line.ts";
+import { type History, historyOf } from "../../scripts/release/history.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
@@ -183,6 +184,27 @@ test("a rollback without a previous version is refused with one line", async () 
   expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
   );
+});
+
+test.each<[deployments: string[], history: History]>([
+  [[], { present: undefined, wentBack: false, earlier: [] }],
+  [["A"], { present: "A", wentBack: false, earlier: [] }],
+  [["A", "B", "C"], { present: "C", wentBack: false, earlier: ["B", "A"] }],
+  [["A", "B", "A"], { present: "A", wentBack: true, earlier: [] }],
+  [["A", "B", "A", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
+  [["A", "B", "A", "B"], { present: "B", wentBack: false, earlier: ["A"] }],
+  [["A", "B", "C", "B", "A"], { present: "A", wentBack: true, earlier: [] }],
+  [["A", "B C", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
+  [["A", "B A"], { present: undefined, wentBack: false, earlier: ["A"] }],
+  [["A", "B A", "A"], { present: "A", wentBack: true, earlier: [] }],
+  [["A", "B A", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
+])("the deployments %j have this history", (names, history) => {
+  const deployments = names.map((versions, time) => ({
+    id: String(time),
+    created_on: String(time),
+    versions: versions.split(" ").map((version_id) => ({ version_id, percentage: 50 })),
+  }));
+  expect(historyOf(deployments.toReversed())).toEqual(history);
 });
 
 test("a promotion gives a version of the gradual release all requests", async () => {
