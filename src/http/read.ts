@@ -57,8 +57,7 @@ export async function respondToRead<Body>(
 
 /** Tells that a response comes from memory, and how many seconds ago its content was asked for (RFC 9111, section 5.1). */
 export function setAge(c: Context<AppEnv>, readAt: number): void {
-  // The clock may have been set back.
-  c.get("headers")["Age"] = String(Math.max(0, Math.floor((Date.now() - readAt) / 1_000)));
+  c.get("headers")["Age"] = String(Math.floor((Date.now() - readAt) / 1_000));
   c.get("log").cached = true;
 }
 

@@ -2,6 +2,7 @@ import { count } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile } from "../db/statement.ts";
 import { createHandlers } from "../create-handlers.ts";
+import { IsolateCache } from "../isolate-cache.ts";
 import { setAge } from "../http/read.ts";
 import { jsonText } from "../http/respond.ts";
 import { openSessionAt, sentBookmark } from "../http/open-session.ts";
@@ -23,29 +24,29 @@ export const COUNT_MILLISECONDS = 10_000;
 /** Milliseconds after which a count is given up: a query of D1 ends after 30 seconds, and a client that leaves may end its request before. */
 const LONGEST_COUNT_MILLISECONDS = 30_000;
 
-/** The last count of the isolate. */
-let last: { body: string; readAt: number } | undefined;
+/** The last count of the isolate, as JSON. */
+const counts = new IsolateCache<string>(1);
+const KEY = "inventory";
 /** When the count that runs began, in milliseconds since the epoch. */
 let runningSince: number | undefined;
-
-const isWithin = (milliseconds: number, since: number) => Math.abs(Date.now() - since) < milliseconds;
 
 export const getInventory = createHandlers(guard("store:read"), async (c) => {
   // Checked, and not used: a count promises nobody their own writes, and a bookmark could hold it up.
   sentBookmark(c);
-  const isRunning = runningSince !== undefined && isWithin(LONGEST_COUNT_MILLISECONDS, runningSince);
-  if (last !== undefined && (isRunning || isWithin(COUNT_MILLISECONDS, last.readAt))) {
+  const isRunning = runningSince !== undefined && Date.now() - runningSince < LONGEST_COUNT_MILLISECONDS;
+  const last = counts.get(KEY, isRunning ? Infinity : COUNT_MILLISECONDS);
+  if (last !== undefined) {
     setAge(c, last.readAt);
-    return jsonText<Inventory, 200>(c, last.body, 200);
+    return jsonText<Inventory, 200>(c, last.value, 200);
   }
   const readAt = Date.now();
   runningSince = readAt;
   try {
     const rows = await openSessionAt(c, undefined).read(countPets({}));
-    const counts = Object.fromEntries(PET_STATUSES.map((status) => [status, 0]));
-    for (const row of rows) counts[row.status] = row.count;
-    const body = JSON.stringify(counts);
-    if (last === undefined || last.readAt < readAt) last = { body, readAt };
+    const inventory = Object.fromEntries(PET_STATUSES.map((status) => [status, 0]));
+    for (const row of rows) inventory[row.status] = row.count;
+    const body = JSON.stringify(inventory);
+    counts.set(KEY, body, readAt);
     return jsonText<Inventory, 200>(c, body, 200);
   } finally {
     if (runningSince === readAt) runningSince = undefined;
