@@ -74,7 +74,6 @@ const PARAMETERS = {
     required: false,
     description: `\`max-age=N\`: the response may be up to N seconds old, ${MAX_READ_AGE} at most, and come from the memory of the service with an \`Age\`. \`no-cache\` and \`no-store\`: ask the database. Other directives are ignored.`,
     schema: { type: "string", maxLength: MAX_CACHE_CONTROL_LENGTH, pattern: "^[\\t -~]*$" },
-    example: "max-age=5",
   },
 } satisfies { [name: string]: ParameterObject };
 

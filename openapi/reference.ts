@@ -67,7 +67,9 @@ function forTheConsole(method: string, parameter: ParameterObject | ReferenceObj
   const { example: _, ...rest } = parameter;
   if (method === "post" && rest.name === "Idempotency-Key") return { ...rest, example: NEW_KEY };
   // Without an example, it would send the first value of an enum.
-  return rest.in === "query" && rest.schema !== undefined && "$ref" in rest.schema ? { ...rest, example: "" } : rest;
+  const { schema } = rest;
+  const lists = schema !== undefined && ("$ref" in schema || schema.enum !== undefined);
+  return rest.in === "query" && lists ? { ...rest, example: "" } : rest;
 }
 
 /** The description of a guide. The search of the reference finds every word of it. */

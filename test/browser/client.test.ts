@@ -61,7 +61,7 @@ test("a page of another origin adds an animal, and reads it with the bookmark of
     etag: '"1"',
     replayed: false,
   });
-  expect(found).toEqual({ animal: added.animal, etag: '"1"' });
+  expect(found).toEqual({ animal: added.animal, etag: '"1"', notModified: false });
   expect(bookmark).toMatch(/^[0-9a-f-]{59}$/);
   expect(await (await read).headerValue("x-d1-bookmark")).toBe(bookmark);
   expect(sunset).toBe("2030-12-05T00:00:00.000Z");

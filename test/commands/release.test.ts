@@ -128,9 +128,12 @@ test("a repeated release continues after an interruption", async () => {
   const args = ["--env", "staging", "--skip-checks", "--url", edge.url, "--location", "weur"];
   const arrived = api.hold("PUT", "/workers/scripts/petstore-staging");
   const running = checkout.run("scripts/release.ts", args, api.environment(), { signal: interruption.signal });
-  await Promise.race([arrived, running]);
+  const arrival = await Promise.race([arrived, running]);
+  if (!("ended" in arrival)) throw new Error(arrival.stderr);
   interruption.abort();
   expect(await running).toMatchObject({ code: 1, stdout: "" });
+  // Otherwise the request could still take effect.
+  await arrival.ended;
   api.repair();
   const repeated = await release(["--location", "weur"]);
   expect(repeated, repeated.stderr).toMatchObject({ code: 0 });

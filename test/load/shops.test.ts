@@ -281,7 +281,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     };
     await expect.poll(log, { timeout: 100_000 }).toMatch(/(Type|PetStore)Error/);
     expect(shop.log.join("")).not.toContain("SECRET");
-    expect(shop.log.join("")).toContain("The API key has to be visible ASCII.");
+    expect(shop.log.join("")).toContain("apiKey has to be visible ASCII.");
   });
 
   test("asks visitors to come back later when the service does not respond", async () => {
