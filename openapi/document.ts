@@ -8,6 +8,7 @@ import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
 import { ENTITY_TAGS, MAX_TAGS_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "../src/categories/openapi.ts";
+import { events } from "../src/events/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
 import { openList, type Resource } from "./describe.ts";
@@ -16,7 +17,7 @@ import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line per resource. */
-const RESOURCES: Resource[] = [pets, categories, orders];
+const RESOURCES: Resource[] = [pets, categories, orders, events];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
   type: "string",

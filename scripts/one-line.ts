@@ -5,5 +5,7 @@ export function oneLine(error: unknown): string {
   const plain = error.message.replace(/\u001b\[[\d;]*m/g, "");
   // wrangler prints the reason of a refused request in a separate paragraph.
   const [, reported, reason] = /\[ERROR\]\s*(.+)(?:\n\n {2}(.+\[code: \d+\]))?/.exec(plain) ?? [];
-  return [reported ?? plain.split("\n")[0], reason].join(" ").trim();
+  // An error of a library that wrangler uses, such as "fetch failed", does not say whose it is.
+  const whose = reported !== undefined && /^[a-z]/.test(reported) ? "Wrangler reports:" : "";
+  return [whose, reported ?? plain.split("\n")[0], reason].join(" ").trim();
 }

@@ -26,6 +26,10 @@ export const ERRORS = {
   pet_not_available: { status: 409, when: "The animal of the order does not exist or is not available." },
   order_shipped: { status: 409, when: "The order to cancel is shipped." },
   order_cancelled: { status: 409, when: "The order to ship is cancelled." },
+  cursor_expired: {
+    status: 410,
+    when: "The feed of events no longer has, or never had, the place that the cursor names.",
+  },
   precondition_failed: { status: 412, when: "The present version does not meet `If-Match` or `If-None-Match`." },
   payload_too_large: { status: 413, when: "The request body is larger than 64 KiB." },
   unsupported_media_type: {

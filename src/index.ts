@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { forgetExpiredKeys } from "./changes/purge.ts";
+import { forgetOld } from "./changes/purge.ts";
 
 const app = createApp();
 
@@ -8,7 +8,8 @@ export default {
 
   /** Every hour, by the cron trigger in wrangler.toml. */
   async scheduled(_controller, env) {
-    const forgotten = await forgetExpiredKeys(env.DB);
-    console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", count: forgotten }));
+    const { keys, events } = await forgetOld(env.DB, env.EVENT_DAYS);
+    console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", count: keys }));
+    console.log(JSON.stringify({ level: "info", event: "events forgotten", count: events }));
   },
 } satisfies ExportedHandler<Env>;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
-import { forgetExpiredKeys } from "../src/changes/purge.ts";
+import { forgetOld } from "../src/changes/purge.ts";
 import { BYTES, type Cost, COSTS, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
@@ -29,6 +29,10 @@ beforeAll(async () => {
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
      INSERT INTO categories (name) SELECT 'Category ' || i FROM n`,
   ).run();
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+     INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', '2026-11-22T00:00:00.000Z' FROM n`,
+  ).run();
   warmKey = await grantKey();
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
   for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
@@ -38,6 +42,9 @@ beforeAll(async () => {
   await place(23, { "Idempotency-Key": "order" });
   for (const petId of [24, 25]) await place(petId);
 });
+
+/** Stands for the cursor at the present end of the feed. */
+const END = "END";
 
 const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?: Call] } = {
   "a list of 20": [200, "/v1/pets"],
@@ -120,6 +127,10 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "a category": [200, "/v1/categories/1"],
   "an inventory of 602 animals": [200, "/v1/store/inventory"],
   "an inventory from memory": [200, "/v1/store/inventory"],
+  "the newest place of the feed": [200, "/v1/events?cursor=latest"],
+  "a page of 100 events": [200, "/v1/events"],
+  "a page of events of one type": [200, "/v1/events?type=category.deleted"],
+  "a page of no new events": [200, `/v1/events?cursor=${END}`],
   "an unknown path": [404, "/v1/stores"],
   "an unsupported method": [405, "/v1/pets", { method: "DELETE" }],
   "a key of the wrong form": [401, "/v1/pets", { key: "rex" }],
@@ -128,9 +139,17 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "the health check": [200, "/health"],
 };
 
+/** The path with the present end of the feed, if it names that. */
+async function filledIn(path: string): Promise<string> {
+  if (!path.includes(END)) return path;
+  const response = await call("/v1/events?cursor=latest", { key: warmKey });
+  const { cursor } = await response.json<{ cursor: string }>();
+  return path.replace(END, cursor);
+}
+
 test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
   const [status, path, request = {}] = REQUESTS[name];
-  const { status: actual, ...cost } = await ask(path, { key: warmKey, ...request });
+  const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
   expect(actual).toBe(status);
   expect(cost, `This row belongs in test/costs.ts:\n  ${rowOf(name, cost)}\n`).toEqual(COSTS[name]);
 });
@@ -163,9 +182,9 @@ test("the cost of removing an expired idempotency key", async () => {
       }),
     }),
   };
-  expect(await forgetExpiredKeys(DB as unknown as D1Database)).toBe(500);
-  // The second batch finds nothing to remove.
-  expect(meta).toHaveLength(2);
+  expect(await forgetOld(DB as unknown as D1Database, "7")).toEqual({ keys: 500, events: 0 });
+  // The second batch finds nothing to remove, and there is no old event.
+  expect(meta).toHaveLength(3);
   expect(meta[0]?.rows_written).toBe(REMOVAL.rowsWritten * 500);
   expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
 });
@@ -187,9 +206,9 @@ test("a plan that allows fewer statements still removes keys with each run, and 
     const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
     return { prepare } as unknown as D1Database;
   };
-  expect(await forgetExpiredKeys(allowing(2))).toBe(2_000);
-  expect(await forgetExpiredKeys(allowing(2))).toBe(500);
-  await expect(forgetExpiredKeys(allowing(0))).rejects.toThrow("Too many API requests");
+  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: 2_000, events: 0 });
+  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: 500, events: 0 });
+  await expect(forgetOld(allowing(0), "7")).rejects.toThrow("Too many API requests");
 });
 
 test("the bytes of an animal and of an idempotency key in the database", async () => {

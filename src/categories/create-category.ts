@@ -24,10 +24,15 @@ import { categories } from "./table.ts";
 export const newCategory = lazy(() => jsonObject({ name: nameField(), description: z.optional(descriptionField()) }));
 type NewCategory = Omit<CategoryRow, "id" | "version">;
 
-const creation = compileCreation(categories, categoryJson, (db, parameter: Parameter<NewCategory>) => ({
-  values: { name: parameter("name"), description: parameter("description") },
-  where: notExists(withName(db, parameter)),
-}));
+const creation = compileCreation(
+  categories,
+  "category.created",
+  categoryJson,
+  (db, parameter: Parameter<NewCategory>) => ({
+    values: { name: parameter("name"), description: parameter("description") },
+    where: notExists(withName(db, parameter)),
+  }),
+);
 
 export const createCategory = createHandlers(guard("pets:write"), jsonBody(newCategory), async (c) => {
   const category = c.req.valid("json");

@@ -1,7 +1,8 @@
-import { and, eq, exists, notExists, sql } from "drizzle-orm";
+import { eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { hasVersion, type Target, versionsParameters } from "../changes/patch.ts";
+import { compileDeletion } from "../changes/deletion.ts";
+import { versionsParameters } from "../changes/patch.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../create-handlers.ts";
@@ -19,18 +20,7 @@ const animals = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) =>
     .from(pets)
     .where(eq(pets.categoryId, parameter("id")));
 
-const removeCategory = compile((db, parameter: Parameter<Target>) =>
-  db
-    .delete(categories)
-    .where(
-      and(
-        eq(categories.id, parameter("id")),
-        hasVersion(categories.version, parameter),
-        notExists(animals(db, parameter)),
-      ),
-    )
-    .returning({ deleted: sql<1>`1`.as("deleted") }),
-);
+const deletion = compileDeletion(categories, "category.deleted", (db, parameter) => notExists(animals(db, parameter)));
 
 const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
@@ -44,7 +34,7 @@ export const deleteCategory = createHandlers(guard("pets:write"), async (c) => {
   const session = openSession(c);
   const target = { id: categoryId(c), ...versionsParameters(preconditions) };
   // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-  const [[deleted], [category]] = await session.writeOnce([removeCategory(target), selectUse(target)]);
+  const [, [deleted], [category]] = await session.writeOnce([...deletion(target), selectUse(target)]);
   if (deleted !== undefined) return noBody(c, 204);
   if (category === undefined) throw noSuchCategory();
   throw category.inUse ? new ApiError("category_in_use", "An animal names this category.") : preconditionFailed();

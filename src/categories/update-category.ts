@@ -33,8 +33,12 @@ export const categoryPatch = lazy(() =>
 const others = (db: QueryBuilder, parameter: Parameter<{ id: Int64; name: unknown }>) =>
   withName(db, parameter, ne(categories.id, parameter("id")));
 
-const patchCategory = compilePatch(categories, categoryPatch, categoryJson, (db, parameter, fields) =>
-  fields.includes("name") ? notExists(others(db, parameter)) : undefined,
+const patchCategory = compilePatch(
+  categories,
+  "category.updated",
+  categoryPatch,
+  categoryJson,
+  (db, parameter, fields) => (fields.includes("name") ? notExists(others(db, parameter)) : undefined),
 );
 
 /**

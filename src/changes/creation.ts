@@ -5,7 +5,9 @@ import { compile, type Parameter, type QueryBuilder, type Statement } from "../d
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Attempt } from "./attempt.ts";
-import { checkRequest, isUnknown, recall, remember, type Versioned } from "./memory.ts";
+import { ifChanged, insertEvents } from "./event.ts";
+import { checkRequest, createdId, isUnknown, recall, remember, type Versioned } from "./memory.ts";
+import type { EventType } from "./table.ts";
 
 /** All columns of a new row except the id, which SQLite assigns, and the version, which is 1. A missing column does not compile. */
 export type NewRow<Table extends Versioned> = {
@@ -30,15 +32,17 @@ interface Insertion<Table extends Versioned> {
 }
 
 /**
- * Compiles the statements of a creation. Without an `Idempotency-Key`, it is the INSERT alone. With one, it is a transaction of
- * three statements that can be repeated any number of times: the INSERT, unless the key is known; `remember`; and `recall`, a
- * SELECT of the entry of the key, from this attempt or an earlier one.
+ * Compiles the statements of a creation: the INSERT and its event. With an `Idempotency-Key`, it is a transaction that can be
+ * repeated any number of times: the INSERT, unless the key is known; `remember`; the event; and `recall`, a SELECT of the entry of
+ * the key, from this attempt or an earlier one.
  *
- * @param response SQL for the body of the response.
+ * @param type of the event.
+ * @param response SQL for the body of the response, and for the data of the event.
  * @param insertion the row, from the parameters of the request.
  */
 export function compileCreation<Table extends Versioned, Fields extends object>(
   table: Table,
+  type: EventType,
   response: () => SQL<string>,
   insertion: (db: QueryBuilder, parameter: Parameter<Fields>) => Insertion<Table>,
 ) {
@@ -52,6 +56,8 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
       : into.select(db.select(columnsOf(table, values)).from(from).where(conditions) as never);
   };
   const id = () => exact(table.id).as("id");
+  // The row that the previous statement inserted, if it inserted one.
+  const isInserted = () => eq(table.id, ifChanged(sql`last_insert_rowid()`));
   return {
     insert: compile((db, parameter: Parameter<Fields>) =>
       insert(db, parameter).returning({ id: id(), response: response().as("response") }),
@@ -59,9 +65,12 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
       insert(db, parameter, isUnknown(db, parameter)).returning({ id: id() }),
     ),
-    // The row that the previous statement inserted. If it inserted none, the key already has one.
-    remember: compile((db, parameter: Parameter<Attempt>) =>
-      remember(db, parameter, table, response(), and(eq(table.id, sql`last_insert_rowid()`), sql`changes() = 1`)),
+    record: compile((db) => insertEvents(db, type, table, response(), isInserted())),
+    // If nothing was inserted, the key already has an entry.
+    remember: compile((db, parameter: Parameter<Attempt>) => remember(db, parameter, table, response(), isInserted())),
+    // After `remember`, which changed `last_insert_rowid()`.
+    recordOnce: compile((db, parameter: Parameter<Attempt>) =>
+      insertEvents(db, type, table, response(), eq(table.id, ifChanged(createdId(db, parameter)))),
     ),
   };
 }
@@ -89,18 +98,18 @@ export interface Creation {
  */
 export async function create<Fields extends object>(
   session: Session,
-  { insert, insertOnce, remember }: CompiledCreation<Fields>,
+  { insert, insertOnce, record, recordOnce, remember }: CompiledCreation<Fields>,
   fields: Fields,
   attempt: Attempt | undefined,
   ...consequences: Statement<never>[]
 ): Promise<Creation | undefined> {
   if (attempt === undefined) {
-    const [[inserted]] = await session.writeOnce([insert(fields), ...consequences]);
+    const [[inserted]] = await session.writeOnce([insert(fields), record({}), ...consequences]);
     return inserted && { ...inserted, replayed: false };
   }
   const insertion = insertOnce({ ...fields, ...attempt });
-  const statements = [insertion, remember(attempt), recall(attempt), ...consequences] as const;
-  const [[inserted], , [known]] = await session.writeRepeatably(statements);
+  const statements = [insertion, remember(attempt), recordOnce(attempt), recall(attempt), ...consequences] as const;
+  const [[inserted], , , [known]] = await session.writeRepeatably(statements);
   if (known === undefined) return undefined;
   checkRequest(known, attempt);
   return { id: known.resourceId, response: known.response, replayed: inserted === undefined };

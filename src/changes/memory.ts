@@ -23,6 +23,11 @@ export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
   );
 }
 
+/** The id of the row that the key created. */
+export function createdId(db: QueryBuilder, parameter: Parameter<Attempt>) {
+  return db.select({ id: idempotencyKeys.resourceId }).from(idempotencyKeys).where(isThisKey(parameter));
+}
+
 /**
  * The INSERT that stores the key with the row that it created or changed, and with the response: its body and the version in
  * its `ETag`.

@@ -5,7 +5,9 @@ import { compile, type Parameter, type QueryBuilder, type Statement } from "../d
 import type { Int64 } from "../exact/int64.ts";
 import type { Preconditions } from "../http/precondition.ts";
 import type { Attempt } from "./attempt.ts";
+import { compileEvent } from "./event.ts";
 import { checkRequest, isUnknown, type Memory, recall, remember, type Versioned } from "./memory.ts";
+import type { EventType } from "./table.ts";
 
 /** The parameters of `hasVersion`. Each is a JSON array of versions, because D1 binds a hundred values at most. */
 interface VersionsParameters {
@@ -39,8 +41,8 @@ const toJson = (versions: readonly number[] | undefined) => (versions === undefi
 /** The statements of one patch. */
 export interface Patch {
   /**
-   * Statements that change the row and the rows that depend on it. The first returns a row if it changes one. Each of the others
-   * runs only if the previous one changed a row.
+   * Statements that change the row and the rows that depend on it, each followed by its event. The first returns a row if it
+   * changes one. Each of the others runs only if the previous one changed a row.
    */
   changes: Statement<unknown>[];
   /** Keeps the response under the `Idempotency-Key`. */
@@ -78,12 +80,14 @@ type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown }
  * Compiles the patches of a row, one for each set of fields, so that an omitted field and its index are not written. A patch
  * that changes nothing leaves the row and its version unchanged.
  *
+ * @param type of the event.
  * @param schema of the patch. Its fields are columns of the table.
- * @param response SQL for the body of the response.
+ * @param response SQL for the body of the response, and for the data of the event.
  * @param condition a further condition for a patch of these fields, or undefined.
  */
 export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
   table: Table,
+  type: EventType,
   schema: () => { shape: { [Field in Fields]: unknown } },
   response: () => SQL<string>,
   condition: (
@@ -94,15 +98,16 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
 ) {
   const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
   const compiled = new Map<string, ReturnType<typeof compileFields>>();
+  const record = compileEvent(type, table, response);
   return (target: Target, patch: { [Field in Fields]?: unknown }, attempt: Attempt | undefined): Patch => {
     const fields = (Object.keys(schema().shape) as Fields[]).filter((field) => patch[field] !== undefined);
     const name = fields.join();
     const { update, updateOnce, remember } = compiled.get(name) ?? compileFields(fields);
     compiled.set(name, { update, updateOnce, remember });
     const parameters = { ...patch, ...target };
-    if (attempt === undefined) return { changes: fields.length === 0 ? [] : [update(parameters)] };
+    if (attempt === undefined) return { changes: fields.length === 0 ? [] : [update(parameters), record(target)] };
     const once = { ...parameters, ...attempt };
-    return { changes: fields.length === 0 ? [] : [updateOnce(once)], remember: remember(once) };
+    return { changes: fields.length === 0 ? [] : [updateOnce(once), record(target)], remember: remember(once) };
   };
 
   function compileFields(fields: Fields[]) {

@@ -1,14 +1,14 @@
-import { and, asc, inArray, lt, sql } from "drizzle-orm";
-import { compile } from "../db/statement.ts";
-import { idempotencyKeys } from "./table.ts";
+import { and, asc, inArray, lt, max, sql } from "drizzle-orm";
+import { compile, type Parameter, type Statement } from "../db/statement.ts";
+import { events, idempotencyKeys } from "./table.ts";
 
 /** Minimum number of seconds for which a key is remembered. The job that removes older ones runs every hour. */
 export const LIFETIME_SECONDS = 24 * 60 * 60;
-/** Rows that one run of `forgetOldest` reads. */
+/** Rows that one statement reads. */
 export const BATCH_SIZE = 1_000;
 
 /** Removes the oldest expired keys. Reads at most one batch, however many keys there are. */
-const forgetOldest = compile((db) =>
+const forgetOldestKeys = compile((db) =>
   db
     .delete(idempotencyKeys)
     .where(
@@ -26,30 +26,62 @@ const forgetOldest = compile((db) =>
     ),
 );
 
+/**
+ * Removes the oldest events, but not the newest of those that are too old: a consumer that had read it goes on from its row. So the
+ * table is never empty, and no id is used again.
+ */
+const forgetOldestEvents = compile((db, parameter: Parameter<{ days: string }>) => {
+  const oldest = db
+    .select({ id: events.id, createdAt: events.createdAt })
+    .from(events)
+    .orderBy(asc(events.id))
+    .limit(BATCH_SIZE)
+    .as("oldest");
+  const newestTooOld = db
+    .select({ id: max(oldest.id) })
+    .from(oldest)
+    .where(lt(oldest.createdAt, sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ${parameter("days")} || ' days')`));
+  return db.delete(events).where(lt(events.id, newestTooOld));
+});
+
 /** Maximum number of statements in one run. D1 allows 1,000 per invocation of a Worker, and 50 on the Free plan. */
 export const MAX_BATCHES = 900;
 
+/** How many rows a run of the job removed. */
+export interface Forgotten {
+  keys: number;
+  events: number;
+}
+
 /**
- * Removes the expired keys, or as many as one run may. The next run continues.
+ * Removes the expired keys and the old events, or as many as one run may. The next run continues.
  *
- * @returns how many.
+ * @param eventDays for which events are kept. Anything but a number keeps all of them.
  * @throws Error of D1, when it fails before anything was removed.
  */
-export async function forgetExpiredKeys(database: D1Database): Promise<number> {
-  const { sql: text, values } = forgetOldest({});
-  const statement = database.prepare(text).bind(...values);
-  let forgotten = 0;
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    let changes: number;
+export async function forgetOld(database: D1Database, eventDays: string): Promise<Forgotten> {
+  const forgotten: Forgotten = { keys: 0, events: 0 };
+  const statements: { [table in keyof Forgotten]: Statement<never> } = {
+    keys: forgetOldestKeys({}),
+    events: forgetOldestEvents({ days: eventDays }),
+  };
+  // They take turns, so that neither uses up the statements of every run.
+  let tables = Object.keys(statements) as (keyof Forgotten)[];
+  for (let batch = 0; batch < MAX_BATCHES && tables.length > 0; batch++) {
+    const table = tables[batch % tables.length] as keyof Forgotten;
+    const { sql: text, values } = statements[table];
     try {
-      ({ changes } = (await statement.run()).meta);
+      const { meta } = await database
+        .prepare(text)
+        .bind(...values)
+        .run();
+      forgotten[table] += meta.changes;
+      if (meta.changes === 0) tables = tables.filter((other) => other !== table);
     } catch (error) {
       // After the limit of the plan, every further statement fails. Another failure meets the first statement of the next run as well.
-      if (forgotten === 0) throw error;
+      if (forgotten.keys + forgotten.events === 0) throw error;
       break;
     }
-    if (changes === 0) break;
-    forgotten += changes;
   }
   return forgotten;
 }

@@ -37,6 +37,12 @@ export class Session {
     return rows;
   }
 
+  /** The same on the primary: no replica has seen more. */
+  async readFromPrimary<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const [rows] = await this.#run("first-primary", [statement]);
+    return rows;
+  }
+
   /**
    * Runs statements in one transaction on the primary, without a retry. After a failure it is unknown whether they took effect.
    */

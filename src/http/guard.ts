@@ -1,5 +1,6 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
 import { respondWithError } from "./error-handler.ts";
 import { authenticateRequest, CHALLENGE } from "./authentication.ts";
 import { limitRate } from "../auth/rate-limit.ts";
@@ -11,15 +12,18 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   return key instanceof Response ? key : next();
 };
 
+/** The failure of a request whose key lacks a scope (RFC 6750, section 3.1). */
+export function lacksScope(c: Context<AppEnv>, scope: Scope): ApiError {
+  c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
+  return new ApiError("insufficient_scope", `This API key lacks the scope ${scope}.`);
+}
+
 /** The first handler of every operation. It checks the key, the scope, and the rate limit of the key, in this order. */
 export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const key = await authenticateRequest(c);
     if (key instanceof Response) return key;
-    if (!key.scopes.includes(scope)) {
-      c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
-      return respondWithError(c, { code: "insufficient_scope", message: `This API key lacks the scope ${scope}.` });
-    }
+    if (!key.scopes.includes(scope)) return respondWithError(c, lacksScope(c, scope));
     await limitRate(c.env.RATE_LIMITER, key.id);
     return next();
   };

@@ -16,9 +16,13 @@ export const MAX_LIMIT = 100;
 const START: { [sort in Sort]: Int64 } = { id: "0" as Int64, "-id": "9223372036854775807" as Int64 };
 const CURSOR_RULE = "one that this service handed out in a Link header, with the same sort";
 
+/** The maximum number of items in a response. */
+export const limitField = () =>
+  z.optional(parsed<string, number>(toLimit, rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`)));
+
 /** The parameters of every list. A repeated one arrives as an array and breaks its rule. */
 export const pageFields = () => ({
-  limit: z.optional(parsed<string, number>(toLimit, rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`))),
+  limit: limitField(),
   cursor: z.optional(
     parsed<string, Position>(
       (value) => (typeof value === "string" ? decodeCursor(value) : undefined),

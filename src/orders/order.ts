@@ -1,19 +1,17 @@
-import { and, eq, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { compile, type Parameter } from "../db/statement.ts";
+import { ifChanged, insertEvents } from "../changes/event.ts";
+import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { jsonInteger } from "../exact/json.ts";
 import { idInPath } from "../http/path.ts";
-import { type PetStatus, pets } from "../pets/table.ts";
+import { animalJson, type PetStatus, pets } from "../pets/table.ts";
 import { orders, type OrderStatus } from "./table.ts";
-
-/** The clock of the database, in the format of the table. */
-export const now = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 
 /**
  * The id in the path.
@@ -49,27 +47,28 @@ export const selectOrder = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 /**
- * Sets the status of the animal of the order in the parameter `id`, if the previous statement changed one row. Both changes take
- * effect, or neither.
+ * The two statements that set the status of the animal of the order in the parameter `id`, with its event, if the previous statement
+ * changed one row. All of these changes take effect, or none.
  */
-export const moveAnimal = (status: PetStatus) =>
-  compile((db, parameter: Parameter<{ id: Int64 }>) =>
+export function moveAnimal(status: PetStatus) {
+  const isOfOrder = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) => {
+    const petId = db
+      .select({ petId: orders.petId })
+      .from(orders)
+      .where(eq(orders.id, parameter("id")));
+    return eq(pets.id, ifChanged(petId));
+  };
+  const move = compile((db, parameter: Parameter<{ id: Int64 }>) =>
     db
       .update(pets)
       .set({ status, version: sql`${pets.version} + 1` })
-      .where(
-        and(
-          sql`changes() = 1`,
-          eq(
-            pets.id,
-            db
-              .select({ petId: orders.petId })
-              .from(orders)
-              .where(eq(orders.id, parameter("id"))),
-          ),
-        ),
-      ),
+      .where(isOfOrder(db, parameter)),
   );
+  const record = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+    insertEvents(db, "pet.updated", pets, animalJson(), isOfOrder(db, parameter)),
+  );
+  return (order: { id: Int64 }) => [move(order), record(order)] as const;
+}
 
 /** An order as clients see it. */
 export interface Order {

@@ -1,6 +1,7 @@
 import { and, eq, notExists, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
+import { now } from "../db/clock.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -11,10 +12,11 @@ import { jsonBody } from "../http/body.ts";
 import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
 import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
+import { compileEvent, ifChanged } from "../changes/event.ts";
 import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
-import { pets } from "../pets/table.ts";
-import { now, type Order, orderJson } from "./order.ts";
+import { animalJson, pets } from "../pets/table.ts";
+import { type Order, orderJson } from "./order.ts";
 import { activeOrder, orders } from "./table.ts";
 
 /** Add new fields at the end (`valuesOf`). */
@@ -28,26 +30,28 @@ export const newOrder = lazy(() =>
   }),
 );
 
-const creation = compileCreation(orders, orderJson, (db, parameter: Parameter<{ petId: Int64 }>) => ({
+const creation = compileCreation(orders, "order.placed", orderJson, (db, parameter: Parameter<{ petId: Int64 }>) => ({
   values: { petId: pets.id, status: sql`'placed'`, createdAt: now, shipDate: sql`NULL` },
   from: pets,
   where: and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db, pets.id))),
 }));
 
 /** Runs only if the previous statement changed one row: the order and the status of its animal change together. */
-const holdAnimal = compile((db, parameter: Parameter<{ petId: Int64 }>) =>
+const holdAnimal = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .update(pets)
     .set({ status: "pending", version: sql`${pets.version} + 1` })
-    .where(and(eq(pets.id, parameter("petId")), sql`changes() = 1`)),
+    .where(eq(pets.id, ifChanged(parameter("id")))),
 );
+const recordHold = compileEvent("pet.updated", pets, animalJson);
 
 export const placeOrder = createHandlers(guard("store:write"), jsonBody(newOrder), async (c) => {
   const order = c.req.valid("json");
   const { petId } = order;
   const attempt = await idempotentAttempt(c, "placeOrder", ...valuesOf(newOrder(), order));
   const session = openSession(c);
-  const placed = await create(session, creation, { petId }, attempt, holdAnimal({ petId }));
+  const animal = { id: petId };
+  const placed = await create(session, creation, { petId }, attempt, holdAnimal(animal), recordHold(animal));
   if (placed === undefined) throw notAvailable();
   return respondWithCreation<Order>(c, placed);
 });

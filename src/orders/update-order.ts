@@ -3,7 +3,9 @@ import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { type Attempt, idempotentAttempt, valuesOf } from "../changes/attempt.ts";
+import { compileEvent } from "../changes/event.ts";
 import { isUnknown } from "../changes/memory.ts";
+import { now } from "../db/clock.ts";
 import {
   applyPatch,
   hasVersion,
@@ -21,7 +23,7 @@ import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { moveAnimal, noSuchOrder, now, orderId, orderJson, selectOrder, toOrder } from "./order.ts";
+import { moveAnimal, noSuchOrder, orderId, orderJson, selectOrder, toOrder } from "./order.ts";
 import { orders } from "./table.ts";
 
 export const orderPatch = lazy(() =>
@@ -57,6 +59,7 @@ const shipOrder = compile((db, parameter: Parameter<Shipment>) => ship(db, param
 const shipOrderOnce = compile((db, parameter: Parameter<Shipment & Attempt>) =>
   ship(db, parameter, isUnknown(db, parameter)),
 );
+const recordShipment = compileEvent("order.shipped", orders, orderJson);
 const sellAnimal = moveAnimal("sold");
 /** The last statement: shipping a shipped order writes a row here, which must not sell an animal. */
 const rememberShipment = compile((db, parameter: Parameter<Target & Attempt>) =>
@@ -68,10 +71,11 @@ const rememberNothing = compile((db, parameter: Parameter<Target & Attempt>) =>
 
 /** The statements of a shipment, or of a patch that names no status. */
 function patchOrder(shipment: Shipment, ships: boolean, attempt: Attempt | undefined): Patch {
-  if (attempt === undefined) return { changes: ships ? [shipOrder(shipment), sellAnimal(shipment)] : [] };
+  const consequences = [recordShipment(shipment), ...sellAnimal(shipment)];
+  if (attempt === undefined) return { changes: ships ? [shipOrder(shipment), ...consequences] : [] };
   const once = { ...shipment, ...attempt };
   return ships
-    ? { changes: [shipOrderOnce(once), sellAnimal(shipment)], remember: rememberShipment(once) }
+    ? { changes: [shipOrderOnce(once), ...consequences], remember: rememberShipment(once) }
     : { changes: [], remember: rememberNothing(once) };
 }
 

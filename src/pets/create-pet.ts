@@ -9,14 +9,14 @@ import { compileCreation, create } from "../changes/creation.ts";
 import { idempotentAttempt, valuesOf } from "../changes/attempt.ts";
 import { respondWithCreation } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
-import { type Animal, animalJson, type PetRow, petFields, statusField, toAnimal } from "./pet.ts";
-import { pets } from "./table.ts";
+import { type PetRow, petFields, statusField, toAnimal } from "./pet.ts";
+import { type Animal, animalJson, pets } from "./table.ts";
 
 /** Other fields, `id` among them, are ignored. Add new fields at the end (`valuesOf`). */
 export const newPet = lazy(() => jsonObject({ ...petFields(), status: z._default(statusField(), "available") }));
 export type NewPet = Omit<PetRow, "id" | "version">;
 
-const creation = compileCreation(pets, animalJson, (_db, parameter: Parameter<NewPet>) => ({
+const creation = compileCreation(pets, "pet.created", animalJson, (_db, parameter: Parameter<NewPet>) => ({
   values: { name: parameter("name"), categoryId: parameter("categoryId"), status: parameter("status") },
 }));
 

@@ -9,8 +9,7 @@ import { compileBatch, createBatch } from "../changes/batch.ts";
 import { respondWithBatch } from "../changes/respond.ts";
 import { lazy } from "../lazy.ts";
 import { newPet } from "./create-pet.ts";
-import { type Animal, animalJson } from "./pet.ts";
-import { pets } from "./table.ts";
+import { type Animal, animalJson, pets } from "./table.ts";
 
 /** Maximum number of animals in a batch. */
 export const MAX_BATCH = 100;
@@ -26,7 +25,7 @@ export const newPets = lazy(() =>
   ),
 );
 
-const batch = compileBatch(pets, animalJson, (item) => ({
+const batch = compileBatch(pets, "pet.created", animalJson, (item) => ({
   name: item("name"),
   categoryId: item("categoryId"),
   status: item("status"),

@@ -1,7 +1,8 @@
-import { and, eq, exists, notExists, sql } from "drizzle-orm";
+import { eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import { hasVersion, type Target, versionsParameters } from "../changes/patch.ts";
+import { compileDeletion } from "../changes/deletion.ts";
+import { versionsParameters } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../create-handlers.ts";
 import { openSession } from "../http/open-session.ts";
@@ -11,12 +12,7 @@ import { activeOrder } from "../orders/table.ts";
 import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pets } from "./table.ts";
 
-const removePet = compile((db, parameter: Parameter<Target>) =>
-  db
-    .delete(pets)
-    .where(and(eq(pets.id, parameter("id")), hasVersion(pets.version, parameter), notExists(activeOrder(db, pets.id))))
-    .returning({ deleted: sql`1`.as("deleted") }),
-);
+const deletion = compileDeletion(pets, "pet.deleted", (db) => notExists(activeOrder(db, pets.id)));
 
 const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
@@ -30,7 +26,7 @@ export const deletePet = createHandlers(guard("pets:write"), async (c) => {
   const session = openSession(c);
   const target = { id: petId(c), ...versionsParameters(preconditions) };
   // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-  const [[deleted], [pet]] = await session.writeOnce([removePet(target), selectUse(target)]);
+  const [, [deleted], [pet]] = await session.writeOnce([...deletion(target), selectUse(target)]);
   if (deleted !== undefined) return noBody(c, 204);
   if (pet === undefined) throw noSuchPet();
   throw pet.onOrder ? petOnOrder("An order that is not cancelled names this animal.") : preconditionFailed();

@@ -2,7 +2,6 @@ import { eq } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { jsonObjectOf } from "../db/json-object.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -11,7 +10,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { jsonInteger } from "../exact/json.ts";
 import { idInPath } from "../http/path.ts";
 import { int64Field, nameField, rule } from "../http/validation.ts";
-import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
+import { type Animal, PET_STATUSES, pets } from "./table.ts";
 
 export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
 
@@ -53,18 +52,6 @@ export const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
     .from(pets)
     .where(eq(pets.id, parameter("id"))),
 );
-
-/** An animal as clients see it. */
-export interface Animal {
-  id: number;
-  name: string;
-  categoryId: number;
-  status: PetStatus;
-}
-
-/** The body of an animal in SQL. It equals JSON.stringify of `toAnimal`. */
-export const animalJson = () =>
-  jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
 export function toAnimal({ id, name, categoryId, status }: Omit<PetRow, "version">): Animal {

@@ -13,12 +13,12 @@ import { preconditionsOf } from "../http/precondition.ts";
 import { jsonObject } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { placedOrder } from "../orders/table.ts";
-import { animalJson, noSuchPet, petColumns, petFields, petId, petOnOrder, toAnimal } from "./pet.ts";
-import { pets } from "./table.ts";
+import { noSuchPet, petColumns, petFields, petId, petOnOrder, toAnimal } from "./pet.ts";
+import { animalJson, pets } from "./table.ts";
 
 export const petPatch = lazy(() => z.partial(jsonObject(petFields())));
 
-const patchPet = compilePatch(pets, petPatch, animalJson, (db, _parameter, fields) =>
+const patchPet = compilePatch(pets, "pet.updated", petPatch, animalJson, (db, _parameter, fields) =>
   fields.includes("status") ? notExists(placedOrder(db, pets.id)) : undefined,
 );
 

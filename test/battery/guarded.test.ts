@@ -14,9 +14,9 @@ function mistype(key: string): string {
 }
 
 // test/openapi/document.test.ts asserts that every route is an operation of the document.
-describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
+describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) => {
   test("accepts a good key", async () => {
-    const response = await call(path, { ...request, key: await grantKey({ scopes: [scope] }) });
+    const response = await call(path, { ...request, key: await grantKey({ scopes }) });
     expect(outcomes).toContain(response.status);
     expect(response.headers.get("Cache-Control")).toBe("private, no-store");
     expect(response.headers.get("WWW-Authenticate")).toBeNull();
@@ -100,7 +100,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, outcomes, request }) => {
 
   test("refuses a key over its rate limit, and accepts another key", async () => {
     const bindings = { RATE_LIMITER: env.TIGHT_RATE_LIMITER };
-    const key = await grantKey({ scopes: [scope] });
+    const key = await grantKey({ scopes });
     for (let i = 0; i < 2; i++) expect(outcomes).toContain((await call(path, { ...request, key, bindings })).status);
     const response = await call(path, { ...request, key, bindings });
     await expectError(response, "rate_limited");

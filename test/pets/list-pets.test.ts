@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Animal } from "../../src/pets/pet.ts";
+import type { Animal } from "../../src/pets/table.ts";
 import { call, expectError, expectJson, ORIGIN } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 

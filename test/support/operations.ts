@@ -11,6 +11,8 @@ export interface Operation {
   /** As in the document: `/v1/pets/{petId}`. */
   template: string;
   scope: Scope;
+  /** The scopes of a key for which a good request succeeds: the feed shows only the resources that its key may read. */
+  scopes: Scope[];
   /** The statuses of a good request: the success, or 404 for the resource of the example. */
   outcomes: number[];
   /** The method and the body, for `call`. */
@@ -37,6 +39,7 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
       template: `/v1${template}`,
       path: `/v1${template.replace(/\{(\w+)\}/g, (_, name) => exampleOf(operation, name))}`,
       scope: operation["x-required-scope"] as Scope,
+      scopes: [operation["x-required-scope"] as Scope, ...(template === "/events" ? (["pets:read"] as const) : [])],
       outcomes: Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status < 300 || status === 404 || status === 409),

@@ -1,0 +1,165 @@
+import { gte, type SQL, sql } from "drizzle-orm";
+import type { Context } from "hono";
+import * as z from "zod/mini";
+import type { Scope } from "../auth/scopes.ts";
+import { EVENT_TYPES, events, type EventType } from "../changes/table.ts";
+import { createHandlers } from "../create-handlers.ts";
+import type { Session } from "../db/session.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { apiKeyOf } from "../http/authentication.ts";
+import { guard, lacksScope } from "../http/guard.ts";
+import { openSession } from "../http/open-session.ts";
+import { limitField, MAX_LIMIT } from "../http/paging.ts";
+import { jsonText } from "../http/respond.ts";
+import { parsed, query, rule } from "../http/validation.ts";
+import { lazy } from "../lazy.ts";
+import { decodeEventCursor, encodeEventCursor, type Place } from "./cursor.ts";
+
+/** Events that a request reads at most when it wants only some types. It bounds the cost of a type that is rare. */
+export const WINDOW = 1_000;
+const LATEST = "latest";
+/** Maximum number of types in a request. */
+export const MAX_TYPES = 100;
+
+/** Other parameters are ignored. */
+export const listEventsQuery = lazy(() =>
+  z.object({
+    cursor: z.optional(
+      parsed<string, Place | typeof LATEST>(toPlace, rule("latest, or one that this service handed out for events")),
+    ),
+    limit: limitField(),
+    type: z.optional(
+      parsed<EventType | EventType[], EventType[]>(toTypes, rule(`1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}`)),
+    ),
+  }),
+);
+
+function toPlace(value: unknown): Place | typeof LATEST | undefined {
+  if (value === LATEST) return LATEST;
+  return typeof value === "string" ? decodeEventCursor(value) : undefined;
+}
+
+function toTypes(value: unknown): EventType[] | undefined {
+  const types = [value].flat();
+  if (types.length > MAX_TYPES) return undefined;
+  return types.every((type): type is EventType => EVENT_TYPES.some((known) => known === type)) ? types : undefined;
+}
+
+/** The scope that the data of an event needs. */
+const scopeOf = (type: EventType): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
+
+/**
+ * The types that the request wants and that its key may read.
+ *
+ * @throws ApiError `insufficient_scope` when the key may read none, or not one that the request names.
+ */
+function typesFor(c: Context<AppEnv>, named: readonly EventType[] | undefined): readonly EventType[] {
+  const { scopes } = apiKeyOf(c);
+  const wanted = named ?? EVENT_TYPES;
+  const refused = wanted.find((type) => !scopes.includes(scopeOf(type)));
+  if (refused === undefined) return wanted;
+  const readable = wanted.filter((type) => scopes.includes(scopeOf(type)));
+  if (named !== undefined || readable.length === 0) throw lacksScope(c, scopeOf(refused));
+  return readable;
+}
+
+/** An event as clients see it. */
+export interface PetStoreEvent {
+  /** Ascends with the feed. */
+  id: string;
+  type: EventType;
+  timestamp: string;
+  version: number;
+  data: object;
+}
+
+/** A page of the feed. */
+export interface EventPage {
+  events: PetStoreEvent[];
+  cursor: string;
+  more: boolean;
+}
+
+interface Part {
+  /** The types to return, separated and enclosed by commas. */
+  types: string;
+  size: number;
+}
+
+// In hexadecimal digits of fixed length, so that ids ascend as texts.
+const place = sql<string>`printf('%016x%08x', ${events.id}, ${events.tag})`;
+
+/** Consecutive rows of the feed. A row of another type has a place and no event. */
+function part(db: QueryBuilder, parameter: Parameter<Part>, where: SQL | undefined) {
+  const event = sql`json_object('id', 'evt_' || ${place}, 'type', ${events.type}, 'timestamp', ${events.createdAt}, 'version', ${events.version}, 'data', json(${events.data}))`;
+  const isWanted = sql`instr(${parameter("types")}, ',' || ${events.type} || ',')`;
+  return db
+    .select({ place: place.as("place"), event: sql<string | null>`iif(${isWanted}, ${event}, NULL)`.as("event") })
+    .from(events)
+    .where(where)
+    .orderBy(events.id)
+    .limit(parameter("size"));
+}
+
+const selectFrom = compile((db, parameter: Parameter<Part & { id: Int64 }>) =>
+  part(db, parameter, gte(events.id, parameter("id"))),
+);
+const selectOldest = compile((db, parameter: Parameter<Part>) => part(db, parameter, undefined));
+const selectLatest = compile((db, parameter: Parameter<Part>) =>
+  part(db, parameter, gte(events.id, sql`(SELECT max(${events.id}) FROM ${events})`)),
+);
+
+type Row = ReturnType<typeof selectOldest> extends Statement<infer Row> ? Row : never;
+
+/**
+ * The rows from a place on, its own row first. That row tells that the history is still the one that the cursor came from.
+ *
+ * @throws ApiError `cursor_expired` when the primary does not have the row.
+ */
+async function readFrom(session: Session, { text, id }: Place, part: Part): Promise<Row[]> {
+  const select = selectFrom({ ...part, id });
+  const rows = await session.read(select);
+  if (rows[0]?.place === text) return rows;
+  // A replica that lags does not have the row yet.
+  const rowsOfPrimary = session.usage.primary === true ? rows : await session.readFromPrimary(select);
+  if (rowsOfPrimary[0]?.place === text) return rowsOfPrimary;
+  throw new ApiError(
+    "cursor_expired",
+    "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",
+  );
+}
+
+export const listEvents = createHandlers(guard("events:read"), query(listEventsQuery), async (c) => {
+  const { cursor, limit = MAX_LIMIT, type } = c.req.valid("query");
+  const wanted = typesFor(c, type);
+  const types = `,${wanted.join()},`;
+  const session = openSession(c);
+  if (cursor === LATEST) {
+    const [newest] = await session.read(selectLatest({ types, size: 1 }));
+    return respond(c, [], newest?.place, false);
+  }
+  // Beside the events: the row of the cursor, the first row of the feed, and one that tells whether there is more.
+  const size = (wanted.length < EVENT_TYPES.length ? WINDOW : limit) + 3;
+  const rows =
+    cursor === undefined
+      ? await session.read(selectOldest({ types, size }))
+      : await readFrom(session, cursor, { types, size });
+
+  const found: string[] = [];
+  let next = cursor === undefined ? 0 : 1;
+  const end = Math.min(rows.length, size - 1);
+  for (; next < end && found.length < limit; next++) {
+    const event = rows[next]?.event;
+    if (typeof event === "string") found.push(event);
+  }
+  return respond(c, found, rows[next - 1]?.place, next < rows.length);
+});
+
+function respond(c: Context<AppEnv>, found: string[], last: string | undefined, more: boolean) {
+  if (last === undefined) throw new Error("The feed is empty");
+  const body = `{"events":[${found.join()}],"cursor":"${encodeEventCursor(last)}","more":${more}}`;
+  return jsonText<EventPage, 200>(c, body, 200);
+}
