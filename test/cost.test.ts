@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
 import { forgetOld } from "../src/changes/purge.ts";
-import { BYTES, type Cost, COSTS, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
+import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { grantKey } from "./support/keys.ts";
@@ -169,24 +169,25 @@ test("the cost of removing an expired idempotency key", async () => {
      SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
   ).run();
   const meta: D1Meta[] = [];
-  const DB = {
-    prepare: (sql: string) => ({
-      bind: (...values: unknown[]) => ({
-        async run() {
-          const result = await env.DB.prepare(sql)
-            .bind(...values)
-            .run();
-          meta.push(result.meta);
-          return result;
-        },
-      }),
-    }),
-  };
-  expect(await forgetOld(DB as unknown as D1Database, "7")).toEqual({ keys: 500, events: 0 });
+  expect(await forgetOld(measuredDatabase(meta), "7")).toEqual({ keys: 500, events: 0 });
   // The second batch finds nothing to remove, and there is no old event.
   expect(meta).toHaveLength(3);
   expect(meta[0]?.rows_written).toBe(REMOVAL.rowsWritten * 500);
   expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
+});
+
+test("the cost of removing an old event", async () => {
+  // The events of other tests are younger.
+  await env.DB.prepare("DELETE FROM events WHERE created_at < '2026-11-23'").run();
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+     INSERT INTO events (id, tag, type, version, data, created_at)
+     SELECT -1000 + i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
+  ).run();
+  const meta: D1Meta[] = [];
+  expect(await forgetOld(measuredDatabase(meta), "7")).toEqual({ keys: 0, events: 499 });
+  expect(meta[1]?.rows_written).toBe(EVENT_REMOVAL.rowsWritten * 499);
+  expect(Math.ceil((meta[1]?.rows_read ?? 0) / 499)).toBe(EVENT_REMOVAL.rowsRead);
 });
 
 test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
@@ -211,7 +212,7 @@ test("a plan that allows fewer statements still removes keys with each run, and 
   await expect(forgetOld(allowing(0), "7")).rejects.toThrow("Too many API requests");
 });
 
-test("the bytes of an animal and of an idempotency key in the database", async () => {
+test("the bytes of an animal, an idempotency key and an event in the database", async () => {
   const key = await grantKey({ id: "key_0123456789ab" });
   const idempotencyKey = crypto.randomUUID();
   await call("/v1/pets", {
@@ -237,12 +238,33 @@ test("the bytes of an animal and of an idempotency key in the database", async (
        SELECT api_key_id, hex(randomblob(18)), fingerprint, response, resource_id, created_at
        FROM idempotency_keys, n WHERE idempotency_key = '${idempotencyKey}'`,
     ),
+    event: await bytesOf(
+      `INSERT INTO events (tag, type, version, data, created_at)
+       SELECT random() & 4294967295, type, version, data, created_at
+       FROM events, n WHERE events.id = (SELECT max(id) FROM events)`,
+    ),
   };
-  for (const row of ["animal", "idempotencyKey"] as const) {
+  for (const row of ["animal", "idempotencyKey", "event"] as const) {
     expect(bytes[row] / BYTES[row], row).toBeGreaterThan(0.9);
     expect(bytes[row] / BYTES[row], row).toBeLessThanOrEqual(1);
   }
 });
+
+/** The database, which notes what each statement of the job did. */
+function measuredDatabase(meta: D1Meta[]): D1Database {
+  const prepare = (sql: string) => ({
+    bind: (...values: unknown[]) => ({
+      async run() {
+        const result = await env.DB.prepare(sql)
+          .bind(...values)
+          .run();
+        meta.push(result.meta);
+        return result;
+      },
+    }),
+  });
+  return { prepare } as unknown as D1Database;
+}
 
 /** The row of a request in test/costs.ts. */
 function rowOf(name: string, cost: Cost): string {

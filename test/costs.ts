@@ -98,9 +98,11 @@ export type RequestKind = keyof typeof COSTS;
 
 /** The cost of the hourly job for each `Idempotency-Key` that it removes. */
 export const REMOVAL = { rowsRead: 4, rowsWritten: 1 };
+/** The same for an event. Every change of a resource writes one. */
+export const EVENT_REMOVAL = { rowsRead: 4, rowsWritten: 1 };
 
 /**
- * Bytes of the database, with the indexes: for an animal with a name of 12 characters, and for an `Idempotency-Key` of 36. Bytes of the line
+ * Bytes of the database, with the indexes: for an animal with a name of 12 characters, for an `Idempotency-Key` of 36, and for the event of such an animal. Bytes of the line
  * in the log for a list of 20, without what Cloudflare adds.
  */
-export const BYTES = { animal: 80, idempotencyKey: 290, logLine: 330 };
+export const BYTES = { animal: 80, idempotencyKey: 290, event: 130, logLine: 330 };

@@ -1,5 +1,5 @@
 // The tables of docs/capacity.md: the costs that test/cost.test.ts asserts, and what Cloudflare charges for them.
-import { COSTS, type Cost, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { COSTS, type Cost, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
 import { table, type Tables } from "./generated.ts";
 
 interface Price {
@@ -62,6 +62,9 @@ const COUNTED: RequestKind[] = [
   "a placement with an Idempotency-Key",
   "a shipment",
   "a cancellation",
+  "a page of 100 events",
+  "a page of events of one type",
+  "a page of no new events",
   "a body that breaks a rule",
   "a key of the wrong form",
   "an unknown key",
@@ -82,14 +85,25 @@ const PRICED: RequestKind[] = [
   "an unknown key",
 ];
 
-/** The cost of a request. A creation with a key includes the removal of the key. */
+/** The events of the requests in the table of dollars. */
+const EVENTS: { [kind in RequestKind]?: number } = {
+  "a creation": 1,
+  "a creation with an Idempotency-Key": 1,
+  "a change of a status": 1,
+  "a deletion": 1,
+  "a placement": 2,
+  "a placement with an Idempotency-Key": 2,
+};
+
+/** The cost of a request, with the removal of its key and of its events. */
 export function wholeCost(kind: RequestKind): Cost {
   const cost = COSTS[kind];
-  if (!kind.endsWith("with an Idempotency-Key")) return cost;
+  const keys = kind.endsWith("with an Idempotency-Key") ? 1 : 0;
+  const events = EVENTS[kind] ?? 0;
   return {
     ...cost,
-    rowsRead: cost.rowsRead + REMOVAL.rowsRead,
-    rowsWritten: cost.rowsWritten + REMOVAL.rowsWritten,
+    rowsRead: cost.rowsRead + keys * REMOVAL.rowsRead + events * EVENT_REMOVAL.rowsRead,
+    rowsWritten: cost.rowsWritten + keys * REMOVAL.rowsWritten + events * EVENT_REMOVAL.rowsWritten,
   };
 }
 

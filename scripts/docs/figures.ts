@@ -13,7 +13,7 @@ import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
 import { BATCH_SIZE, LIFETIME_SECONDS, MAX_BATCHES } from "../../src/changes/purge.ts";
 import { MAX_LENGTH } from "../../src/changes/attempt.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { BYTES, COSTS, REMOVAL } from "../../test/costs.ts";
+import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL } from "../../test/costs.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../keys/command-line.ts";
 import { MAX_ROTATIONS } from "../keys/operations.ts";
@@ -78,6 +78,9 @@ export const FIGURES: { [page: string]: string[] } = {
     `when the isolate has not seen it for ${RECORD_SECONDS} seconds`,
     `in an isolate every ${REFUSAL_SECONDS} seconds`,
     `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,
+    `later reads about ${EVENT_REMOVAL.rowsRead} rows and writes ${EVENT_REMOVAL.rowsWritten}`,
+    `An event takes about ${BYTES.event} bytes`,
+    `7 × 86,400 × ${BYTES.event} bytes = ${Math.round((7 * 86_400 * BYTES.event) / 1e6)} MB`,
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
     `(100 − ${PRICES.requests.included}) × ${money(PRICES.requests.dollars)} = ${money(requestDollars)}`,
@@ -97,7 +100,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `takes about ${BYTES.idempotencyKey} bytes with its stored response`,
     `${count(STORED)} s × ${BYTES.idempotencyKey} bytes = ${MEGABYTES.toFixed(0)} MB`,
     `A hundred a second occupy ${(MEGABYTES / 10).toFixed(1)} GB`,
-    `removes up to ${count(REMOVABLE)} keys`,
+    `removes up to ${count(REMOVABLE)} rows`,
     `${count(REMOVABLE)} ÷ ${count(HOUR)} = ${Math.round(REMOVABLE / HOUR)} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
