@@ -15,7 +15,7 @@ export async function promote(options: TargetOptions & { promote: string }, term
   const change = `This gives version ${version} all requests of ${env}.`;
   terminal.say(change);
   const cloudflare = await connect(terminal);
-  await confirmProduction(options, change, terminal);
+  await confirmProduction(options, terminal);
   const target = await readTarget(env);
   const [present] = await listDeployments(cloudflare, target.worker);
   if (present === undefined || !present.versions.some(({ version_id }) => version_id === version)) {

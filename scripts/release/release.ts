@@ -47,7 +47,7 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   const change = `This releases ${name} to ${options.env}.`;
   terminal.say(change);
   const cloudflare = await connect(terminal);
-  await confirmProduction(options, change, terminal);
+  await confirmProduction(options, terminal);
   const target = await readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);

@@ -29,7 +29,7 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
     ? `The code of ${env} is already rolled back to ${details}. Nothing changes, and the smoke test runs again.${more}`
     : `This takes the code of ${env} back to ${details}. The data stays as it is.`;
   terminal.say(change);
-  if (!isDone) await confirmProduction(options, change, terminal);
+  if (!isDone) await confirmProduction(options, terminal);
   const command = { message: "npm run rollback", lease: `the rollback to ${version}`, yields: false } as const;
   await changeShares(
     { cloudflare, target, version, present: deployment, mayBeOlder: true, ...command },
