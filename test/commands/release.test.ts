@@ -46,8 +46,9 @@ Released to staging
   Address         ${edge.url}
   Bookmark        ${bookmark}
   Roll back code  none: this is the first version
-  Restore data    npx wrangler d1 time-travel restore petstore-staging --env staging --bookmark ${bookmark}
-                  Read docs/releases.md first: a restore loses everything that was written since.
+  Restore data    Read docs/releases.md first: a restore loses everything that was written since.
+                  Without a terminal, this command does not ask:
+                  npx wrangler d1 time-travel restore petstore-staging --env staging --bookmark ${bookmark}
 `);
   const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
   expect(commandsOf(result)).toEqual([
