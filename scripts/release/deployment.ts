@@ -72,13 +72,13 @@ export function resourcesOf({ resources }: Version): { database: string | undefi
 /** Somebody else changed which versions respond, after a command had looked. */
 export class ChangedMeanwhile extends Error {
   constructor(worker: string, present: Deployment | undefined) {
-    const now = present === undefined ? "there is no deployment" : inWords(present.versions);
-    super(`Somebody changed the deployment of ${worker} meanwhile: ${now}. Look at it, and start again.`);
+    super(`Somebody changed the deployment of ${worker} meanwhile: ${inWords(present)}. Look at it, and start again.`);
   }
 }
 
-export function inWords(shares: Shares): string {
-  return shares.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`).join(", ");
+export function inWords(deployment: Deployment | undefined): string {
+  const shares = deployment?.versions.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`);
+  return shares?.join(", ") ?? "there is no deployment";
 }
 
 /**

@@ -55,7 +55,8 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   if (options.skipChecks !== true) await runChecks(terminal);
 
   const database = await prepareDatabase(cloudflare, target.database, options, terminal);
-  const lease = await takeLease(cloudflare, database, { command: `the release of ${name}`, yields: true }, terminal);
+  const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
+  const lease = await takeLease(cloudflare, database, holder, terminal);
   try {
     // Others may have released or rolled back during the checks, or while this waited for them.
     const survey = await surveyWorker(cloudflare, target);

@@ -171,7 +171,7 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
   const result = await next;
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(result.stderr).toMatch(
-    /^This waits for the release of v1\.0\.0 \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.$/m,
+    /^This waits for the release of v1\.0\.0 \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
   );
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
