@@ -179,15 +179,30 @@ test("a rollback without a previous version is refused with one line", async () 
   expect(nothing).toEqual({
     code: 1,
     stdout: "",
-    stderr: "petstore-staging has no earlier version to go back to.\n",
+    stderr: "petstore-staging is not deployed, so there is no version. To release: npm run release -- --env staging\n",
   });
   addReleases(cloudflare.api, WORKER, 1);
   expect(lastLine(await rollback())).toBe("petstore-staging has no earlier version to go back to.");
   const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
-  expect(lastLine(unknown)).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.");
+  expect(unknown.stderr).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.\n");
   expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
   );
+});
+
+test("a rollback to an unknown version names the ten latest that can be chosen", async () => {
+  const { versions } = addReleases(cloudflare.api, WORKER, 12, "0123456789abcdef");
+  const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
+  const choices = versions.slice(1, -1).toReversed();
+  expect(unknown).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: [
+      "The latest versions to choose from:",
+      ...choices.map(({ id, createdOn }, index) => `  ${id}, v0.${10 - index}.0, 0123456789ab, ${createdOn}`),
+      "petstore-staging has no version 00000000-0000-0000-0000-000000000000.\n",
+    ].join("\n"),
+  });
 });
 
 test.each<[deployments: string[], history: History]>([
@@ -212,13 +227,23 @@ test.each<[deployments: string[], history: History]>([
 });
 
 test("a promotion gives a version of the gradual release all requests", async () => {
-  const [, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
   const stranger = "00000000-0000-0000-0000-000000000000";
-  const unknown = await promote(stranger);
-  expect(lastLine(unknown)).toBe(`Version ${stranger} is not part of the present deployment of petstore-staging.`);
+  const refused = `Version ${stranger} has no share of the requests of petstore-staging`;
+  expect(lastLine(await promote(stranger))).toBe(
+    `${refused}: there is no deployment. To release: npm run release -- --env staging`,
+  );
+  const [first, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
+  expect(lastLine(await promote(stranger))).toBe(
+    `${refused}: version ${second} has 10 %, version ${first} has 90 %. Promote one of these.`,
+  );
   const promoted = await promote(second);
   expect(promoted, promoted.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual(whole(second));
+  expect(await rollback()).toMatchObject({ code: 0 });
+  expect(lastLine(await promote(second))).toBe(
+    `Version ${second} has no share of the requests of petstore-staging: version ${first} has 100 %. ` +
+      "To release: npm run release -- --env staging --gradual 10",
+  );
 });
 
 test("a promotion waits for a release, and a rollback does not", async () => {
