@@ -27,13 +27,13 @@ export function processTerminal(): Terminal {
  * Asks for confirmation of a change of production. Other environments need none.
  *
  * @param yes whether the command line confirms it.
- * @param change what the command does, as a sentence.
+ * @param change what the command does, as a sentence, unless it has just said so.
  * @throws Error without a terminal, and for any other answer.
  */
 export async function confirmProduction(
   { env, yes }: { env: string; yes?: boolean },
-  change: string,
   terminal: Terminal,
+  change = "Production needs a confirmation.",
 ): Promise<void> {
   if (env !== "production" || yes) return;
   if (terminal.ask === undefined) throw new Error(`${change} Say --yes.`);

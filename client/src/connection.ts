@@ -26,6 +26,8 @@ export interface Call extends RequestOptions {
   headers?: Record<string, string | undefined>;
   /** The key that the caller gives to go on after an error. That of the header unless given. */
   idempotencyKey?: string;
+  /** The number of animals in earlier batches. */
+  created?: number;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
   /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
@@ -76,6 +78,7 @@ export class Connection {
       let retryIn: number | undefined;
       if (error) {
         error.idempotencyKey = call.idempotencyKey ?? call.headers?.["Idempotency-Key"];
+        error.created = call.created;
         const fault = faultOf(error);
         lost ||= fault === "lost";
         const pause = pauseAfter(attempt, error.retryAfter, limits);

@@ -70,6 +70,7 @@ export class Pets {
         body,
         headers,
         idempotencyKey,
+        created,
         expects,
       } as const;
       const { value } = await this.#scope.connection.send(call, this.#scope.memory);

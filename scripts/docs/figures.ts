@@ -21,6 +21,7 @@ import { MAX_RECORD_BYTES } from "../keys/store.ts";
 import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../keys/values.ts";
 import { WEEK } from "../preview/command-line.ts";
 import { KEY_LIFE } from "../preview/create.ts";
+import { JURISDICTIONS, LOCATIONS } from "../release/database.ts";
 import { LEASE_SECONDS } from "../release/lease.ts";
 import { READINESS_KEY_SECONDS } from "../release/readiness.ts";
 import { DEFAULT_WAIT } from "../release/values.ts";
@@ -131,6 +132,8 @@ export const FIGURES: { [page: string]: string[] } = {
   "docs/observability.md": [`\`count\` of the scheduled job is ${count(REMOVABLE)}`],
   "docs/runbook.md": [`within [${REVOCATION_SECONDS} seconds]`],
   "docs/releases.md": [
+    `\`--location\` takes one of ${LOCATIONS.map((location) => `\`${location}\``).join(", ")}:`,
+    `\`--jurisdiction\` takes one of ${JURISDICTIONS.map((jurisdiction) => `\`${jurisdiction}\``).join(", ")} `,
     `for at most ${DEFAULT_WAIT} seconds (\`--wait\`)`,
     `it expires in ${KEY_LIFE / DAY} days`,
     `nobody deployed for ${WEEK / DAY} days`,

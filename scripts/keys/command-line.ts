@@ -84,7 +84,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
-      await confirmProduction(options, CHANGE, terminal);
+      await confirmProduction(options, terminal, CHANGE);
       await withStore(options, async (store) => showKey(terminal, options.json, await createKey(store, options)));
     });
 
@@ -121,7 +121,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<ChangeOptions>();
-      await confirmProduction(options, CHANGE, terminal);
+      await confirmProduction(options, terminal, CHANGE);
       await withStore(options, async (store) => showRevocation(terminal, options, await revokeKey(store, id)));
     });
 
@@ -140,7 +140,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .addOption(yes())
     .action(async (id: string, _, command: Command) => {
       const options = command.optsWithGlobals<RotateOptions>();
-      await confirmProduction(options, CHANGE, terminal);
+      await confirmProduction(options, terminal, CHANGE);
       await withStore(options, async (store) => {
         const rotation = await issueSuccessor(store, id, options);
         // From here on the new key works, so it is shown, whatever becomes of the old one.

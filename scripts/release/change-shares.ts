@@ -67,7 +67,7 @@ async function leaseUnlessLost(
   try {
     const database = await findDatabase(cloudflare, bound ?? target.database);
     if (database === undefined) throw new Error(`There is no database ${bound ?? target.database}.`);
-    return await takeLease(cloudflare, database, { command: lease, yields }, terminal);
+    return await takeLease(cloudflare, database, { worker: target.worker, command: lease, yields }, terminal);
   } catch (error) {
     if (yields) throw error;
     terminal.say(`\nThis goes on without a lease, so a release may come in between: ${oneLine(error)}`);

@@ -16,6 +16,8 @@ export interface Deployment {
 
 export interface Version {
   id: string;
+  /** Ascends with each upload. */
+  number?: number;
   annotations?: { "workers/tag"?: string; "workers/message"?: string };
   metadata?: { created_on: string };
   resources?: { bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[] };
@@ -48,9 +50,19 @@ export async function presentDeployment(
   );
 }
 
+/** The versions that can be deployed, the newest first, without their resources. */
+export async function listVersions(cloudflare: Cloudflare, worker: string): Promise<Version[]> {
+  const answer = await cloudflare.get<{ items: Version[] }>(`/workers/scripts/${worker}/versions?deployable=true`);
+  return (answer?.items ?? []).toSorted((a, b) => (b.number ?? 0) - (a.number ?? 0));
+}
+
+export async function findVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version | undefined> {
+  return cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
+}
+
 /** @throws Error when there is no such version, and when Cloudflare fails. */
 export async function readVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version> {
-  const version = await cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
+  const version = await findVersion(cloudflare, worker, id);
   if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
   return version;
 }
@@ -72,13 +84,13 @@ export function resourcesOf({ resources }: Version): { database: string | undefi
 /** Somebody else changed which versions respond, after a command had looked. */
 export class ChangedMeanwhile extends Error {
   constructor(worker: string, present: Deployment | undefined) {
-    const now = present === undefined ? "there is no deployment" : inWords(present.versions);
-    super(`Somebody changed the deployment of ${worker} meanwhile: ${now}. Look at it, and start again.`);
+    super(`Somebody changed the deployment of ${worker} meanwhile: ${inWords(present)}. Look at it, and start again.`);
   }
 }
 
-export function inWords(shares: Shares): string {
-  return shares.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`).join(", ");
+export function inWords(deployment: Deployment | undefined): string {
+  const shares = deployment?.versions.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`);
+  return shares?.join(", ") ?? "there is no deployment";
 }
 
 /**

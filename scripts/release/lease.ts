@@ -6,6 +6,7 @@ import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { type Database, query } from "./database.ts";
+import { inWords, presentDeployment } from "./deployment.ts";
 
 // Who may change the deployment of an environment: one command at a time. The lease is a row in the environment's database, because every
 // command sees it there, and because the database takes one of two writers for certain. The clock is that of the database.
@@ -29,15 +30,23 @@ const take = (token: string, holder: string, yields: boolean) => `${CREATE};
   ON CONFLICT (id) DO UPDATE SET
     token = excluded.token, holder = excluded.holder, yields = excluded.yields, expires_at = excluded.expires_at
   WHERE token = excluded.token OR expires_at <= unixepoch() OR yields > excluded.yields;
-  SELECT token, holder FROM release_lease`;
+  SELECT token, holder, expires_at FROM release_lease`;
 const renew = (token: string) =>
-  `UPDATE release_lease SET expires_at = unixepoch() + ${LEASE_SECONDS} WHERE token = ${text(token)};
+  `UPDATE release_lease SET expires_at = unixepoch() + ${LEASE_SECONDS} WHERE token = ${text(token)} AND expires_at > 0;
   SELECT token, holder FROM release_lease`;
-const free = (token: string) => `DELETE FROM release_lease WHERE token = ${text(token)}`;
+/** The row stays, so that a command that lost the lease can name the one that took it. */
+const free = (token: string) => `UPDATE release_lease SET expires_at = 0 WHERE token = ${text(token)}`;
+
+interface LeaseRow {
+  token: string;
+  holder: string;
+  /** Seconds since 1970. */
+  expires_at: number;
+}
 
 /** The right to change the deployment, which a rollback may take away. */
 export interface Lease {
-  /** @throws Error when somebody else has the right now, and when the database cannot say. */
+  /** @throws Error that names who took the right away and what is deployed, and when the database cannot say. */
   confirm(): Promise<void>;
   /** Gives the right back. Never throws: it expires as well. */
   free(): Promise<void>;
@@ -46,6 +55,7 @@ export interface Lease {
 /**
  * Waits until nobody else changes the deployment of the environment.
  *
+ * @param worker whose deployment it is.
  * @param command what is done, for the others.
  * @param yields whether a command that does not yield may take the lease away: a rollback does not wait for a release.
  * @throws Error that names the holder, when it does not finish.
@@ -53,12 +63,12 @@ export interface Lease {
 export async function takeLease(
   cloudflare: Cloudflare,
   database: Database,
-  { command, yields }: { command: string; yields: boolean },
+  { worker, command, yields }: { worker: string; command: string; yields: boolean },
   terminal: Terminal,
 ): Promise<Lease> {
   const token = randomUUID();
   const holder = `${command} by ${somebody()}, since ${new Date().toISOString()}`;
-  const run = (sql: string) => query<{ token: string; holder: string }>(cloudflare, database.uuid, sql);
+  const run = (sql: string) => query<LeaseRow>(cloudflare, database.uuid, sql);
   const end = Date.now() + PATIENCE * 1_000;
   let named = "";
   for (;;) {
@@ -66,16 +76,25 @@ export async function takeLease(
     if (present?.token === token) break;
     const other = present?.holder ?? "somebody";
     if (Date.now() > end) throw new Error(`Nothing was changed: ${other} has not finished. Try again later.`);
-    if (other !== named) terminal.say(`\nThis waits for ${other}.`);
+    if (other !== named) {
+      const until = new Date((present?.expires_at ?? 0) * 1_000).toISOString();
+      const advice = `This goes on by itself when that has ended. If it was killed, its lease lasts until ${until}.`;
+      terminal.say(`\nThis waits for ${other}.\n${advice}`);
+    }
     named = other;
     await sleep(LOOK * 1_000);
   }
   const confirm = async (): Promise<void> => {
     const [present] = await run(renew(token));
-    if (present?.token !== token) throw new Error(`This stopped, because of ${present?.holder ?? "another command"}.`);
+    if (present?.token === token) return;
+    const deployed = await presentDeployment(cloudflare, worker).then(inWords, (error: unknown) => oneLine(error));
+    throw new Error(
+      `This stopped before it deployed anything, because of ${present?.holder ?? "another command"}. ` +
+        `Deployed now: ${deployed}. If this change is still right, run the command again.`,
+    );
   };
   // A renewal that fails is followed by another one, and by the check before each change.
-  const renewal = setInterval(() => void confirm().catch(() => {}), RENEWAL * 1_000);
+  const renewal = setInterval(() => void run(renew(token)).catch(() => {}), RENEWAL * 1_000);
   renewal.unref();
   const lease: Lease = {
     confirm,

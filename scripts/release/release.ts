@@ -47,7 +47,7 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   const change = `This releases ${name} to ${options.env}.`;
   terminal.say(change);
   const cloudflare = await connect(terminal);
-  await confirmProduction(options, change, terminal);
+  await confirmProduction(options, terminal);
   const target = await readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
@@ -55,7 +55,8 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   if (options.skipChecks !== true) await runChecks(terminal);
 
   const database = await prepareDatabase(cloudflare, target.database, options, terminal);
-  const lease = await takeLease(cloudflare, database, { command: `the release of ${name}`, yields: true }, terminal);
+  const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
+  const lease = await takeLease(cloudflare, database, holder, terminal);
   try {
     // Others may have released or rolled back during the checks, or while this waited for them.
     const survey = await surveyWorker(cloudflare, target);

@@ -1,10 +1,13 @@
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { changeShares } from "./change-shares.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
-import { describeVersion, listDeployments, readVersion, resourcesOf } from "./deployment.ts";
+import { describeVersion, findVersion, listDeployments, listVersions, readVersion, resourcesOf } from "./deployment.ts";
 import { historyOf } from "./history.ts";
 import { readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./values.ts";
+
+/** Versions that the command names at most. */
+const CHOICES = 10;
 
 /**
  * Gives an earlier version of the code all requests. The data stays as it is. Repeated, it tests the version again, and changes nothing.
@@ -16,20 +19,30 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
   const cloudflare = await connect(terminal);
   const target = await readTarget(env);
   const deployments = await listDeployments(cloudflare, target.worker);
+  const [deployment] = deployments;
+  if (deployment === undefined) {
+    throw new Error(
+      `${target.worker} is not deployed, so there is no version. To release: npm run release -- --env ${env}`,
+    );
+  }
   const { present, wentBack, earlier } = historyOf(deployments);
   const isDone = options.to === undefined ? wentBack && present !== undefined : options.to === present;
   const version = isDone ? present : (options.to ?? (await usableVersion(cloudflare, target, earlier)));
-  const [deployment] = deployments;
-  if (version === undefined || deployment === undefined) {
-    throw new Error(`${target.worker} has no earlier version to go back to.`);
+  if (version === undefined) throw new Error(`${target.worker} has no earlier version to go back to.`);
+  const found = await findVersion(cloudflare, target.worker, version);
+  if (found === undefined) {
+    const others = (await listVersions(cloudflare, target.worker)).filter(({ id }) => id !== present);
+    const choices = others.slice(0, CHOICES).map(describeVersion);
+    if (choices.length > 0) terminal.say(["The latest versions to choose from:", ...choices].join("\n  "));
+    throw new Error(`${target.worker} has no version ${version}.`);
   }
-  const details = describeVersion(await readVersion(cloudflare, target.worker, version));
+  const details = describeVersion(found);
   const more = options.to === undefined ? " To go back further, say --to." : "";
   const change = isDone
     ? `The code of ${env} is already rolled back to ${details}. Nothing changes, and the smoke test runs again.${more}`
     : `This takes the code of ${env} back to ${details}. The data stays as it is.`;
   terminal.say(change);
-  if (!isDone) await confirmProduction(options, change, terminal);
+  if (!isDone) await confirmProduction(options, terminal);
   const command = { message: "npm run rollback", lease: `the rollback to ${version}`, yields: false } as const;
   await changeShares(
     { cloudflare, target, version, present: deployment, mayBeOlder: true, ...command },

@@ -19,8 +19,9 @@ Released to ${outcome.target.env}
   Address         ${outcome.address.origin}
   Bookmark        ${outcome.bookmark}
   Roll back code  ${codeRollback(outcome)}
-  Restore data    ${dataRestore(outcome)}
-                  Read docs/releases.md first: a restore loses everything that was written since.`);
+  Restore data    Read docs/releases.md first: a restore loses everything that was written since.
+                  Without a terminal, this command does not ask:
+                  ${dataRestore(outcome)}`);
 }
 
 export function showGradual(outcome: Outcome, percentage: number, terminal: Terminal): void {

@@ -17,6 +17,7 @@ async function expectRefusal(args: readonly string[], message: string | RegExp, 
   if (typeof message === "string") expect(lastLine(result)).toBe(message);
   else expect(lastLine(result)).toMatch(message);
   expect(api.requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
+  return result;
 }
 
 test.each([
@@ -44,14 +45,23 @@ test.each([
   ],
   [STAGING, "There is no database yet, and its place cannot be changed later. Say --location or --jurisdiction."],
   [PRODUCTION, "Production gets tagged commits, and this one has no tag v1.0.0. Tag it, or say --untagged."],
-  [[...PRODUCTION, "--untagged"], /^This releases v1\.0\.0 \([0-9a-f]{12}\) to production\. Say --yes\.$/],
-])("%j", (args, message) => expectRefusal(args, message));
+])("%j", async (args, message) => {
+  await expectRefusal(args, message);
+});
+
+const UNCONFIRMED = "Production needs a confirmation. Say --yes.";
+
+test("a release to production without a confirmation", async () => {
+  const { stderr } = await expectRefusal([...PRODUCTION, "--untagged"], UNCONFIRMED);
+  const head = cloudflare.checkout.git("rev-parse", "HEAD").slice(0, 12);
+  expect(stderr).toBe(`This releases v1.0.0 (${head}) to production.\n${UNCONFIRMED}\n`);
+});
 
 test("a promotion in production without a confirmation", async () => {
   const [, version] = makeSecondGradual(addReleases(cloudflare.api, "petstore-production", 2));
-  const change = `This gives version ${version} all requests of production.`;
   const edge = ["--wait", "0", "--url", cloudflare.edge.url];
-  await expectRefusal(["--env", "production", "--promote", version, ...edge], `${change} Say --yes.`);
+  const { stderr } = await expectRefusal(["--env", "production", "--promote", version, ...edge], UNCONFIRMED);
+  expect(stderr).toBe(`This gives version ${version} all requests of production.\n${UNCONFIRMED}\n`);
 });
 
 test("no login", () => {

@@ -46,8 +46,9 @@ Released to staging
   Address         ${edge.url}
   Bookmark        ${bookmark}
   Roll back code  none: this is the first version
-  Restore data    npx wrangler d1 time-travel restore petstore-staging --env staging --bookmark ${bookmark}
-                  Read docs/releases.md first: a restore loses everything that was written since.
+  Restore data    Read docs/releases.md first: a restore loses everything that was written since.
+                  Without a terminal, this command does not ask:
+                  npx wrangler d1 time-travel restore petstore-staging --env staging --bookmark ${bookmark}
 `);
   const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
   expect(commandsOf(result)).toEqual([
@@ -170,7 +171,7 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
   const result = await next;
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(result.stderr).toMatch(
-    /^This waits for the release of v1\.0\.0 \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.$/m,
+    /^This waits for the release of v1\.0\.0 \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
   );
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run as runRelease, runRollback } from "../../scripts/release/command-line.ts";
+import { Cloudflare } from "../../scripts/release/cloudflare.ts";
 import { type History, historyOf } from "../../scripts/release/history.ts";
+import { takeLease } from "../../scripts/release/lease.ts";
+import { ACCOUNT } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
@@ -18,7 +21,8 @@ const promote = (version: string): Promise<Result> => runHere(runRelease, [...ta
 const worker = () => cloudflare.api.workers.all.get(WORKER) ?? expect.unreachable();
 const shares = () => worker().deployments.at(-1)?.versions;
 const whole = (id?: string) => [{ version_id: id, percentage: 100 }];
-const lease = () => cloudflare.api.databases.query(WORKER, "SELECT holder FROM release_lease");
+const lease = () =>
+  cloudflare.api.databases.query(WORKER, "SELECT holder FROM release_lease WHERE expires_at > unixepoch()");
 
 test("a rollback returns to the version before, or to the one that is named", async () => {
   const { api, edge } = cloudflare;
@@ -175,15 +179,30 @@ test("a rollback without a previous version is refused with one line", async () 
   expect(nothing).toEqual({
     code: 1,
     stdout: "",
-    stderr: "petstore-staging has no earlier version to go back to.\n",
+    stderr: "petstore-staging is not deployed, so there is no version. To release: npm run release -- --env staging\n",
   });
   addReleases(cloudflare.api, WORKER, 1);
   expect(lastLine(await rollback())).toBe("petstore-staging has no earlier version to go back to.");
   const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
-  expect(lastLine(unknown)).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.");
+  expect(unknown.stderr).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.\n");
   expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
   );
+});
+
+test("a rollback to an unknown version names the ten latest that can be chosen", async () => {
+  const { versions } = addReleases(cloudflare.api, WORKER, 12, "0123456789abcdef");
+  const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
+  const choices = versions.slice(1, -1).toReversed();
+  expect(unknown).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: [
+      "The latest versions to choose from:",
+      ...choices.map(({ id, createdOn }, index) => `  ${id}, v0.${10 - index}.0, 0123456789ab, ${createdOn}`),
+      "petstore-staging has no version 00000000-0000-0000-0000-000000000000.\n",
+    ].join("\n"),
+  });
 });
 
 test.each<[deployments: string[], history: History]>([
@@ -208,13 +227,23 @@ test.each<[deployments: string[], history: History]>([
 });
 
 test("a promotion gives a version of the gradual release all requests", async () => {
-  const [, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
   const stranger = "00000000-0000-0000-0000-000000000000";
-  const unknown = await promote(stranger);
-  expect(lastLine(unknown)).toBe(`Version ${stranger} is not part of the present deployment of petstore-staging.`);
+  const refused = `Version ${stranger} has no share of the requests of petstore-staging`;
+  expect(lastLine(await promote(stranger))).toBe(
+    `${refused}: there is no deployment. To release: npm run release -- --env staging`,
+  );
+  const [first, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
+  expect(lastLine(await promote(stranger))).toBe(
+    `${refused}: version ${second} has 10 %, version ${first} has 90 %. Promote one of these.`,
+  );
   const promoted = await promote(second);
   expect(promoted, promoted.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual(whole(second));
+  expect(await rollback()).toMatchObject({ code: 0 });
+  expect(lastLine(await promote(second))).toBe(
+    `Version ${second} has no share of the requests of petstore-staging: version ${first} has 100 %. ` +
+      "To release: npm run release -- --env staging --gradual 10",
+  );
 });
 
 test("a promotion waits for a release, and a rollback does not", async () => {
@@ -226,6 +255,7 @@ test("a promotion waits for a release, and a rollback does not", async () => {
   );
   const hold = "INSERT INTO release_lease VALUES (1, 'other', 'the release of somebody', 1, unixepoch() + 100)";
   api.databases.query(WORKER, hold);
+  const [held] = api.databases.query(WORKER, "SELECT expires_at FROM release_lease");
   const query = api.hold("POST", "/query");
   const running = promote(second);
   // Its second look at the lease: until then it was held, and now it is free.
@@ -237,10 +267,35 @@ test("a promotion waits for a release, and a rollback does not", async () => {
   api.databases.query(WORKER, "DELETE FROM release_lease");
   const promoted = await running;
   expect(promoted, promoted.stderr).toMatchObject({ code: 0 });
+  expect(promoted.stderr).toContain(
+    "This waits for the release of somebody.\nThis goes on by itself when that has ended. " +
+      `If it was killed, its lease lasts until ${new Date(Number(held?.["expires_at"]) * 1_000).toISOString()}.\n`,
+  );
 
-  api.databases.query(WORKER, hold);
+  api.databases.query(WORKER, hold.replace("INSERT", "REPLACE"));
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(back.stderr).not.toContain("This waits for");
   expect(shares()).toEqual(whole(first));
+});
+
+test("a command that lost its lease names the rollback that took it, the deployed version and the next step", async () => {
+  const { api } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  const terminal = { print: () => {}, say: () => {}, read: async () => "" };
+  const lost = await takeLease(
+    new Cloudflare(ACCOUNT, "token", terminal),
+    api.databases.find(WORKER),
+    { worker: WORKER, command: "the release of v1.0.0", yields: true },
+    terminal,
+  );
+  onTestFinished(() => lost.free());
+  await lost.confirm();
+  expect(await rollback()).toMatchObject({ code: 0 });
+  await expect(lost.confirm()).rejects.toThrow(
+    new RegExp(
+      `^This stopped before it deployed anything, because of the rollback to ${first?.id} by .+ \\(process ${process.pid}\\), since \\S+Z\\. ` +
+        `Deployed now: version ${first?.id} has 100 %\\. If this change is still right, run the command again\\.$`,
+    ),
+  );
 });

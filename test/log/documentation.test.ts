@@ -137,10 +137,10 @@ test("a failure logs the documented fields in a second line", async () => {
 
 test("the scheduled job logs the documented fields", async () => {
   const { log } = await linesOf(() => worker.scheduled(createScheduledController(), env));
-  expect(log).toHaveLength(1);
-  const documented = documentedFields("The line of the scheduled job");
+  expect(log).toHaveLength(2);
+  const documented = documentedFields("The lines of the scheduled job");
   expect(fieldsOf(log)).toEqual(namesOf(documented));
-  expect(documented.get("event")?.meaning).toBe(`\`${String(log[0]?.["event"])}\``);
+  expect(documented.get("event")?.meaning).toBe(log.map(({ event }) => `\`${String(event)}\``).join(", "));
 });
 
 test("the settings of each query in the Query Builder name documented fields", () => {

@@ -184,7 +184,7 @@ test("an error in a batch ends the call, and closes the source", async () => {
   const { store, sent, created } = batchService(undefined, failure(400, "invalid_request"));
   const reached: number[] = [];
   const creation = store.pets.createMany(animals(), { onProgress: ({ created }) => reached.push(created) });
-  expect(await errorOf(creation)).toMatchObject({ code: "invalid_request", status: 400 });
+  expect(await errorOf(creation)).toMatchObject({ code: "invalid_request", status: 400, created: 100 });
   expect([sent.length, created.length, reached, closed]).toEqual([2, 100, [100], true]);
 });
 
