@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
-import { jsonObjectOf } from "../db/json-object.ts";
+import { type Complete, jsonObjectOf } from "../db/json-object.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -69,6 +69,6 @@ export const categoryJson = () =>
   jsonObjectOf<Category>({ id: categories.id, name: categories.name }, { description: categories.description });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toCategory({ id, name, description }: Omit<CategoryRow, "version">): Category {
-  return { id: jsonInteger(id), name, ...(description !== null && { description }) };
+export function toCategory({ id, name, description }: Omit<CategoryRow, "version">): Complete<Category> {
+  return { id: jsonInteger(id), name, description: description ?? undefined };
 }

@@ -2,6 +2,9 @@ import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 
 type Optional<Body> = { [Field in keyof Body as undefined extends Body[Field] ? Field : never]: unknown };
 
+/** A body with each of its fields, so that none can be forgotten. JSON.stringify omits one that is undefined. */
+export type Complete<Body> = { [Field in keyof Required<Body>]: Body[Field] };
+
 /**
  * SQL for a body as JSON. It writes the same text as JSON.stringify, with exact integers. A missing field does not compile.
  *

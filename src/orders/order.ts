@@ -1,7 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
-import { jsonObjectOf } from "../db/json-object.ts";
+import { type Complete, jsonObjectOf } from "../db/json-object.ts";
 import { ifChanged, insertEvents } from "../changes/event.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
@@ -95,7 +95,7 @@ export const orderJson = () =>
   });
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toOrder({ id, petId, status, createdAt, shipDate }: OrderRow): Order {
+export function toOrder({ id, petId, status, createdAt, shipDate }: OrderRow): Complete<Order> {
   return {
     id: jsonInteger(id),
     petId: jsonInteger(petId),

@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import type { Complete } from "../db/json-object.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
@@ -54,6 +55,6 @@ export const selectPet = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 /** The only place that turns a row into a response. A new column appears in it only when it is added here. */
-export function toAnimal({ id, name, categoryId, status }: Omit<PetRow, "version">): Animal {
+export function toAnimal({ id, name, categoryId, status }: Omit<PetRow, "version">): Complete<Animal> {
   return { id: jsonInteger(id), name, categoryId: jsonInteger(categoryId), status };
 }
