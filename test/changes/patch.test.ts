@@ -1,4 +1,5 @@
 // The rules of PATCH that all resources share: If-Match is strict, and with an Idempotency-Key a patch is applied once.
+import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
 import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
@@ -297,3 +298,42 @@ test("a shipment under a key changes the animal once, and one that changes nothi
     expect([animal.headers.get("ETag"), (await animal.json<{ status: string }>()).status]).toEqual(['"3"', "sold"]);
   }
 });
+
+// The first digits of it. Another fingerprint would refuse the retry of a client whose first attempt came before a release.
+test.each([
+  ["an animal", "PATCH", "/v1/pets/4242", { name: "Max" }, "4476d57f243445e9"],
+  ["a category", "PATCH", "/v1/categories/4242", { description: null }, "bd15933ec9835bd0"],
+  [
+    "an order",
+    "PATCH",
+    "/v1/store/orders/4242",
+    { status: "shipped", shipDate: "2026-11-22T08:30:00Z" },
+    "64e7aa796be7d146",
+  ],
+  ["a batch", "POST", "/v1/pets/batch", [{ name: "Rex", categoryId: 7 }], "6ab15b19c05fa2b9"],
+  ["a new category", "POST", "/v1/categories", { name: "Pinned" }, "e9504094da2c34f4"],
+  ["a new order", "POST", "/v1/store/orders", { petId: 4243 }, "de382c5f1de54b7a"],
+])(
+  "the fingerprint of the request for %s stays the same in every release",
+  async (_, method, path, body, fingerprint) => {
+    await env.DB.batch([
+      env.DB.prepare(
+        "INSERT OR REPLACE INTO pets (id, name, category_id, status) VALUES (4242, 'Rex', 7, 'available')",
+      ),
+      env.DB.prepare(
+        "INSERT OR REPLACE INTO pets (id, name, category_id, status) VALUES (4243, 'Rex', 7, 'available')",
+      ),
+      env.DB.prepare("INSERT OR REPLACE INTO categories (id, name) VALUES (4242, 'Pinned too')"),
+      env.DB.prepare(
+        "INSERT OR REPLACE INTO orders (id, pet_id, status, created_at) VALUES (4242, 4242, 'placed', '2026-11-22T08:00:00.000Z')",
+      ),
+    ]);
+    const idempotencyKey = unique();
+    const headers = { "Idempotency-Key": idempotencyKey, ...(method === "PATCH" ? { "If-Match": '"1", W/"9"' } : {}) };
+    expect((await call(path, { method, key, body, headers })).ok).toBe(true);
+    const entry = await env.DB.prepare("SELECT fingerprint FROM idempotency_keys WHERE idempotency_key = ?")
+      .bind(idempotencyKey)
+      .first<string>("fingerprint");
+    expect(entry?.slice(0, 16)).toBe(fingerprint);
+  },
+);
