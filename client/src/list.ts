@@ -114,10 +114,9 @@ function follows(id: bigint, before: bigint | undefined, { sort }: Query): boole
   return before === undefined || (sort === "-id" ? id < before : id > before);
 }
 
-/** Turns the version of an item into its entity tag. */
+/** Adds the entity tag, which is made of the version. */
 function tag(item: { id: bigint; version?: number; etag?: string }): void {
   item.etag = `"${item.version}"`;
-  delete item.version;
 }
 
 /**

@@ -42,12 +42,12 @@ export type Etags = boolean | undefined;
 
 /** A part of the query of a list. */
 export interface WithEtags<Asked extends Etags> {
-  /** Whether each item also has its `etag`. Beta. */
+  /** Whether each item also has its `etag` and its `version`. Beta. */
   etags?: Asked;
 }
 
 /** An item of a list. */
-export type Listed<Item, Asked extends Etags> = Asked extends true ? Item & { etag: string } : Item;
+export type Listed<Item, Asked extends Etags> = Asked extends true ? Item & { etag: string; version: number } : Item;
 
 export type Inventory = Schemas["Inventory"];
 
