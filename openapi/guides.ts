@@ -11,6 +11,7 @@ const DOCS = join(import.meta.dirname, "../docs");
 /** The published guides: the page in docs/, and its title. */
 export const GUIDES = {
   orders: "Selling an animal",
+  events: "Keeping a copy",
   errors: "Errors",
   guarantees: "Guarantees",
   keys: "API keys",

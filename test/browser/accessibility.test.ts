@@ -22,6 +22,7 @@ const PAGES = [
   ["/docs#tag/store/PATCH/store/orders/{orderId}", openReference],
   ["/docs/errors", openPage],
   ["/docs/orders", openPage],
+  ["/docs/events", openPage],
 ] as const;
 
 test.each(
