@@ -45,7 +45,8 @@ function toPlace(value: unknown): Place | typeof LATEST | undefined {
 function toTypes(value: unknown): EventType[] | undefined {
   const types = [value].flat();
   if (types.length > MAX_TYPES) return undefined;
-  return types.every((type): type is EventType => EVENT_TYPES.some((known) => known === type)) ? types : undefined;
+  const isKnown = types.every((type): type is EventType => EVENT_TYPES.some((known) => known === type));
+  return isKnown ? [...new Set(types)] : undefined;
 }
 
 /** The scope that the data of an event needs. */
