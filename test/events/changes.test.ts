@@ -1,0 +1,542 @@
+import { env } from "cloudflare:workers";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { PetStoreEvent } from "../../src/events/list-events.ts";
+import { call } from "../support/client.ts";
+import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+import { eventsOf, FEED, known, latest, page, since } from "./feed.ts";
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const REX = { name: "Rex", categoryId: 7 };
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
+const unique = () => crypto.randomUUID();
+const once = () => ({ "Idempotency-Key": unique() });
+
+function send(method: string, path: string, body?: object | string, headers = {}, ...faults: Fault[]) {
+  const { DB } = faultyDatabase(...faults);
+  return call(path, { method, key, headers, bindings: { DB }, ...(body === undefined ? {} : { body }) });
+}
+
+/** Creates a resource and returns its path. */
+async function create(path: string, body: object | string): Promise<string> {
+  const response = await send("POST", path, body);
+  expect(response.status).toBe(201);
+  return response.headers.get("Location") ?? "";
+}
+const idOf = (path: string) => Number(path.split("/").at(-1));
+const newPet = (status = "available") => create("/v1/pets", { ...REX, status });
+const newCategory = () => create("/v1/categories", { name: unique(), description: "x" });
+const newOrder = async (pet: string) => create("/v1/store/orders", { petId: idOf(pet) });
+const bodyOf = async (path: string) => (await send("GET", path)).json<object>();
+
+/** The events of a request that succeeds. */
+async function left(...request: Parameters<typeof send>): Promise<PetStoreEvent[]> {
+  const { response, events } = await eventsOf(key, () => send(...request));
+  expect(response.status).toBeLessThan(300);
+  return events;
+}
+
+test("an event has these fields, in this order", async () => {
+  const before = Date.now();
+  const { response, events } = await eventsOf(key, () => send("POST", "/v1/pets", REX));
+  const [event] = events;
+  expect(events).toEqual([
+    {
+      id: expect.stringMatching(/^evt_[0-9a-f]{24}$/),
+      type: "pet.created",
+      timestamp: expect.stringMatching(TIME),
+      version: 1,
+      data: await response.json(),
+    },
+  ]);
+  expect(Object.keys(event ?? {})).toEqual(["id", "type", "timestamp", "version", "data"]);
+  expect(Math.abs(Date.parse(event?.timestamp ?? "") - before)).toBeLessThan(60_000);
+});
+
+describe.each([
+  ["without an Idempotency-Key", () => ({})],
+  ["under an Idempotency-Key", once],
+])("%s", (_, header) => {
+  test("an animal that is created and changed is an event each", async () => {
+    const { response, events } = await eventsOf(key, () => send("POST", "/v1/pets", REX, header()));
+    const path = response.headers.get("Location") ?? "";
+    expect(events.map(known)).toEqual([["pet.created", 1, { id: idOf(path), ...REX, status: "available" }]]);
+    const changed = await left("PATCH", path, { name: "Max", status: "sold" }, header());
+    expect(changed.map(known)).toEqual([["pet.updated", 2, { id: idOf(path), ...REX, name: "Max", status: "sold" }]]);
+    expect(changed[0]?.data).toEqual(await bodyOf(path));
+    const again = await left("PATCH", path, { categoryId: 8 }, { ...header(), "If-Match": '"2"' });
+    expect(again.map(known)).toEqual([["pet.updated", 3, await bodyOf(path)]]);
+  });
+
+  test("a category that is created and changed is an event each", async () => {
+    const [first, second] = [unique(), unique()];
+    const { response, events } = await eventsOf(key, () => send("POST", "/v1/categories", { name: first }, header()));
+    const path = response.headers.get("Location") ?? "";
+    expect(events.map(known)).toEqual([["category.created", 1, { id: idOf(path), name: first }]]);
+    const changed = await left("PATCH", path, { name: second, description: "" }, header());
+    expect(changed.map(known)).toEqual([["category.updated", 2, { id: idOf(path), name: second, description: "" }]]);
+    const removed = await left("PATCH", path, { description: null }, header());
+    expect(removed.map(known)).toEqual([["category.updated", 3, { id: idOf(path), name: second }]]);
+  });
+
+  test.each([1, 3, 100])("a batch of %i animals is an event each, in the order of the animals", async (size) => {
+    const animals = Array.from({ length: size }, (_, index) => ({
+      name: `Animal ${size - index}`,
+      categoryId: -index,
+    }));
+    const { response, events } = await eventsOf(key, () => send("POST", "/v1/pets/batch", animals, header()));
+    const created = await response.json<object[]>();
+    expect(created).toHaveLength(size);
+    expect(events.map(known)).toEqual(created.map((animal) => ["pet.created", 1, animal]));
+  });
+
+  test("an order that is placed and shipped is two events each: its own, then the animal's", async () => {
+    const pet = await newPet();
+    const { response, events } = await eventsOf(key, () =>
+      send("POST", "/v1/store/orders", { petId: idOf(pet) }, header()),
+    );
+    const path = response.headers.get("Location") ?? "";
+    const order = await response.json<object>();
+    const animal = { id: idOf(pet), ...REX };
+    expect(events.map(known)).toEqual([
+      ["order.placed", 1, order],
+      ["pet.updated", 2, { ...animal, status: "pending" }],
+    ]);
+    const shipment = { status: "shipped", shipDate: "2026-11-22T09:30:00Z" };
+    const shipped = await left("PATCH", path, shipment, { ...header(), "If-Match": '"1"' });
+    const shipDate = "2026-11-22T09:30:00.000Z";
+    expect(shipped.map(known)).toEqual([
+      ["order.shipped", 2, { ...order, status: "shipped", shipDate, complete: true }],
+      ["pet.updated", 3, { ...animal, status: "sold" }],
+    ]);
+    expect(shipped.map(({ data }) => data)).toEqual([await bodyOf(path), await bodyOf(pet)]);
+  });
+
+  test("a shipment without a date has the date of its order in its event", async () => {
+    const order = await newOrder(await newPet());
+    const [shipped] = await left("PATCH", order, { status: "shipped" }, header());
+    expect(shipped?.data).toEqual(await bodyOf(order));
+    expect(shipped?.data).toMatchObject({ shipDate: expect.stringMatching(TIME) });
+  });
+});
+
+test("an order that is cancelled is two events: its own, then the animal's", async () => {
+  const pet = await newPet();
+  const path = await newOrder(pet);
+  const order = await bodyOf(path);
+  const cancelled = await left("DELETE", path);
+  expect(cancelled.map(known)).toEqual([
+    ["order.cancelled", 2, { ...order, status: "cancelled" }],
+    ["pet.updated", 3, { id: idOf(pet), ...REX, status: "available" }],
+  ]);
+  expect(cancelled.map(({ data }) => data)).toEqual([await bodyOf(path), await bodyOf(pet)]);
+});
+
+test.each([
+  ["pet.deleted", newPet, { name: "Max" }],
+  ["category.deleted", newCategory, { description: "y" }],
+])("%s has the id and the next version", async (type, make, patch) => {
+  const fresh = await make();
+  expect((await left("DELETE", fresh)).map(known)).toEqual([[type, 2, { id: idOf(fresh) }]]);
+  const changed = await make();
+  await send("PATCH", changed, patch);
+  expect((await left("DELETE", changed, undefined, { "If-Match": '"2"' })).map(known)).toEqual([
+    [type, 3, { id: idOf(changed) }],
+  ]);
+});
+
+test("the deletion of an animal with a cancelled order is one event", async () => {
+  const pet = await newPet();
+  await send("DELETE", await newOrder(pet));
+  expect((await left("DELETE", pet)).map(known)).toEqual([["pet.deleted", 4, { id: idOf(pet) }]]);
+});
+
+test("the versions of each resource ascend without a hole", async () => {
+  const start = await latest(key);
+  const pet = await newPet();
+  const category = await newCategory();
+  for (const status of ["sold", "sold", "pending", "available"]) await send("PATCH", pet, { status }, once());
+  await send("DELETE", await newOrder(pet));
+  const order = await newOrder(pet);
+  await send("PATCH", order, { status: "shipped" });
+  await send("DELETE", order);
+  for (const description of ["y", "y", null]) await send("PATCH", category, { description });
+  await send("DELETE", category);
+  const versions: { [resource: string]: number[] } = {};
+  const events = await since(key, start);
+  for (const { type, version, data } of events) {
+    (versions[`${type.split(".")[0]} ${(data as { id: number }).id}`] ??= []).push(version);
+  }
+  expect(versions).toEqual({
+    [`pet ${idOf(pet)}`]: [1, 2, 3, 4, 5, 6, 7, 8],
+    [`category ${idOf(category)}`]: [1, 2, 3, 4],
+    [`order ${idOf(order) - 1}`]: [1, 2],
+    [`order ${idOf(order)}`]: [1, 2],
+  });
+  const ids = events.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].toSorted());
+});
+
+describe("the data equals the body of the resource, byte for byte", () => {
+  /** The text of the data of the events after the cursor. */
+  async function dataSince(cursor: string): Promise<string[]> {
+    const text = await (await call(`${FEED}?cursor=${cursor}`, { key })).text();
+    const [, list = ""] = /^\{"events":\[(.*)\],"cursor":"[0-9a-f]{32}","more":false\}$/s.exec(text) ?? [];
+    return list.split(/(?<=\}),(?=\{"id":"evt_)/).map((event) => /,"data":(.+)\}$/s.exec(event)?.[1] ?? event);
+  }
+  const textOf = async (path: string) => (await send("GET", path)).text();
+
+  // One character of each plane of Unicode, and those that JSON escapes.
+  const PLANES = Array.from({ length: 17 }, (_, plane) => String.fromCodePoint(plane * 0x1_00_00 + 0x1_23)).join("");
+  const CONTROLS = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).join("");
+  const NAMES = [
+    "\u0000",
+    `a\u0000b`,
+    PLANES,
+    `x${CONTROLS}`,
+    '"\\/\u007f\u2028\u2029',
+    "e\u0301 é ﷺ",
+    "\ufeffx\uffff",
+  ];
+  const INTEGERS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 0n];
+
+  test.each(NAMES)("with the name %j", async (name) => {
+    const cursor = await latest(key);
+    const pet = await create("/v1/pets", { name, categoryId: 1 });
+    const texts = [await textOf(pet)];
+    await send("PATCH", pet, { name: `${name}!` });
+    texts.push(await textOf(pet));
+    const batch = await send("POST", "/v1/pets/batch", [{ name, categoryId: 1 }], once());
+    texts.push((await batch.text()).slice(1, -1));
+    const category = await create("/v1/categories", { name, description: name });
+    texts.push(await textOf(category));
+    await send("PATCH", category, { description: `${name}!` });
+    texts.push(await textOf(category));
+    expect(await dataSince(cursor)).toEqual(texts);
+  });
+
+  test.each(INTEGERS)("with the categoryId %s", async (categoryId) => {
+    const cursor = await latest(key);
+    const pet = await create("/v1/pets", `{"name":"Rex","categoryId":${categoryId}}`);
+    const texts = [await textOf(pet)];
+    expect(texts[0]).toContain(`"categoryId":${categoryId},`);
+    await send("PATCH", pet, { name: "Max" });
+    texts.push(await textOf(pet));
+    const batch = await send("POST", "/v1/pets/batch", `[{"name":"Rex","categoryId":${categoryId}}]`);
+    texts.push((await batch.text()).slice(1, -1));
+    const order = await newOrder(pet);
+    texts.push(await textOf(order), await textOf(pet));
+    expect(await dataSince(cursor)).toEqual(texts);
+  });
+
+  test("with an id beyond 2^53, also of what is deleted and of a batch", async () => {
+    const id = 2n ** 53n + 3n;
+    const insert = (sql: string) => env.DB.prepare(sql).bind(String(id)).run();
+    await insert("INSERT INTO pets (id, name, category_id, status) VALUES (CAST(? AS INTEGER), 'Rex', 1, 'available')");
+    await insert("INSERT INTO categories (id, name) VALUES (CAST(? AS INTEGER), 'Beyond')");
+    const cursor = await latest(key);
+    const [pet, category] = [`/v1/pets/${id}`, `/v1/categories/${id}`];
+    const placed = await send("POST", "/v1/store/orders", `{"petId":${id}}`);
+    const order = placed.headers.get("Location") ?? "";
+    const texts = [await placed.text(), await textOf(pet)];
+    await send("DELETE", order);
+    texts.push(await textOf(order), await textOf(pet));
+    await send("DELETE", pet);
+    await send("DELETE", category);
+    texts.push(`{"id":${id}}`, `{"id":${id}}`);
+    for (const header of [{}, once()]) {
+      const batch = await send("POST", "/v1/pets/batch", [REX, REX, REX], header);
+      texts.push(...(await batch.text()).slice(1, -1).split(/(?<=\}),/));
+    }
+    expect(await dataSince(cursor)).toEqual(texts);
+    // The ids of the other tests are numbers.
+    for (const table of ["pets", "categories"]) await env.DB.exec(`DELETE FROM ${table} WHERE id >= ${id}`);
+    await env.DB.exec("DELETE FROM sqlite_sequence");
+  });
+});
+
+/** A request that is refused, with its status. The function prepares it. */
+type Refusal = [name: string, status: number, prepare: () => Promise<() => Promise<Response>>];
+/** A request that needs no preparation. */
+const at =
+  async (...request: Parameters<typeof send>) =>
+  () =>
+    send(...request);
+
+const REFUSALS: Refusal[] = [
+  ["an animal that is invalid", 400, () => at("POST", "/v1/pets", { name: "" })],
+  ["a batch with an invalid animal", 400, () => at("POST", "/v1/pets/batch", [REX, { name: "" }])],
+  ["a patch that is invalid", 400, async () => at("PATCH", await newPet(), { name: "Max", status: "gone" })],
+  [
+    "a key without the scope",
+    403,
+    async () => {
+      const other = await grantKey({ scopes: ["pets:read", "events:read"] });
+      return () => call("/v1/pets", { method: "POST", key: other, body: REX });
+    },
+  ],
+  ["the deletion of an animal that does not exist", 404, () => at("DELETE", "/v1/pets/999999")],
+  ["the deletion of a category that does not exist", 404, () => at("DELETE", "/v1/categories/999999")],
+  ["the cancellation of an order that does not exist", 404, () => at("DELETE", "/v1/store/orders/999999")],
+  ["the patch of an animal that does not exist", 404, () => at("PATCH", "/v1/pets/999999", { name: "Max" }, once())],
+  ["the patch of a category that does not exist", 404, () => at("PATCH", "/v1/categories/999999", { name: "x" })],
+  [
+    "the shipment of an order that does not exist",
+    404,
+    () => at("PATCH", "/v1/store/orders/999999", { status: "shipped" }),
+  ],
+  ["an order for an animal that does not exist", 409, () => at("POST", "/v1/store/orders", { petId: 999_999 })],
+  [
+    "an order for an animal that is on order",
+    409,
+    async () => {
+      const pet = await newPet();
+      await newOrder(pet);
+      return at("POST", "/v1/store/orders", { petId: idOf(pet) }, once());
+    },
+  ],
+  [
+    "a category whose name is taken",
+    409,
+    async () => {
+      const { name } = (await bodyOf(await newCategory())) as { name: string };
+      return at("POST", "/v1/categories", { name });
+    },
+  ],
+  [
+    "a new name that is taken",
+    409,
+    async () => {
+      const { name } = (await bodyOf(await newCategory())) as { name: string };
+      return at("PATCH", await newCategory(), { name }, once());
+    },
+  ],
+  [
+    "the deletion of a category that has animals",
+    409,
+    async () => {
+      const category = await newCategory();
+      await create("/v1/pets", { name: "Rex", categoryId: idOf(category) });
+      return at("DELETE", category);
+    },
+  ],
+  [
+    "the deletion of an animal on order",
+    409,
+    async () => {
+      const pet = await newPet();
+      await newOrder(pet);
+      return at("DELETE", pet);
+    },
+  ],
+  [
+    "a status for an animal on order",
+    409,
+    async () => {
+      const pet = await newPet();
+      await newOrder(pet);
+      return at("PATCH", pet, { status: "sold" }, once());
+    },
+  ],
+  [
+    "the shipment of a cancelled order",
+    409,
+    async () => {
+      const order = await newOrder(await newPet());
+      await send("DELETE", order);
+      return at("PATCH", order, { status: "shipped" }, once());
+    },
+  ],
+  [
+    "the cancellation of a shipped order",
+    409,
+    async () => {
+      const order = await newOrder(await newPet());
+      await send("PATCH", order, { status: "shipped" });
+      return at("DELETE", order);
+    },
+  ],
+  ...([{ "If-Match": '"9"' }, { "If-None-Match": "*" }, { "If-None-Match": '"1"' }] as const).flatMap(
+    (headers): Refusal[] => {
+      const name = JSON.stringify(headers);
+      return [
+        [`the patch of an animal: ${name}`, 412, async () => at("PATCH", await newPet(), { status: "sold" }, headers)],
+        [`the deletion of an animal: ${name}`, 412, async () => at("DELETE", await newPet(), undefined, headers)],
+        [`the patch of a category: ${name}`, 412, async () => at("PATCH", await newCategory(), { name }, headers)],
+        [`the deletion of a category: ${name}`, 412, async () => at("DELETE", await newCategory(), undefined, headers)],
+        [
+          `the shipment of an order: ${name}`,
+          412,
+          async () => at("PATCH", await newOrder(await newPet()), { status: "shipped" }, { ...headers, ...once() }),
+        ],
+        [
+          `the cancellation of an order: ${name}`,
+          412,
+          async () => at("DELETE", await newOrder(await newPet()), undefined, headers),
+        ],
+      ];
+    },
+  ),
+  ...["/v1/pets", "/v1/pets/batch", "/v1/categories"].map((path): Refusal => [
+    `another request to ${path} with the same Idempotency-Key`,
+    422,
+    async () => {
+      const headers = once();
+      await send("POST", "/v1/pets", { ...REX, name: "Other" }, headers);
+      return at("POST", path, path.endsWith("batch") ? [REX, REX] : { ...REX, name: unique() }, headers);
+    },
+  ]),
+  [
+    "another patch with the same Idempotency-Key",
+    422,
+    async () => {
+      const headers = once();
+      const pet = await newPet();
+      await send("PATCH", pet, { status: "sold" }, headers);
+      return at("PATCH", pet, { status: "pending" }, headers);
+    },
+  ],
+  [
+    "an order with the same Idempotency-Key",
+    422,
+    async () => {
+      const headers = once();
+      await send("POST", "/v1/store/orders", { petId: idOf(await newPet()) }, headers);
+      return at("POST", "/v1/store/orders", { petId: idOf(await newPet()) }, headers);
+    },
+  ],
+];
+
+test.each(REFUSALS)("no event of a refusal: %s (%i)", async (_, status, prepare) => {
+  const { response, events } = await eventsOf(key, await prepare());
+  expect(response.status).toBe(status);
+  expect(events).toEqual([]);
+});
+
+/** A request that succeeds and changes nothing. */
+const NOTHING: [name: string, prepare: () => Promise<() => Promise<Response>>][] = [
+  ["an empty patch of an animal", async () => at("PATCH", await newPet(), {})],
+  ["an empty patch of an animal under a key", async () => at("PATCH", await newPet(), {}, once())],
+  ["a patch of an animal with its values", async () => at("PATCH", await newPet(), { ...REX, status: "available" })],
+  ["a patch of an animal with its values under a key", async () => at("PATCH", await newPet(), REX, once())],
+  ["an empty patch of a category", async () => at("PATCH", await newCategory(), {})],
+  ["a patch of a category with its values", async () => at("PATCH", await newCategory(), { description: "x" })],
+  [
+    "a patch of a category with its values under a key",
+    async () => at("PATCH", await newCategory(), { description: "x" }, once()),
+  ],
+  ["an empty patch of an order", async () => at("PATCH", await newOrder(await newPet()), {})],
+  ["an empty patch of an order under a key", async () => at("PATCH", await newOrder(await newPet()), {}, once())],
+  ...[() => ({}), once].map((header, index): (typeof NOTHING)[number] => [
+    `the shipment of a shipped order ${index === 0 ? "without" : "under"} a key`,
+    async () => {
+      const order = await newOrder(await newPet());
+      await send("PATCH", order, { status: "shipped" });
+      return at("PATCH", order, { status: "shipped", shipDate: "2026-11-22T09:30:00Z" }, header());
+    },
+  ]),
+  [
+    "the cancellation of a cancelled order",
+    async () => {
+      const order = await newOrder(await newPet());
+      await send("DELETE", order);
+      return at("DELETE", order);
+    },
+  ],
+];
+
+test.each(NOTHING)("no event of a request that changes nothing: %s", async (_, prepare) => {
+  const { response, events } = await eventsOf(key, await prepare());
+  expect([200, 204]).toContain(response.status);
+  expect(events).toEqual([]);
+});
+
+describe("one request under an Idempotency-Key, sent several times", () => {
+  const REQUESTS: [
+    name: string,
+    count: number,
+    prepare: () => Promise<[method: string, path: string, body: object]>,
+  ][] = [
+    ["a creation", 1, async () => ["POST", "/v1/pets", REX]],
+    ["a creation of a category", 1, async () => ["POST", "/v1/categories", { name: unique() }]],
+    ["a batch", 3, async () => ["POST", "/v1/pets/batch", [REX, REX, REX]]],
+    ["a patch of an animal", 1, async () => ["PATCH", await newPet(), { status: "sold" }]],
+    ["a patch of a category", 1, async () => ["PATCH", await newCategory(), { description: "y" }]],
+    ["an order", 2, async () => ["POST", "/v1/store/orders", { petId: idOf(await newPet()) }]],
+    ["a shipment", 2, async () => ["PATCH", await newOrder(await newPet()), { status: "shipped" }]],
+  ];
+
+  test.each(REQUESTS)("%s leaves its %i events once, also when the requests race", async (_, count, prepare) => {
+    const [method, path, body] = await prepare();
+    const headers = once();
+    const cursor = await latest(key);
+    const racing = await Promise.all(Array.from({ length: 10 }, () => send(method, path, body, headers)));
+    const last = await send(method, path, body, headers);
+    expect(last.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(new Set(racing.map(({ status }) => status))).toEqual(new Set([last.status]));
+    expect(await since(key, cursor)).toHaveLength(count);
+  });
+
+  test.each(REQUESTS)("%s leaves its %i events once when the service repeats it", async (_, count, prepare) => {
+    for (const when of ["before", "after"] as const) {
+      const [method, path, body] = await prepare();
+      const fault = { when, message: TRANSIENT_ERRORS[0] ?? "" };
+      expect(await left(method, path, body, once(), fault, fault)).toHaveLength(count);
+    }
+  });
+});
+
+test("a change whose response is lost has its events, and one that never happened has none", async () => {
+  const message = LASTING_ERRORS[0] ?? "";
+  const requests = async (): Promise<[method: string, path: string, body?: object][]> => {
+    const order = await newOrder(await newPet());
+    return [
+      ["POST", "/v1/pets", REX],
+      ["POST", "/v1/pets/batch", [REX, REX]],
+      ["PATCH", await newPet(), { status: "sold" }],
+      ["DELETE", await newPet()],
+      ["POST", "/v1/store/orders", { petId: idOf(await newPet()) }],
+      ["DELETE", order],
+    ];
+  };
+  const counts = async (when: "before" | "after") => {
+    const lengths: number[] = [];
+    for (const [method, path, body] of await requests()) {
+      const { response, events } = await eventsOf(key, () => send(method, path, body, {}, { when, message }));
+      expect(response.status).toBe(503);
+      lengths.push(events.length);
+    }
+    return lengths;
+  };
+  expect(await counts("before")).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await counts("after")).toEqual([1, 2, 1, 1, 2, 2]);
+});
+
+test("twenty orders that race for an animal leave the events of one", async () => {
+  const pet = await newPet();
+  const cursor = await latest(key);
+  await Promise.all(Array.from({ length: 20 }, () => send("POST", "/v1/store/orders", { petId: idOf(pet) })));
+  const types = (await since(key, cursor)).map(({ type }) => type);
+  expect(types).toEqual(["order.placed", "pet.updated"]);
+});
+
+test("changes that run at the same time are in the feed once each, and their ids ascend", async () => {
+  const start = await latest(key);
+  const pets = await Promise.all(Array.from({ length: 30 }, () => newPet()));
+  await Promise.all(pets.map((pet) => send("PATCH", pet, { status: "sold" })));
+  const events = await since(key, start, "limit=7");
+  expect(events.filter(({ type }) => type === "pet.created")).toHaveLength(30);
+  expect(events.filter(({ type }) => type === "pet.updated")).toHaveLength(30);
+  const ids = events.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].toSorted());
+  expect((await page(key, `cursor=${start}`)).events).toEqual(events);
+});

@@ -1,0 +1,367 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../src/changes/table.ts";
+import { WINDOW } from "../../src/events/list-events.ts";
+import { call, expectError } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
+import { cursorAt, FEED, latest, page, since } from "./feed.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+/** Adds events whose data is their number, from 1 on. `type` is SQL over `n`. */
+async function fill(count: number, type: string): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+     INSERT INTO events (tag, type, version, data, created_at)
+     SELECT random() & 4294967295, ${type}, 1, json_object('id', n), strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM numbers`,
+  )
+    .bind(count)
+    .run();
+}
+/** The feed as the migration leaves it. */
+const empty = () => env.DB.exec("DELETE FROM events WHERE id > 1");
+const numbers = (events: { data: object }[]) => events.map(({ data }) => (data as { id: number }).id);
+const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const failure = (query: string, apiKey = key) => call(`${FEED}?${query}`, { key: apiKey });
+
+beforeEach(empty);
+
+test("a new feed has no event, and a place to go on from", async () => {
+  for (const query of ["", "cursor=latest", "type=order.placed", "limit=1"]) {
+    const { cursor, ...rest } = await page(key, query);
+    expect(rest).toEqual({ events: [], more: false });
+    expect(cursor).toMatch(/^[0-9a-f]{32}$/);
+    expect(await page(key, `cursor=${cursor}`)).toEqual({ events: [], cursor, more: false });
+  }
+  const cursor = await latest(key);
+  await fill(1, "'pet.created'");
+  expect(numbers(await since(key, cursor))).toEqual([1]);
+});
+
+describe("a parameter that breaks its rule", () => {
+  test.each([
+    "cursor=",
+    "cursor=LATEST",
+    "cursor=x",
+    "cursor=latest&cursor=latest",
+    `cursor=${cursorAt(1n, 1n).slice(1)}`,
+    `cursor=${cursorAt(1n, 1n).slice(0, -1)}`,
+    `cursor=${cursorAt(1n, 1n)}0`,
+    `cursor=${"0".repeat(32)}`,
+    `cursor=${cursorAt(1n, 0xa_bc_de_fan).toUpperCase()}`,
+    // A cursor of a list.
+    "cursor=AAAAAAAAAAHlQ-yR",
+    "cursor=1",
+    "cursor=evt_00000000000000025d41402a",
+  ])("%s", async (query) => {
+    expect(await expectError(await failure(query), "invalid_request")).toMatch(
+      /^cursor has to be latest, or one that this service handed out for events\.$/,
+    );
+  });
+
+  test("one wrong digit anywhere in a cursor", async () => {
+    const cursor = await latest(key);
+    for (let index = 0; index < cursor.length; index++) {
+      const digit = cursor[index] === "0" ? "1" : "0";
+      const wrong = cursor.slice(0, index) + digit + cursor.slice(index + 1);
+      await expectError(await failure(`cursor=${wrong}`), "invalid_request");
+    }
+  });
+
+  test.each(["0", "101", "-1", "1.5", "1e1", "", "x", "5&limit=5"])("limit=%s", async (limit) => {
+    expect(await expectError(await failure(`limit=${limit}`), "invalid_request")).toMatch(/^limit has to be/);
+  });
+
+  test.each([
+    "",
+    "x",
+    "pet",
+    "pet.",
+    "pet.*",
+    "pet.created,pet.updated",
+    "Pet.created",
+    "category.shipped",
+    "feed.started",
+    "pet.created&type=x",
+    Array.from({ length: 101 }, () => "pet.created").join("&type="),
+  ])("type=%s", async (types) => {
+    const message = await expectError(await failure(`type=${types}`), "invalid_request");
+    expect(message).toMatch(/^type has to be 1 to 100 of pet\.created, .*order\.cancelled\.$/);
+  });
+
+  test("another parameter is ignored", async () => {
+    expect((await page(key, "sort=x&status=gone&include=version")).events).toEqual([]);
+  });
+});
+
+describe("the scopes of the key", () => {
+  const PETS = EVENT_TYPES.filter((type) => !type.startsWith("order."));
+  const ORDERS = EVENT_TYPES.filter((type) => type.startsWith("order."));
+  const KEYS = [
+    { scopes: ["events:read", "pets:read"] as const, readable: PETS },
+    { scopes: ["events:read", "store:read"] as const, readable: ORDERS },
+    { scopes: ["events:read", "pets:read", "store:read"] as const, readable: EVENT_TYPES },
+  ];
+  beforeEach(() =>
+    fill(50, `json_extract('${JSON.stringify(EVENT_TYPES)}', '$[' || (n % ${EVENT_TYPES.length}) || ']')`),
+  );
+
+  test("the types are these", () => {
+    expect(PETS).toEqual([
+      "pet.created",
+      "pet.updated",
+      "pet.deleted",
+      "category.created",
+      "category.updated",
+      "category.deleted",
+    ]);
+    expect(ORDERS).toEqual(["order.placed", "order.shipped", "order.cancelled"]);
+  });
+
+  test.each(KEYS)("$scopes shows the types whose resource it may read", async ({ scopes, readable }) => {
+    const limited = await grantKey({ scopes: [...scopes] });
+    const first = await page(key, "limit=1");
+    for (const events of [
+      (await page(limited)).events,
+      (await page(limited, "limit=100")).events,
+      [
+        ...(await page(limited, "limit=1")).events,
+        ...(await since(limited, (await page(limited, "limit=1")).cursor, "limit=1")),
+      ],
+    ]) {
+      const all = [...first.events, ...(await since(key, first.cursor))];
+      expect(events).toEqual(all.filter(({ type }) => readable.includes(type)));
+      expect(new Set(events.map(({ type }) => type))).toEqual(new Set(readable));
+    }
+  });
+
+  test.each(KEYS)("$scopes may name these types and no others", async ({ scopes, readable }) => {
+    const limited = await grantKey({ scopes: [...scopes] });
+    for (const type of EVENT_TYPES) {
+      const response = await failure(`type=${type}`, limited);
+      if (readable.includes(type)) expect(response.status).toBe(200);
+      else await expectRefusal(response, type.startsWith("order.") ? "store:read" : "pets:read");
+    }
+  });
+
+  async function expectRefusal(response: Response, scope: string): Promise<void> {
+    await expectError(response, "insufficient_scope");
+    expect(response.headers.get("WWW-Authenticate")).toBe(
+      `Bearer realm="petstore", error="insufficient_scope", scope="${scope}"`,
+    );
+  }
+
+  test("one named type that the key may not read refuses the request, whichever else it names", async () => {
+    const limited = await grantKey({ scopes: ["events:read", "pets:read"] });
+    await expectRefusal(await failure("type=pet.created&type=order.placed", limited), "store:read");
+    await expectRefusal(await failure("type=order.placed&type=pet.created", limited), "store:read");
+  });
+
+  test("a key that may read no resource is refused", async () => {
+    for (const scopes of [["events:read"], ["events:read", "pets:write", "store:write"]] as const) {
+      const limited = await grantKey({ scopes: [...scopes] });
+      for (const query of ["", "cursor=latest", "type=pet.created"]) {
+        await expectRefusal(await failure(query, limited), "pets:read");
+      }
+      await expectRefusal(await failure("type=order.placed", limited), "store:read");
+    }
+  });
+
+  test("a key without events:read is refused, whatever it may read", async () => {
+    const limited = await grantKey({ scopes: ["pets:read", "pets:write", "store:read", "store:write"] });
+    await expectRefusal(await failure("", limited), "events:read");
+    await expectRefusal(await failure("type=x", limited), "events:read");
+  });
+
+  test("an unknown type is refused before the scopes of the types are checked", async () => {
+    for (const scopes of [["events:read"], ["events:read", "pets:read"]] as const) {
+      const limited = await grantKey({ scopes: [...scopes] });
+      await expectError(await failure("type=pet.sold", limited), "invalid_request");
+      await expectError(await failure("type=order.placed&type=pet.sold", limited), "invalid_request");
+      await expectError(await failure("type=order.placed&limit=0", limited), "invalid_request");
+    }
+  });
+
+  test("a cursor of one key serves another key, which sees its own types", async () => {
+    const limited = await grantKey({ scopes: ["events:read", "store:read"] });
+    const { cursor } = await page(await grantKey({ scopes: ["events:read", "pets:read"] }), "limit=3");
+    const events = await since(limited, cursor);
+    expect(events).toEqual((await since(key, cursor)).filter(({ type }) => ORDERS.includes(type)));
+    expect(events.length).toBeGreaterThan(3);
+  });
+});
+
+describe("pages", () => {
+  test.each([1, 2, 3, 99, 100])("of %i events are the feed, once and in order", async (limit) => {
+    await fill(201, "'pet.created'");
+    let { events, cursor, more } = await page(key, `limit=${limit}`);
+    const found = numbers(events);
+    while (more) {
+      ({ events, cursor, more } = await page(key, `limit=${limit}&cursor=${cursor}`));
+      expect(events.length).toBe(Math.min(limit, 201 - found.length));
+      found.push(...numbers(events));
+      expect(more).toBe(found.length < 201);
+    }
+    expect(found).toEqual(upTo(201));
+    expect(cursor).toBe(await latest(key));
+  });
+
+  test.each([0, 1, 2, 3])("tell whether %i events follow", async (following) => {
+    const start = await latest(key);
+    await fill(5 + following, "'pet.created'");
+    for (const cursor of ["", start]) {
+      const { events, more } = await page(key, `limit=5${cursor && `&cursor=${cursor}`}`);
+      expect(numbers(events)).toEqual(upTo(5));
+      expect(more).toBe(following > 0);
+    }
+  });
+
+  test("have a hundred events unless a limit is given", async () => {
+    await fill(101, "'pet.created'");
+    const { events, more } = await page(key);
+    expect([numbers(events), more]).toEqual([upTo(100), true]);
+  });
+
+  test("start with the oldest event without a cursor, and after the newest with latest", async () => {
+    await fill(3, "'pet.created'");
+    expect(numbers((await page(key)).events)).toEqual([1, 2, 3]);
+    const cursor = await latest(key);
+    expect(cursor).toBe((await page(key)).cursor);
+    expect(await page(key, `cursor=${cursor}`)).toEqual({ events: [], cursor, more: false });
+    expect(await page(key, "cursor=latest&limit=1&type=order.placed")).toEqual({ events: [], cursor, more: false });
+  });
+
+  test("are the same each time for the same cursor, until there is more", async () => {
+    await fill(10, "'pet.created'");
+    const { cursor } = await page(key, "limit=4");
+    const first = await page(key, `cursor=${cursor}`);
+    expect(numbers(first.events)).toEqual(upTo(10, 5));
+    expect(await page(key, `cursor=${cursor}`)).toEqual(first);
+    await fill(1, "'pet.updated'");
+    expect((await page(key, `cursor=${cursor}`)).events.slice(0, -1)).toEqual(first.events);
+  });
+
+  test("never show a type that this version does not know", async () => {
+    await fill(9, "iif(n % 3 = 0, 'pet.created', 'pet.groomed')");
+    expect(numbers((await page(key)).events)).toEqual([3, 6, 9]);
+    for (const limit of [1, 2]) {
+      const { events, cursor } = await page(key, `limit=${limit}`);
+      expect(numbers([...events, ...(await since(key, cursor, `limit=${limit}`))])).toEqual([3, 6, 9]);
+    }
+  });
+});
+
+describe("some types", () => {
+  test("are what a request names, in the order of the feed, also twice", async () => {
+    await fill(30, "iif(n % 5 = 0, 'order.placed', iif(n % 3 = 0, 'pet.deleted', 'pet.created'))");
+    const { events, more } = await page(key, "type=pet.deleted&type=order.placed&type=order.placed");
+    expect([numbers(events), more]).toEqual([[3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25, 27, 30], false]);
+  });
+
+  test.each([1, 2, 100])("are all found by pages of %i", async (limit) => {
+    await fill(60, "iif(n % 7 = 0, 'order.placed', 'pet.created')");
+    const start = await page(key, `limit=${limit}&type=order.placed`);
+    const rest = await since(key, start.cursor, `limit=${limit}&type=order.placed`);
+    expect(numbers([...start.events, ...rest])).toEqual([7, 14, 21, 28, 35, 42, 49, 56]);
+  });
+
+  // The row of the cursor and the first row of the feed are in the window as well.
+  test.each([-3, -2, -1, 0, 1, 2, 3, 4].map((distance) => WINDOW + distance))(
+    "are found when they come after %i others, and the page in between is empty and has more",
+    async (others) => {
+      const start = await latest(key);
+      await fill(others + 2, `iif(n > ${others}, 'order.placed', 'pet.created')`);
+      for (const from of ["", `cursor=${start}`]) {
+        for (const limit of [1, 100]) {
+          const query = `type=order.placed&limit=${limit}`;
+          const first = await page(key, `${query}&${from}`);
+          const rest = await since(key, first.cursor, query);
+          expect(numbers([...first.events, ...rest]), query).toEqual([others + 1, others + 2]);
+          if (first.events.length === 0) expect(first.more).toBe(true);
+        }
+      }
+    },
+  );
+
+  test("that are rare cost a window of rows", async () => {
+    await fill(3 * WINDOW, "'pet.created'");
+    const nine = Array.from(EVENT_TYPES, () => "type=order.placed").join("&");
+    for (const query of ["type=order.placed", nine, "limit=1&type=order.placed"]) {
+      const { statements, DB } = observedDatabase();
+      const first = await page(key, query, { bindings: { DB } });
+      expect([first.events, first.more]).toEqual([[], true]);
+      expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([WINDOW + 3]);
+      const { cursor } = await page(key, `cursor=${first.cursor}&${query}`);
+      const last = await page(key, `cursor=${cursor}&${query}`);
+      expect(last).toEqual({ events: [], cursor: await latest(key), more: false });
+    }
+  });
+
+  test("that are many cost no more than a page without them", async () => {
+    await fill(3 * WINDOW, "'pet.created'");
+    const { statements, DB } = observedDatabase();
+    expect((await page(key, "limit=10", { bindings: { DB } })).events).toHaveLength(10);
+    expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([13]);
+  });
+});
+
+describe("the response", () => {
+  const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
+
+  test("has a bookmark, and neither a link nor a tag nor an age", async () => {
+    await fill(5, "'pet.created'");
+    for (const query of ["", "limit=2", "cursor=latest"]) {
+      const { headers } = await failure(query);
+      expect(headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
+      for (const name of ["Link", "ETag", "Age", "Last-Modified"]) expect(headers.get(name)).toBeNull();
+      expect(headers.get("Cache-Control")).toBe("private, no-store");
+    }
+  });
+
+  test("to HEAD is that to GET without a body", async () => {
+    await fill(5, "'pet.created'");
+    const head = await call(`${FEED}?limit=2`, { method: "HEAD", key });
+    const get = await failure("limit=2");
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect([...head.headers.keys()]).toEqual([...get.headers.keys()]);
+    await expectError(await failure("limit=0"), "invalid_request");
+    expect((await call(`${FEED}?limit=0`, { method: "HEAD", key })).status).toBe(400);
+  });
+
+  test.each([
+    { "If-None-Match": "*" },
+    { "If-Match": '"1"' },
+    { "If-None-Match": '"1"', "Cache-Control": "max-age=60" },
+    { "Cache-Control": "max-age=60" },
+    { "Cache-Control": "only-if-cached, max-stale" },
+    { "If-Modified-Since": "Sun, 22 Nov 2026 08:30:00 GMT" },
+  ])("is the same with %j, and is never from memory", async (headers) => {
+    await page(key, "", { headers });
+    await fill(1, "'pet.created'");
+    const response = await call(FEED, { key, headers });
+    expect(response.headers.get("Age")).toBeNull();
+    expect(numbers((await response.json<{ events: { data: object }[] }>()).events)).toEqual([1]);
+  });
+
+  test("is never from memory when the operator allows old reads", async () => {
+    const bindings = { READ_MAX_AGE: "60" } as unknown as Partial<Env>;
+    const { cursor } = await page(key, "", { bindings });
+    await page(key, `cursor=${cursor}`, { bindings });
+    await fill(1, "'pet.created'");
+    for (const query of ["", `cursor=${cursor}`]) {
+      const response = await call(`${FEED}?${query}`, { key, bindings });
+      expect(response.headers.get("Age")).toBeNull();
+      expect(numbers((await response.json<{ events: { data: object }[] }>()).events)).toEqual([1]);
+    }
+  });
+});
+
+test.each(["POST", "PUT", "PATCH", "DELETE"])("the feed does not support %s", async (method) => {
+  const response = await call(FEED, { method, key, ...(method === "DELETE" ? {} : { body: {} }) });
+  await expectError(response, "method_not_allowed");
+  expect(response.headers.get("Allow")).toBe("GET, HEAD, OPTIONS");
+});
