@@ -53,6 +53,7 @@ async function follow(
 ): Promise<[types: string[], cursor: string][]> {
   const controller = new AbortController();
   const idle = () => {
+    if (controller.signal.aborted) throw new Error("The iteration goes on.");
     controller.abort();
     return 0;
   };
