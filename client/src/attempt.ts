@@ -6,8 +6,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
- * The largest response that the client reads. The largest page of the service is one of 100 categories. It has 2.7 million bytes when
- * each of its 100 times 2,255 characters is two escapes of 6 bytes. The rest is for fields to come.
+ * The largest response that the client reads. The largest page of the service is one of 100 categories, or of events about them. It has
+ * 2.7 million bytes when each of its 100 times 2,255 characters is two escapes of 6 bytes. The rest is for fields to come.
  */
 export const MAX_BYTES = 4 * 2 ** 20;
 
