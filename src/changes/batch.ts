@@ -42,9 +42,10 @@ export function compileBatch<Table extends Versioned>(
       .orderBy(sql`key`);
     return db.insert(table).select(rows as never);
   };
-  // The rows up to the last one, if the previous statement changed this number of rows.
+  // The rows up to the last one, if the previous statement changed this number of rows. D1 binds a number as a double, and a difference of
+  // doubles would round an id beyond 2^53.
   const upTo = (last: SQLWrapper, count: SQLWrapper, changed: SQLWrapper) =>
-    and(gt(table.id, ifChanged(sql`${last} - ${count}`, changed)), lte(table.id, last));
+    and(gt(table.id, ifChanged(sql`${last} - CAST(${count} AS INTEGER)`, changed)), lte(table.id, last));
   // A subquery, because SQLite evaluates it once: each event changes `last_insert_rowid()`.
   const lastInserted = sql`(SELECT last_insert_rowid())`;
   return {
