@@ -1,4 +1,4 @@
-import type { Animal, Category, Order } from "./shapes.ts";
+import type { Animal, Category, Deleted, Order } from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -31,6 +31,7 @@ export const ORDER: FieldsOf<Order> = {
   shipDate: "string null",
   complete: "boolean",
 };
+export const DELETED: FieldsOf<Deleted> = { id: "bigint" };
 
 /** Whether a value has these fields. Later versions add other fields, and values to enumerations. */
 export const fits =

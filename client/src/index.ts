@@ -1,5 +1,6 @@
 import { Categories } from "./categories.ts";
 import { Connection, type Memory } from "./connection.ts";
+import { Events } from "./events.ts";
 import type { PetStoreOptions } from "./options.ts";
 import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
@@ -10,6 +11,7 @@ export type { Fetch } from "./attempt.ts";
 export type { CreateManyOptions, Progress } from "./batches.ts";
 export type { Categories } from "./categories.ts";
 export { type ClientErrorCode, PetStoreError, type PetStoreErrorCode, type ServiceErrorCode } from "./error.ts";
+export type { EventPage, EventQuery, Events, FollowOptions } from "./events.ts";
 export type { Int64Input } from "./int64.ts";
 export type { List, Page } from "./list.ts";
 export type { Attempt, Deprecation, PetStoreOptions, ReadOptions, RequestOptions } from "./options.ts";
@@ -24,11 +26,13 @@ class Resources {
   readonly pets: Pets;
   readonly categories: Categories;
   readonly orders: Orders;
+  readonly events: Events;
 
   constructor(scope: Scope) {
     this.pets = new Pets(scope);
     this.categories = new Categories(scope);
     this.orders = new Orders(scope);
+    this.events = new Events(scope);
   }
 }
 

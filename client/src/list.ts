@@ -90,7 +90,7 @@ export class List<Item> implements AsyncIterable<Item> {
       operation: this.#operation,
       method: "GET",
       path,
-      query: search(part),
+      query: search({ ...part, etags: undefined, include: query.etags ? "version" : undefined }),
       headers: { "Cache-Control": cacheControl(options) },
       expects,
     } as const;
@@ -114,10 +114,9 @@ function follows(id: bigint, before: bigint | undefined, { sort }: Query): boole
   return before === undefined || (sort === "-id" ? id < before : id > before);
 }
 
-/** Turns the version of an item into its entity tag. */
+/** Adds the entity tag, which is made of the version. */
 function tag(item: { id: bigint; version?: number; etag?: string }): void {
   item.etag = `"${item.version}"`;
-  delete item.version;
 }
 
 /**
@@ -157,9 +156,9 @@ function nextCursor(headers: Headers): string | undefined {
 }
 
 /** @throws RangeError when a 64-bit filter holds no exact integer. */
-function search({ etags, ...query }: Query): URLSearchParams {
+export function search(query: object): URLSearchParams {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...query, include: etags ? "version" : undefined })) {
+  for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
     for (const item of [value].flat()) parameters.append(name, isInt64Field(name) ? toDigits(item) : String(item));
   }

@@ -29,7 +29,11 @@ export function faultOf({ code, status }: PetStoreError): "refused" | "lost" | "
 }
 
 /** Milliseconds before the next attempt: by chance, so that clients that failed together do not come back together. */
-export function pauseAfter(attempt: number, retryAfter: number | undefined, policy: RetryPolicy): number {
+export function pauseAfter(
+  attempt: number,
+  retryAfter: number | undefined,
+  policy: Pick<RetryPolicy, "firstPause" | "longestPause">,
+): number {
   const backoff = Math.random() * Math.min(policy.longestPause, policy.firstPause * 2 ** (attempt - 1));
   // A service that is back at a certain second should not meet all of its clients in that second.
   return (retryAfter ?? 0) * 1000 + backoff;

@@ -32,6 +32,48 @@ export type OrderPatch = Input<Schemas["OrderPatch"]>;
 /** Other states may come with later versions of the service. */
 export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 
+/** A resource that is deleted. */
+export type Deleted = Exact<Schemas["Deleted"]>;
+
+/** The types of events in this version. */
+export type EventType = Schemas["EventType"];
+
+/** What the `data` of an event is, by its type. */
+export interface EventData {
+  "pet.created": Animal;
+  "pet.updated": Animal;
+  "pet.deleted": Deleted;
+  "category.created": Category;
+  "category.updated": Category;
+  "category.deleted": Deleted;
+  "order.placed": Order;
+  "order.shipped": Order;
+  "order.cancelled": Order;
+}
+
+interface EventOf<Type, Data> {
+  /** Unique for good. */
+  id: string;
+  type: Type;
+  /** When it happened, in UTC. */
+  timestamp: string;
+  /** The version of the resource after the change. */
+  version: number;
+  /** The resource after the change. Of a deleted one, its `id`. */
+  data: Data;
+}
+
+/** A text that is not among the known types. As a `string`, it would make TypeScript take every type for an unknown one. */
+declare enum OtherType {
+  Text = "",
+}
+
+/** An event of a type that a later version of the service added. */
+export type UnknownEvent = EventOf<OtherType, unknown>;
+
+/** A change. Its `type` tells what its `data` is. */
+export type PetStoreEvent = { [Type in EventType]: EventOf<Type, EventData[Type]> }[EventType] | UnknownEvent;
+
 type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Omit<
   Input<NonNullable<operations[Operation]["parameters"]["query"]>>,
   "include"
@@ -42,12 +84,12 @@ export type Etags = boolean | undefined;
 
 /** A part of the query of a list. */
 export interface WithEtags<Asked extends Etags> {
-  /** Whether each item also has its `etag`. Beta. */
+  /** Whether each item also has its `etag` and its `version`. Beta. */
   etags?: Asked;
 }
 
 /** An item of a list. */
-export type Listed<Item, Asked extends Etags> = Asked extends true ? Item & { etag: string } : Item;
+export type Listed<Item, Asked extends Etags> = Asked extends true ? Item & { etag: string; version: number } : Item;
 
 export type Inventory = Schemas["Inventory"];
 

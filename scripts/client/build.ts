@@ -3,8 +3,11 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { CLIENT } from "./document.ts";
 
-/** Bytes of the whole client in a minified bundle, after gzip. */
-export const BUDGET_BYTES = 5.5 * 1024;
+/**
+ * Bytes of the whole client in a minified bundle, after gzip. The feed of events takes about a tenth of them: it knows the data of each
+ * type, and goes on after every failure.
+ */
+export const BUDGET_BYTES = 5.9 * 1024;
 
 /** Bundles a program that imports the built client for a browser. Returns its size in bytes after gzip. */
 export async function clientSize(program: string): Promise<number> {

@@ -25,19 +25,26 @@ export function operationsOf({ paths = {} }: OpenAPIObject): Operation[] {
     .filter((operation): operation is Operation => operation.operationId !== undefined);
 }
 
-/** The names of the fields and query parameters that hold 64-bit integers, and of those that do not. */
+/**
+ * The names of the fields and query parameters that hold 64-bit integers, and of those that may not have such a name. A text in a
+ * response may: the client converts numbers only.
+ */
 export function fieldNames(document: OpenAPIObject): { int64: Set<string>; other: Set<string> } {
   const names = { int64: new Set<string>(), other: new Set<string>() };
-  const add = (name: string, schema: SchemaObject | ReferenceObject | undefined): void => {
+  const add = (name: string, schema: SchemaObject | ReferenceObject | undefined, isSent: boolean): void => {
     if (schema === undefined || "$ref" in schema) return;
-    const { format } = schema.items !== undefined && "format" in schema.items ? schema.items : schema;
-    names[format === "int64" ? "int64" : "other"].add(name);
+    const { format, type } = schema.items !== undefined && "format" in schema.items ? schema.items : schema;
+    if (format === "int64") names.int64.add(name);
+    else if (isSent || type !== "string") names.other.add(name);
   };
-  for (const schema of Object.values(document.components?.schemas ?? {}) as SchemaObject[]) {
-    for (const [name, property] of Object.entries(schema.properties ?? {})) add(name, property);
+  const operations = operationsOf(document);
+  const bodies = JSON.stringify(operations.map(({ requestBody }) => requestBody));
+  for (const [key, schema] of Object.entries(document.components?.schemas ?? {}) as [string, SchemaObject][]) {
+    const isSent = bodies.includes(`"#/components/schemas/${key}"`);
+    for (const [name, property] of Object.entries(schema.properties ?? {})) add(name, property, isSent);
   }
-  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters as ParameterObject[])) {
-    if (parameter.in === "query") add(parameter.name, parameter.schema);
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters as ParameterObject[])) {
+    if (parameter.in === "query") add(parameter.name, parameter.schema, true);
   }
   return names;
 }

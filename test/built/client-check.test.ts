@@ -66,6 +66,21 @@ test("a field with format int64 has to be among the fields of the client", () =>
   ]);
 });
 
+test("a text in a response may have the name of a 64-bit field, and one in a request may not", () => {
+  const document = toys();
+  const properties = { id: { type: "string" } } as const;
+  const components = { schemas: { ...document.components?.schemas, Sale: { type: "object", properties } } } as const;
+  const fault = "id is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.";
+  const faultsWith = (operation: object) => {
+    const sold = { ...toys(operation), components };
+    return faultsOf(sold, { types: originOf(sold) });
+  };
+  expect(faultsWith({})).toEqual([]);
+  expect(faultsWith({ parameters: [{ name: "id", in: "query", schema: { type: "string" } }] })).toEqual([fault]);
+  const schema = { $ref: "#/components/schemas/Sale" };
+  expect(faultsWith({ requestBody: { content: { "application/json": { schema } } } })).toEqual([fault]);
+});
+
 test("a field of the client has to have format int64 everywhere in the document", () => {
   expect(faultsOf(toys(), { int64Fields: ["id", "weight", "height"] })).toEqual([
     "weight is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",

@@ -7,27 +7,28 @@ const versioned = (resource: string, version: number | string) => `${resource.sl
 
 const NOT_MODIFIED: Reply = () => new Response(null, { status: 304, headers: { ETag: '"3"' } });
 
-test("a list has the etag of each item when the program asks for it", async () => {
+test("a list has the etag and the version of each item when the program asks for it", async () => {
   const { store, sent } = fakeService([
     json(200, `[${versioned(ANIMAL, 3)}]`),
     json(200, `[${versioned(CATEGORY, 1)}]`),
     json(200, `[${versioned(ORDER, 2)}]`),
   ]);
   const [animal] = await store.pets.list({ etags: true, status: "sold" }).all(1);
-  expectTypeOf(animal).toEqualTypeOf<(Animal & { etag: string }) | undefined>();
+  expectTypeOf(animal).toEqualTypeOf<(Animal & { etag: string; version: number }) | undefined>();
   expect(animal).toEqual({
     id: 2n ** 63n - 1n,
     name: "Rex",
     categoryId: -(2n ** 63n),
     status: "available",
     etag: '"3"',
+    version: 3,
   });
   const [category] = await store.categories.list({ etags: true }).all(1);
-  expectTypeOf(category).toEqualTypeOf<(Category & { etag: string }) | undefined>();
-  expect(category).toEqual({ id: 1n, name: "Dogs", etag: '"1"' });
+  expectTypeOf(category).toEqualTypeOf<(Category & { etag: string; version: number }) | undefined>();
+  expect(category).toEqual({ id: 1n, name: "Dogs", etag: '"1"', version: 1 });
   const { items } = await store.orders.list({ etags: true }).page();
-  expectTypeOf(items).toEqualTypeOf<(Order & { etag: string })[]>();
-  expect(items[0]).toMatchObject({ id: 1n, petId: 2n, etag: '"2"' });
+  expectTypeOf(items).toEqualTypeOf<(Order & { etag: string; version: number })[]>();
+  expect(items[0]).toMatchObject({ id: 1n, petId: 2n, etag: '"2"', version: 2 });
   expect(sent.map(({ path }) => path)).toEqual([
     "/pets?status=sold&include=version",
     "/categories?include=version",
@@ -44,7 +45,7 @@ test("without etags, a list does not ask for versions", async () => {
   }
   expect(new Set(sent.map(({ path }) => path))).toEqual(new Set(["/pets"]));
   const perhaps = store.pets.list({ etags: Date.now() < 0 });
-  expectTypeOf(await perhaps.all(1)).toEqualTypeOf<(Animal | (Animal & { etag: string }))[]>();
+  expectTypeOf(await perhaps.all(1)).toEqualTypeOf<(Animal | (Animal & { etag: string; version: number }))[]>();
 });
 
 test.each(["", '"3"', "null"])("a list whose item has the version %s is none of the service", async (version) => {

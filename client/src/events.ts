@@ -1,0 +1,153 @@
+import { limit } from "./attempt.ts";
+import { PetStoreError } from "./error.ts";
+import { ANIMAL, CATEGORY, DELETED, type FieldsOf, fits, ORDER } from "./fields.ts";
+import { search } from "./list.ts";
+import type { RequestOptions } from "./options.ts";
+import type { Scope } from "./requests.ts";
+import { faultOf, pauseAfter } from "./retry.ts";
+import type { EventData, EventType, PetStoreEvent } from "./shapes.ts";
+
+/** A part of the feed. */
+export interface EventPage {
+  /** In the order of the changes. There may be none, also when there are more. */
+  readonly events: PetStoreEvent[];
+  /** The place after these events. Keep it, to go on from there. */
+  readonly cursor: string;
+  /** Whether the feed goes on. If not, nothing newer exists yet. */
+  readonly more: boolean;
+}
+
+/** Which events to fetch. */
+export interface EventQuery extends RequestOptions {
+  /** The place to go on from, or `latest` for the present end. The oldest event that the service keeps unless given. */
+  cursor?: string | undefined;
+  /** The largest number of events in a page. 100 unless given, which is the most. */
+  limit?: number | undefined;
+  /** At least one type. Every type that the key may read unless given. */
+  types?: readonly (EventType | (string & {}))[] | undefined;
+}
+
+/** How to follow the feed. */
+export interface FollowOptions extends EventQuery {
+  /** Ends the iteration. It does not reject then. */
+  signal?: AbortSignal | undefined;
+  /**
+   * How many milliseconds to wait at the end of the feed. Between 2,000 and 30,000 by chance unless given, the longer the rarer events are.
+   *
+   * @param waits the waits since the last event, with this one.
+   */
+  idle?: ((waits: number) => number) | undefined;
+  /**
+   * Makes the copy anew, because the iteration starts at the present end: with the cursor `latest`, or when the service no longer has the
+   * place of the cursor. The iteration waits for it, and goes on from where the end was before it. Lists of the same session then have
+   * everything up to that place. After a failure that may pass, it is called again.
+   *
+   * @param error why the cursor cannot be used any more. Undefined with the cursor `latest`.
+   */
+  onReset?: ((error: PetStoreError | undefined) => void | Promise<void>) | undefined;
+}
+
+const LATEST = "latest";
+
+const EVENT = fits({ id: "string", type: "string", timestamp: "string", version: "number" });
+const DATA: { [Type in EventType]: FieldsOf<EventData[Type]> } = {
+  "pet.created": ANIMAL,
+  "pet.updated": ANIMAL,
+  "pet.deleted": DELETED,
+  "category.created": CATEGORY,
+  "category.updated": CATEGORY,
+  "category.deleted": DELETED,
+  "order.placed": ORDER,
+  "order.shipped": ORDER,
+  "order.cancelled": ORDER,
+};
+
+/** Whether a value is an event. That of an unknown type may have any data. */
+const isEvent = (value: PetStoreEvent): boolean =>
+  EVENT(value) && fits(DATA[value.type as EventType] ?? {})(value.data);
+
+const MIN_SECONDS = 2;
+const WAITS = { firstPause: 2_000, longestPause: 28_000 };
+
+/** The feed of every change. */
+export class Events {
+  readonly #scope: Scope;
+
+  constructor(scope: Scope) {
+    this.#scope = scope;
+  }
+
+  /**
+   * Fetches a page of the feed.
+   *
+   * @throws PetStoreError `cursor_expired` when the service does not have the place of the cursor. The message tells how to start again.
+   * The session forgets its bookmark, because the database may be an older one.
+   * @beta
+   */
+  async list({ cursor, limit, types, ...options }: EventQuery = {}): Promise<EventPage> {
+    const { connection, memory } = this.#scope;
+    // Without a type, the service would return every event.
+    if (types?.length === 0) throw new TypeError("types has to have a type.");
+    const expects = (value: unknown): boolean => {
+      const { events, cursor: next, more } = Object(value) as EventPage;
+      return (
+        fits({ cursor: "string", more: "boolean" })(value) &&
+        Array.isArray(events) &&
+        events.every(isEvent) &&
+        // A page that does not go on would come again and again.
+        (next !== cursor || (events.length === 0 && !more))
+      );
+    };
+    const query = search({ cursor, limit, type: types });
+    const call = { ...options, operation: "listEvents", method: "GET", path: "/events", query, expects } as const;
+    try {
+      return (await connection.send(call, memory)).value as EventPage;
+    } catch (thrown) {
+      if (memory && thrown instanceof PetStoreError && thrown.code === "cursor_expired") memory.bookmark = undefined;
+      throw thrown;
+    }
+  }
+
+  /**
+   * Follows the feed for ever: fetches pages, waits at the end, and goes on after every failure that may pass. It yields each page that
+   * has events or moves the cursor. A program that stores the cursor of a page together with its events misses no event and sees none
+   * twice, whenever it stops.
+   *
+   * @throws PetStoreError when a failure is final. Without `onReset`, `cursor_expired` is one.
+   * @beta
+   */
+  async *follow({
+    cursor,
+    idle = (waits) => pauseAfter(waits, MIN_SECONDS, WAITS),
+    onReset,
+    ...query
+  }: FollowOptions = {}): AsyncGenerator<EventPage, void, undefined> {
+    const { signal } = query;
+    // Without a session, the pages remember for themselves, as those of a list.
+    const feed = new Events({ ...this.#scope, memory: this.#scope.memory ?? { bookmark: undefined } });
+    let expired: PetStoreError | undefined;
+    for (let waits = 0, pause = 0; ;) {
+      let page: EventPage | undefined;
+      try {
+        if (pause > 0) await limit(() => new Promise(() => {}), pause, signal);
+        const received = await feed.list({ ...query, cursor });
+        // Not before the cursor is known: the feed has what changes while the copy is made.
+        if (cursor === LATEST) await onReset?.(expired);
+        page = received;
+      } catch (thrown) {
+        if (signal?.aborted && thrown === signal.reason) return;
+        if (!(thrown instanceof PetStoreError)) throw thrown;
+        if (onReset && thrown.code === "cursor_expired" && cursor !== LATEST) [cursor, expired] = [LATEST, thrown];
+        else if (faultOf(thrown) === "final") throw thrown;
+        // After a restore, the consumers do not all come back together.
+        pause = pauseAfter(++waits, Math.max(MIN_SECONDS, thrown.retryAfter ?? 0), WAITS);
+        continue;
+      }
+      if (page.events.length > 0) waits = 0;
+      const moved = page.cursor !== cursor;
+      cursor = page.cursor;
+      if (moved) yield page;
+      pause = page.more ? 0 : idle(++waits);
+    }
+  }
+}
