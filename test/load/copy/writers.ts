@@ -32,7 +32,7 @@ const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floo
 const chance = (share: number) => Math.random() < share;
 /** Categories that a `number` would round, and some that exist. */
 const categoryOf = (known: Known) =>
-  (chance(0.3) ? pick(known.categories) : undefined) ??
+  (chance(0.02) ? pick(known.categories) : undefined) ??
   `${chance(0.5) ? "-" : ""}${2n ** 62n + BigInt(Math.floor(Math.random() * 9))}`;
 const newPet = (known: Known) => `{"name":"${randomUUID()} \\u00e4\\ud83d\\udc15","categoryId":${categoryOf(known)}}`;
 const pet = (known: Known) => `/v1/pets/${pick(known.pets) ?? 1}`;
@@ -75,7 +75,7 @@ const KINDS: Record<string, Kind> = {
       body: { description: chance(0.3) ? null : `${Math.floor(Math.random() * 3)}` },
     }),
   },
-  "category deleted": { share: 3, make: (known) => ({ method: "DELETE", path: category(known) }) },
+  "category deleted": { share: 10, make: (known) => ({ method: "DELETE", path: category(known) }) },
   "order placed": {
     share: 15,
     make: (known) => ({ method: "POST", path: "/v1/store/orders", body: `{"petId":${pick(known.pets) ?? 1}}` }),
