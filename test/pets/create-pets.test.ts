@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -66,6 +66,31 @@ test("every animal is exact, to the last digit and byte", async () => {
     }
     const [first = ""] = singles;
     expect(await (await call(`/v1/pets/${(JSON.parse(first) as Animal).id}`, { key })).text()).toBe(first);
+  }
+});
+
+test.each<[string, Record<string, string>]>([
+  ["with an Idempotency-Key", { "Idempotency-Key": "beyond-2-53" }],
+  ["without one", {}],
+])("animals whose ids a number would round have an event each, %s", async (_, headers) => {
+  const before = await env.DB.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'pets'").first<number>("seq");
+  onTestFinished(async () => {
+    await env.DB.exec("DELETE FROM pets WHERE id > 9007199254740992");
+    await env.DB.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'pets'").bind(before).run();
+  });
+  await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Odd', 1, 'sold')");
+  let next = 9007199254740994n;
+  for (const count of [1, 2, 3, 4]) {
+    const last = await env.DB.prepare("SELECT max(id) FROM events").first<number>("max(id)");
+    const key = headers["Idempotency-Key"];
+    const response = await create(animals(count), key ? { "Idempotency-Key": `${key}-${count}` } : {});
+    expect(response.status).toBe(201);
+    const bodies = animals(count).map(
+      ({ name, categoryId }) => `{"id":${next++},"name":"${name}","categoryId":${categoryId},"status":"available"}`,
+    );
+    expect(await response.text()).toBe(`[${bodies.join()}]`);
+    const { results } = await env.DB.prepare("SELECT data FROM events WHERE id > ? ORDER BY id").bind(last).all();
+    expect(results).toEqual(bodies.map((data) => ({ data })));
   }
 });
 
