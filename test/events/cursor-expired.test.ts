@@ -8,13 +8,14 @@ import { faultyDatabase, LASTING_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { cursorAt, FEED, latest, page, since } from "./feed.ts";
-import { record, replicaAt, restore, type Row, startHistory } from "./replicas.ts";
+import { prepareHistory, record, replicaAt, restoration, type Row, startHistory } from "./replicas.ts";
 
 const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 let key: string;
 beforeAll(async () => {
   key = await grantKey();
+  await prepareHistory();
 });
 beforeEach(startHistory);
 
@@ -78,7 +79,7 @@ describe("a restore of the database", () => {
     expect(lost).toHaveLength(3);
     const inside = (await page(key, `cursor=${there}&limit=1`)).cursor;
 
-    await restore(1);
+    await env.DB.batch(restoration(1));
     for (const cursor of [inside, past]) await expectExpired(cursor);
     expect(await page(key, `cursor=${there}`)).toEqual({ events: [], cursor: there, more: false });
     expect(await since(key, behind)).toHaveLength(1);
@@ -227,9 +228,8 @@ describe("whatever the replicas have seen", () => {
     readonly readers: Reader[] = [];
 
     /** @param history before the change. */
-    async commit(change: Promise<unknown>, history = this.histories.at(-1) ?? []): Promise<void> {
-      await change;
-      const rows = await record(this.states.length);
+    async commit(change: D1PreparedStatement[], history = this.histories.at(-1) ?? []): Promise<void> {
+      const rows = await record(this.states.length, ...change);
       this.states.push(rows);
       this.histories.push([...history, ...rows.filter(({ id }) => id > (history.at(-1)?.id ?? 0))]);
     }
@@ -240,11 +240,14 @@ describe("whatever the replicas have seen", () => {
         const seen = (this.replicas[step.replica] ?? 0) + step.commits;
         this.replicas[step.replica] = Math.min(seen, this.states.length - 1);
       }
-      // The others are too old.
-      if (step.kind === "purge") await this.commit(purge(step.kept));
+      if (step.kind === "purge") {
+        await age(step.kept);
+        await forgetOld(env.DB, "7");
+        await this.commit([]);
+      }
       if (step.kind === "restore") {
         const commit = Math.max(0, this.states.length - 1 - step.back);
-        await this.commit(restore(commit), this.histories[commit]);
+        await this.commit(restoration(commit), this.histories[commit]);
         this.replicas.fill(this.states.length - 1);
       }
       if (step.kind === "read") await this.readers[step.reader]?.read(this.replicas[step.replica] ?? 0, step.limit);
@@ -306,21 +309,19 @@ describe("whatever the replicas have seen", () => {
   }
 
   const placeOfRow = ({ id, tag }: Row) => cursorAt(BigInt(id), BigInt(tag)).slice(0, 24);
-  const write = (types: string[]) =>
+  const write = (types: string[]) => [
     env.DB.prepare(
       `INSERT INTO events (tag, type, version, data, created_at)
        SELECT random() & 4294967295, value, 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?)`,
-    )
-      .bind(JSON.stringify(types))
-      .run();
-  async function purge(kept: number): Promise<void> {
-    await env.DB.prepare(
+    ).bind(JSON.stringify(types)),
+  ];
+  /** Makes all events too old but the newest ones. */
+  const age = (kept: number) =>
+    env.DB.prepare(
       "UPDATE events SET created_at = '2020-01-01T00:00:00.000Z' WHERE id <= (SELECT max(id) FROM events) - ?",
     )
       .bind(kept)
       .run();
-    await forgetOld(env.DB, "7");
-  }
 
   test("a reader sees every event once, in order, and 410 is true", async () => {
     const keys = [key, await grantKey({ scopes: ["events:read", "pets:read"] })];

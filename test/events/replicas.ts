@@ -5,14 +5,19 @@ import { env } from "cloudflare:workers";
 
 const NEVER = 2 ** 40;
 
+/** Adds the table of the history. */
+export const prepareHistory = () =>
+  env.DB.exec(
+    "CREATE TABLE history (id INTEGER, tag INTEGER, type, version, data, created_at, born INTEGER, died INTEGER)",
+  );
+
 /** Empties the feed, and starts its history. */
 export async function startHistory(): Promise<void> {
   await env.DB.batch(
     [
       "DELETE FROM events",
       "INSERT INTO events VALUES (1, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
-      "DROP TABLE IF EXISTS history",
-      "CREATE TABLE history (id INTEGER, tag INTEGER, type, version, data, created_at, born INTEGER, died INTEGER)",
+      "DELETE FROM history",
     ].map((sql) => env.DB.prepare(sql)),
   );
 }
@@ -26,11 +31,11 @@ export interface Row {
 
 const ROWS = "SELECT id, tag, type FROM events ORDER BY id";
 
-/** Records what the last change of the feed left, as the state after a commit. Returns its rows. */
-export async function record(commit: number): Promise<Row[]> {
+/** Runs a change of the feed and records what it leaves, as the state after a commit. Returns its rows. */
+export async function record(commit: number, ...change: D1PreparedStatement[]): Promise<Row[]> {
   const same = "one.id = other.id AND one.tag = other.tag";
-  const [rows] = await env.DB.batch<Row>([
-    env.DB.prepare(ROWS),
+  const results = await env.DB.batch<Row>([
+    ...change,
     env.DB.prepare(
       `UPDATE history AS one SET died = ? WHERE died = ${NEVER} AND NOT EXISTS (SELECT 1 FROM events AS other WHERE ${same})`,
     ).bind(commit),
@@ -38,19 +43,18 @@ export async function record(commit: number): Promise<Row[]> {
       `INSERT INTO history SELECT *, ?, ${NEVER} FROM events AS one
        WHERE NOT EXISTS (SELECT 1 FROM history AS other WHERE ${same} AND died = ${NEVER})`,
     ).bind(commit),
+    env.DB.prepare(ROWS),
   ]);
-  return rows?.results ?? [];
+  return results.at(-1)?.results ?? [];
 }
 
-/** Puts the feed back to its state after a commit, as a restore of the database does. */
-export async function restore(commit: number): Promise<void> {
-  await env.DB.batch([
-    env.DB.prepare("DELETE FROM events"),
-    env.DB.prepare(
-      "INSERT INTO events SELECT id, tag, type, version, data, created_at FROM history WHERE born <= ?1 AND died > ?1",
-    ).bind(commit),
-  ]);
-}
+/** The change that puts the feed back to its state after a commit, as a restore of the database does. */
+export const restoration = (commit: number): D1PreparedStatement[] => [
+  env.DB.prepare("DELETE FROM events"),
+  env.DB.prepare(
+    "INSERT INTO events SELECT id, tag, type, version, data, created_at FROM history WHERE born <= ?1 AND died > ?1",
+  ).bind(commit),
+];
 
 /** The database whose replicas have seen the feed up to this commit. Sessions that start at the primary see all. */
 export function replicaAt(commit: number) {
