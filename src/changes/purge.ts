@@ -63,7 +63,8 @@ export async function forgetOld(database: D1Database, eventDays: string): Promis
   const forgotten: Forgotten = { keys: 0, events: 0 };
   const statements: { [table in keyof Forgotten]: Statement<never> } = {
     keys: forgetOldestKeys({}),
-    events: forgetOldestEvents({ days: eventDays }),
+    // D1 refuses to bind a setting that is missing.
+    events: forgetOldestEvents({ days: String(eventDays) }),
   };
   // They take turns, so that neither uses up the statements of every run.
   let tables = Object.keys(statements) as (keyof Forgotten)[];
