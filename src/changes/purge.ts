@@ -59,7 +59,7 @@ export interface Forgotten {
  * @param eventDays for which events are kept. Anything but a number keeps all of them.
  * @throws Error of D1, when it fails before anything was removed.
  */
-export async function forgetOld(database: D1Database, eventDays: string): Promise<Forgotten> {
+export async function forgetOld(database: D1Database, eventDays: unknown): Promise<Forgotten> {
   const forgotten: Forgotten = { keys: 0, events: 0 };
   const statements: { [table in keyof Forgotten]: Statement<never> } = {
     keys: forgetOldestKeys({}),

@@ -97,12 +97,12 @@ describe("events that are 20, 12, 8 and 0.1 days old", () => {
        INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
        SELECT 'old', i, '', 1, unixepoch() - 90000 FROM n`,
     ).run();
-    expect(await forgetOld(env.DB, days as unknown as string)).toEqual({ keys: BATCH_SIZE + 1, events: 0 });
+    expect(await forgetOld(env.DB, days)).toEqual({ keys: BATCH_SIZE + 1, events: 0 });
     expect(await places()).toEqual([0, 1, 2, 3, 4]);
   });
 
   test("may be kept for a number of days that is not text", async () => {
-    await forgetOld(env.DB, 10 as unknown as string);
+    await forgetOld(env.DB, 10);
     expect(await places()).toEqual([2, 3, 4]);
   });
 
