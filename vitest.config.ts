@@ -53,7 +53,11 @@ export default defineConfig({
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: { TEST_MIGRATIONS: await readD1Migrations("drizzle") },
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations("drizzle"),
+                // Random histories of the feed with replicas that lag. More run with FEED_RUNS.
+                FEED_RUNS: process.env["FEED_RUNS"] ?? "200",
+              },
               ratelimits: { TIGHT_RATE_LIMITER: { namespace_id: "tight", simple: { limit: 2, period: 60 } } },
             },
           })),

@@ -59,11 +59,12 @@ export interface Forgotten {
  * @param eventDays for which events are kept. Anything but a number keeps all of them.
  * @throws Error of D1, when it fails before anything was removed.
  */
-export async function forgetOld(database: D1Database, eventDays: string): Promise<Forgotten> {
+export async function forgetOld(database: D1Database, eventDays: unknown): Promise<Forgotten> {
   const forgotten: Forgotten = { keys: 0, events: 0 };
   const statements: { [table in keyof Forgotten]: Statement<never> } = {
     keys: forgetOldestKeys({}),
-    events: forgetOldestEvents({ days: eventDays }),
+    // D1 refuses to bind a setting that is missing.
+    events: forgetOldestEvents({ days: String(eventDays) }),
   };
   // They take turns, so that neither uses up the statements of every run.
   let tables = Object.keys(statements) as (keyof Forgotten)[];

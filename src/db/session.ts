@@ -67,6 +67,8 @@ export class Session {
     try {
       results = await attempt(() => this.#send(start, statements));
     } catch (cause) {
+      // A failure has no bookmark, also after an earlier round trip.
+      this.usage.bookmark = undefined;
       // A violated constraint is a bug of the service. A retry would fail again.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }

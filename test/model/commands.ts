@@ -107,6 +107,21 @@ export class List implements fc.AsyncCommand<Model, Service> {
   toString = () => `list ${this.#path} ${JSON.stringify(this.#query)} by ${this.#size}`;
 }
 
+const EVENT = /"type":"([^"]+)","timestamp":"[^"]+","version":(\d+),"data":(\{.*?\})\}(?=,\{"id":"evt_|\],"cursor")/gs;
+
+/** The events after the cursor, as the model has them. */
+export async function feedSince([key = ""]: Service, start: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let [cursor, more] = [start, true]; more;) {
+    const text = await (await call(`/v1/events?cursor=${cursor}`, { key })).text();
+    for (const [, type, version, data = ""] of text.matchAll(EVENT)) {
+      found.push(`${type} ${version} ${withoutTimes(data)}`);
+    }
+    ({ cursor, more } = JSON.parse(text));
+  }
+  return found;
+}
+
 function withoutTimes(body: string): string {
   return body.replaceAll(/"createdAt":"[^"]+"/g, `"createdAt":"${TIMELESS}"`);
 }

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Fault, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
-import { Change, List, preconditionHeaders } from "./commands.ts";
+import { latest } from "../events/feed.ts";
+import { Change, feedSince, List, preconditionHeaders } from "./commands.ts";
 import {
   type Answer,
   type CategoryPatch,
@@ -276,7 +277,10 @@ test("the service responds like the model, for any requests in any order and wit
       const tables = ["pets", "categories", "orders", "idempotency_keys", "sqlite_sequence"];
       await env.DB.batch(tables.map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
       steps += [...list].length;
-      await fc.asyncModelRun(() => ({ model: new Model(), real: apiKeys }), list);
+      const model = new Model();
+      const cursor = await latest(apiKeys[0] ?? "");
+      await fc.asyncModelRun(() => ({ model, real: apiKeys }), list);
+      expect(await feedSince(apiKeys, cursor)).toEqual(model.feed);
     }),
     { seed: SEED, numRuns: RUNS },
   );

@@ -69,6 +69,8 @@ export class Model {
   pets = new Map<number, Pet>();
   categories = new Map<number, Category>();
   orders = new Map<number, Order>();
+  /** Each event: its type, its version and its data. */
+  feed: string[] = [];
   #lastPet = 0;
   #lastCategory = 0;
   #lastOrder = 0;
@@ -94,6 +96,7 @@ export class Model {
       if (this.#isTaken(name)) return failure(409, "category_exists");
       const category = { id: ++this.#lastCategory, name, description: description ?? null, version: 1 };
       this.categories.set(category.id, category);
+      this.#record("category.created", category, writeCategory);
       return { status: 201, body: writeCategory(category), etag: '"1"', location: `/v1/categories/${category.id}` };
     });
   }
@@ -103,7 +106,7 @@ export class Model {
       const pet = this.pets.get(id);
       if (pet === undefined) return failure(404, "not_found");
       if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
-      return change(pet, patch, preconditions, writePet);
+      return change(pet, patch, preconditions, writePet, () => this.#record("pet.updated", pet, writePet));
     });
   }
 
@@ -112,28 +115,31 @@ export class Model {
       const category = this.categories.get(id);
       if (category === undefined) return failure(404, "not_found");
       if (patch.name !== undefined && this.#isTaken(patch.name, id)) return failure(409, "category_exists");
-      return change(category, patch, preconditions, writeCategory);
+      return change(category, patch, preconditions, writeCategory, () =>
+        this.#record("category.updated", category, writeCategory),
+      );
     });
   }
 
   deletePet(id: number, preconditions: Preconditions): Answer {
     if (this.pets.has(id) && this.#orderOf(id) !== undefined) return failure(409, "pet_on_order");
-    return remove(this.pets, id, preconditions);
+    return this.#remove("pet.deleted", this.pets, id, preconditions);
   }
 
   deleteCategory(id: number, preconditions: Preconditions): Answer {
     const isInUse = [...this.pets.values()].some(({ categoryId }) => categoryId === String(id));
     if (this.categories.has(id) && isInUse) return failure(409, "category_in_use");
-    return remove(this.categories, id, preconditions);
+    return this.#remove("category.deleted", this.categories, id, preconditions);
   }
 
   placeOrder({ petId }: { petId: number }, key?: string): Answer {
     return this.#once(key, JSON.stringify(["order", petId]), () => {
       const pet = this.pets.get(petId);
       if (pet?.status !== "available" || this.#orderOf(petId) !== undefined) return failure(409, "pet_not_available");
-      move(pet, "pending");
       const order = { id: ++this.#lastOrder, petId, status: "placed" as const, shipDate: null, version: 1 };
       this.orders.set(order.id, order);
+      this.#record("order.placed", order, writeOrder);
+      this.#move(pet, "pending");
       return { status: 201, body: writeOrder(order), etag: '"1"', location: `/v1/store/orders/${order.id}` };
     });
   }
@@ -145,9 +151,10 @@ export class Model {
       if (order.status === "cancelled") return failure(409, "order_cancelled");
       const wasPlaced = order.status === "placed";
       // A shipped order does not change, whatever the date.
-      const answer = change(order, wasPlaced ? { status: "shipped", shipDate } : {}, preconditions, writeOrder);
-      if (wasPlaced && answer.status === 200) move(this.pets.get(order.petId), "sold");
-      return answer;
+      return change(order, wasPlaced ? { status: "shipped", shipDate } : {}, preconditions, writeOrder, () => {
+        this.#record("order.shipped", order, writeOrder);
+        this.#move(this.pets.get(order.petId), "sold");
+      });
     });
   }
 
@@ -160,8 +167,10 @@ export class Model {
     const { ifMatch, ifNoneMatch } = preconditions;
     const isRetry = !wasPlaced && ifNoneMatch === undefined && ifMatch?.includes(order.version - 1) === true;
     if (!isRetry && !isMet(order, preconditions)) return failure(412, "precondition_failed");
-    change(order, { status: "cancelled" }, ANY, writeOrder);
-    if (wasPlaced) move(this.pets.get(order.petId), "available");
+    change(order, { status: "cancelled" }, ANY, writeOrder, () => {
+      this.#record("order.cancelled", order, writeOrder);
+      this.#move(this.pets.get(order.petId), "available");
+    });
     return { status: 204, body: "" };
   }
 
@@ -203,7 +212,29 @@ export class Model {
   #add(given: NewPet): Pet {
     const pet = { id: ++this.#lastPet, ...complete(given), version: 1 };
     this.pets.set(pet.id, pet);
+    this.#record("pet.created", pet, writePet);
     return pet;
+  }
+
+  #record<Row extends Versioned>(type: string, row: Row, write: (row: Row) => string): void {
+    this.feed.push(`${type} ${row.version} ${write(row)}`);
+  }
+
+  #move(pet: Pet | undefined, status: Status): void {
+    if (pet === undefined) throw new Error("An order that is not cancelled names a deleted animal");
+    pet.status = status;
+    pet.version++;
+    this.#record("pet.updated", pet, writePet);
+  }
+
+  #remove(type: string, rows: Map<number, Versioned>, id: number, preconditions: Preconditions): Answer {
+    const row = rows.get(id);
+    if (row === undefined) return failure(404, "not_found");
+    if (!isMet(row, preconditions)) return failure(412, "precondition_failed");
+    rows.delete(id);
+    row.version++;
+    this.#record(type, row, () => `{"id":${id}}`);
+    return { status: 204, body: "" };
   }
 
   /** The order of an animal that is not cancelled. */
@@ -257,30 +288,20 @@ function change<Row extends Versioned>(
   patch: object,
   preconditions: Preconditions,
   write: (row: Row) => string,
+  changed: () => void,
 ): Answer {
   const fields = Object.entries(patch).filter(([, value]) => value !== undefined);
   const isAsAsked = fields.every(([name, value]) => (row as Record<string, unknown>)[name] === value);
   if (!isMet(row, preconditions)) return failure(412, "precondition_failed");
-  if (!isAsAsked) Object.assign(row, Object.fromEntries(fields), { version: row.version + 1 });
+  if (!isAsAsked) {
+    Object.assign(row, Object.fromEntries(fields), { version: row.version + 1 });
+    changed();
+  }
   return { status: 200, body: write(row), etag: `"${row.version}"` };
-}
-
-function remove<Row extends Versioned>(rows: Map<number, Row>, id: number, preconditions: Preconditions): Answer {
-  const row = rows.get(id);
-  if (row === undefined) return failure(404, "not_found");
-  if (!isMet(row, preconditions)) return failure(412, "precondition_failed");
-  rows.delete(id);
-  return { status: 204, body: "" };
 }
 
 function isMet({ version }: Versioned, { ifMatch, ifNoneMatch }: Preconditions): boolean {
   return ifMatch?.includes(version) !== false && ifNoneMatch !== "*" && ifNoneMatch?.includes(version) !== true;
-}
-
-function move(pet: Pet | undefined, status: Status): void {
-  if (pet === undefined) throw new Error("An order that is not cancelled names a deleted animal");
-  pet.status = status;
-  pet.version++;
 }
 
 export function failure(status: number, code: string): Answer {

@@ -1,0 +1,220 @@
+import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BATCH_SIZE, forgetOld, MAX_BATCHES } from "../../src/changes/purge.ts";
+import worker from "../../src/index.ts";
+import { call, expectError } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import { FEED, latest, page, since } from "./feed.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+/** The id of the newest event so far: those of a test come after it. */
+let before: number;
+beforeEach(async () => {
+  await env.DB.batch([
+    env.DB.prepare("DELETE FROM idempotency_keys"),
+    env.DB.prepare("DELETE FROM events WHERE id < (SELECT max(id) FROM events)"),
+    env.DB.prepare("UPDATE events SET created_at = '2020-01-01T00:00:00.000Z'"),
+  ]);
+  before = (await ids()).at(-1) ?? 0;
+});
+
+/** Adds an event of each age, in days, in this order. */
+async function fill(...ages: number[]): Promise<void> {
+  await env.DB.prepare(
+    `INSERT INTO events (tag, type, version, data, created_at)
+     SELECT random() & 4294967295, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || value || ' days')
+     FROM json_each(?) ORDER BY key`,
+  )
+    .bind(JSON.stringify(ages))
+    .run();
+}
+
+/** Adds a number of events that are 30 days old. */
+const fillOld = (count: number) => fill(...Array.from({ length: count }, () => 30));
+
+async function ids(): Promise<number[]> {
+  const { results } = await env.DB.prepare("SELECT id FROM events ORDER BY id").all<{ id: number }>();
+  return results.map(({ id }) => id);
+}
+/** The places of the events of the test that are there, counted from 1. The event before the test has the place 0. */
+const places = async () => (await ids()).map((id) => id - before);
+
+const add = () => call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+
+/** The real database with a record of the purge's statements. */
+function observed() {
+  const statements: { table: string | undefined; meta: D1Meta }[] = [];
+  const prepare = (sql: string) => ({
+    bind: (...values: unknown[]) => ({
+      async run() {
+        const result = await env.DB.prepare(sql)
+          .bind(...values)
+          .run();
+        statements.push({ table: /delete from "(\w+)"/.exec(sql)?.[1], meta: result.meta });
+        return result;
+      },
+    }),
+  });
+  return { DB: { prepare } as unknown as D1Database, statements };
+}
+
+describe("events that are 20, 12, 8 and 0.1 days old", () => {
+  beforeEach(() => fill(20, 12, 8, 0.1));
+
+  test("keeps the newest that is too old, and what is newer", async () => {
+    expect(await forgetOld(env.DB, "7")).toEqual({ keys: 0, events: 3 });
+    expect(await places()).toEqual([3, 4]);
+    expect(await forgetOld(env.DB, "7")).toEqual({ keys: 0, events: 0 });
+  });
+
+  test.each([
+    ["30", [0, 1, 2, 3, 4]],
+    ["15", [1, 2, 3, 4]],
+    ["10", [2, 3, 4]],
+    ["8.5", [2, 3, 4]],
+    ["0.5", [3, 4]],
+    ["0", [4]],
+  ])("are kept for the days of EVENT_DAYS: %s", async (days, kept) => {
+    await forgetOld(env.DB, days);
+    expect(await places()).toEqual(kept);
+  });
+
+  test.each(["", " ", "seven", "7 days", "-7", "--7", "Infinity", "NaN", "1e99", "7; DELETE FROM events", "'", "7,5"])(
+    "are all kept when EVENT_DAYS is %j",
+    async (days) => {
+      await forgetOld(env.DB, days);
+      expect(await places()).toEqual([0, 1, 2, 3, 4]);
+    },
+  );
+
+  test.each([undefined, null, true, {}])("are all kept when EVENT_DAYS is %o, and keys are removed", async (days) => {
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
+       INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+       SELECT 'old', i, '', 1, unixepoch() - 90000 FROM n`,
+    ).run();
+    expect(await forgetOld(env.DB, days)).toEqual({ keys: BATCH_SIZE + 1, events: 0 });
+    expect(await places()).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test("may be kept for a number of days that is not text", async () => {
+    await forgetOld(env.DB, 10);
+    expect(await places()).toEqual([2, 3, 4]);
+  });
+
+  test("are removed by the scheduled job, for 7 days", async () => {
+    const context = createExecutionContext();
+    await worker.scheduled(createScheduledController(), env);
+    await waitOnExecutionContext(context);
+    expect(await places()).toEqual([3, 4]);
+  });
+});
+
+describe("a consumer", () => {
+  test("that stands at the end stays valid, however old the last event is", async () => {
+    await fill(400);
+    const cursor = await latest(key);
+    for (let i = 0; i < 3; i++) {
+      await forgetOld(env.DB, "7");
+      expect(await page(key, `cursor=${cursor}`)).toEqual({ events: [], cursor, more: false });
+    }
+    await add();
+    await forgetOld(env.DB, "7");
+    expect(await since(key, cursor)).toHaveLength(1);
+  });
+
+  test("that stands at the newest of the too old goes on, and one before it gets 410", async () => {
+    await fill(20, 8);
+    const { cursor: old } = await page(key, "limit=1");
+    const cursor = await latest(key);
+    await fill(0.1, 0.1);
+    await forgetOld(env.DB, "7");
+    expect(await since(key, cursor)).toHaveLength(2);
+    await expectError(await call(`${FEED}?cursor=${old}`, { key }), "cursor_expired");
+  });
+
+  test("without a cursor starts with the oldest that is kept", async () => {
+    await fill(20, 12, 8, 0.1);
+    const last = await since(key, (await page(key, "limit=3")).cursor);
+    await forgetOld(env.DB, "7");
+    const { events } = await page(key);
+    expect(events).toEqual(last);
+    expect(events).toHaveLength(2);
+  });
+});
+
+test("the table is never empty, and no id is used again", async () => {
+  const used = new Set(await ids());
+  for (let round = 0; round < 4; round++) {
+    await fill(30, 20, 10);
+    await forgetOld(env.DB, "7");
+    await forgetOld(env.DB, "0");
+    expect(await ids()).toHaveLength(1);
+    await add();
+    const fresh = (await ids()).at(-1) ?? 0;
+    expect(used.has(fresh)).toBe(false);
+    for (let id = 1; id <= fresh; id++) used.add(id);
+  }
+});
+
+test("a clock that was set back removes nothing that is newer than the events before it", async () => {
+  await fill(0.1, 0.1, 9, 0.1);
+  await forgetOld(env.DB, "7");
+  // The third says that it is old, so those before it are older.
+  expect(await places()).toEqual([3, 4]);
+});
+
+describe("the statements", () => {
+  test.each([1, BATCH_SIZE - 2, BATCH_SIZE - 1, BATCH_SIZE, 2 * BATCH_SIZE, 2 * BATCH_SIZE + 1])(
+    "remove all of %i old events but the newest, each a bounded number",
+    async (count) => {
+      await fillOld(count);
+      await fill(0.1, 0.1);
+      const { DB, statements } = observed();
+      expect((await forgetOld(DB, "7")).events).toBe(count);
+      expect(await places()).toEqual([count, count + 1, count + 2]);
+      for (const { meta } of statements) {
+        expect(meta.rows_written).toBeLessThan(BATCH_SIZE);
+        expect(meta.rows_read).toBeLessThanOrEqual(3 * BATCH_SIZE);
+      }
+      expect(statements.filter(({ table }) => table === "events").length).toBeLessThanOrEqual(count / BATCH_SIZE + 3);
+    },
+  );
+
+  test("read a bounded number of rows when nothing is too old", async () => {
+    await env.DB.exec("UPDATE events SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
+    await fill(...Array.from({ length: 3 * BATCH_SIZE }, () => 1));
+    const { DB, statements } = observed();
+    expect(await forgetOld(DB, "7")).toEqual({ keys: 0, events: 0 });
+    expect(statements).toHaveLength(2);
+    expect(statements.every(({ meta }) => meta.rows_read <= BATCH_SIZE + 1)).toBe(true);
+  });
+
+  test("take turns with those of the idempotency keys, which share their number", async () => {
+    let tables: string[] = [];
+    /** Removes from `endless` for ever, and from the others `count` times. */
+    const removing = (endless: string, count: number) => {
+      let rest = count;
+      tables = [];
+      const run = async (sql: string) => {
+        const table = /delete from "(\w+)"/.exec(sql)?.[1] ?? "";
+        tables.push(table);
+        return { meta: { changes: table === endless || rest-- > 0 ? 1 : 0 } };
+      };
+      return { prepare: (sql: string) => ({ bind: () => ({ run: () => run(sql) }) }) } as unknown as D1Database;
+    };
+    await forgetOld(removing("events", 2), "7");
+    expect(tables.slice(0, 6).toSorted()).toEqual([
+      ...Array.from({ length: 3 }, () => "events"),
+      ...Array.from({ length: 3 }, () => "idempotency_keys"),
+    ]);
+    expect(tables).toHaveLength(MAX_BATCHES);
+    await forgetOld(removing("idempotency_keys", 1), "7");
+    expect(tables.slice(0, 4).toSorted()).toEqual(["events", "events", "idempotency_keys", "idempotency_keys"]);
+    expect(tables).toHaveLength(MAX_BATCHES);
+  });
+});
