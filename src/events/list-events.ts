@@ -1,4 +1,4 @@
-import { gte, type SQL, sql } from "drizzle-orm";
+import { and, eq, gte, lte, or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Scope } from "../auth/scopes.ts";
@@ -87,30 +87,42 @@ export interface EventPage {
 interface Part {
   /** The types to return, separated and enclosed by commas. */
   types: string;
-  size: number;
+  limit: number;
 }
 
 // In hexadecimal digits of fixed length, so that ids ascend as texts.
 const place = sql<string>`printf('%016x%08x', ${events.id}, ${events.tag})`;
 
-/** Consecutive rows of the feed. A row of another type has a place and no event. */
-function part(db: QueryBuilder, parameter: Parameter<Part>, where: SQL | undefined) {
+/**
+ * The rows of these types in a window of ids, and beside them its first and its last row, which have an event only if they are of these
+ * types. It reads the rows once, and none after the limit. Ids have no gaps, so a window of ids is one of rows.
+ */
+function part(db: QueryBuilder, parameter: Parameter<Part>, first: SQLWrapper) {
+  const end = sql`${first} + ${sql.raw(String(WINDOW))}`;
+  const last = sql`(SELECT max(${events.id}) FROM ${events} WHERE ${events.id} <= ${end})`;
   const event = sql`json_object('id', 'evt_' || ${place}, 'type', ${events.type}, 'timestamp', ${events.createdAt}, 'version', ${events.version}, 'data', json(${events.data}))`;
   const isWanted = sql`instr(${parameter("types")}, ',' || ${events.type} || ',')`;
   return db
-    .select({ place: place.as("place"), event: sql<string | null>`iif(${isWanted}, ${event}, NULL)`.as("event") })
+    .select({
+      place: place.as("place"),
+      event: sql<string | null>`iif(${isWanted}, ${event}, NULL)`.as("event"),
+      // Whether the feed goes on after the window.
+      later: sql<0 | 1>`EXISTS (SELECT 1 FROM ${events} WHERE ${events.id} > ${end})`.as("later"),
+    })
     .from(events)
-    .where(where)
+    .where(and(gte(events.id, first), lte(events.id, end), or(isWanted, eq(events.id, first), eq(events.id, last))))
     .orderBy(events.id)
-    .limit(parameter("size"));
+    .limit(parameter("limit"));
 }
 
 const selectFrom = compile((db, parameter: Parameter<Part & { id: Int64 }>) =>
-  part(db, parameter, gte(events.id, parameter("id"))),
+  part(db, parameter, sql`CAST(${parameter("id")} AS INTEGER)`),
 );
-const selectOldest = compile((db, parameter: Parameter<Part>) => part(db, parameter, undefined));
+const selectOldest = compile((db, parameter: Parameter<Part>) =>
+  part(db, parameter, sql`(SELECT min(${events.id}) FROM ${events})`),
+);
 const selectLatest = compile((db, parameter: Parameter<Part>) =>
-  part(db, parameter, gte(events.id, sql`(SELECT max(${events.id}) FROM ${events})`)),
+  part(db, parameter, sql`(SELECT max(${events.id}) FROM ${events})`),
 );
 
 type Row = ReturnType<typeof selectOldest> extends Statement<infer Row> ? Row : never;
@@ -139,24 +151,20 @@ export const listEvents = createHandlers(guard("events:read"), query(listEventsQ
   const types = `,${wanted.join()},`;
   const session = openSession(c);
   if (cursor === LATEST) {
-    const [newest] = await session.read(selectLatest({ types, size: 1 }));
+    const [newest] = await session.read(selectLatest({ types, limit: 1 }));
     return respond(c, [], newest?.place, false);
   }
-  // Beside the events: the row of the cursor, the first row of the feed, and one that tells whether there is more.
-  const size = (wanted.length < EVENT_TYPES.length ? WINDOW : limit) + 3;
-  const rows =
-    cursor === undefined
-      ? await session.read(selectOldest({ types, size }))
-      : await readFrom(session, cursor, { types, size });
+  // Beside the events: the first row, which may be that of the cursor or that of a new feed, and one that tells whether there is more.
+  const part = { types, limit: limit + 2 };
+  const rows = cursor === undefined ? await session.read(selectOldest(part)) : await readFrom(session, cursor, part);
 
   const found: string[] = [];
   let next = cursor === undefined ? 0 : 1;
-  const end = Math.min(rows.length, size - 1);
-  for (; next < end && found.length < limit; next++) {
+  for (; next < rows.length && found.length < limit; next++) {
     const event = rows[next]?.event;
     if (typeof event === "string") found.push(event);
   }
-  return respond(c, found, rows[next - 1]?.place, next < rows.length);
+  return respond(c, found, rows[next - 1]?.place, next < rows.length || rows.at(-1)?.later === 1);
 });
 
 function respond(c: Context<AppEnv>, found: string[], last: string | undefined, more: boolean) {

@@ -294,7 +294,9 @@ describe("some types", () => {
       const { statements, DB } = observedDatabase();
       const first = await page(key, query, { bindings: { DB } });
       expect([first.events, first.more]).toEqual([[], true]);
-      expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([WINDOW + 3]);
+      expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([
+        expect.toSatisfy((rows: number) => rows <= WINDOW + 10),
+      ]);
       const { cursor } = await page(key, `cursor=${first.cursor}&${query}`);
       const last = await page(key, `cursor=${cursor}&${query}`);
       expect(last).toEqual({ events: [], cursor: await latest(key), more: false });
@@ -303,9 +305,13 @@ describe("some types", () => {
 
   test("that are many cost no more than a page without them", async () => {
     await fill(3 * WINDOW, "'pet.created'");
-    const { statements, DB } = observedDatabase();
-    expect((await page(key, "limit=10", { bindings: { DB } })).events).toHaveLength(10);
-    expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([13]);
+    const { cursor } = await page(key, "limit=5");
+    for (const query of ["limit=10", "limit=10&type=pet.created", `limit=10&type=pet.created&cursor=${cursor}`]) {
+      const { statements, DB } = observedDatabase();
+      const { events, more } = await page(key, query, { bindings: { DB } });
+      expect([events.length, more]).toEqual([10, true]);
+      expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([expect.toSatisfy((rows: number) => rows <= 20)]);
+    }
   });
 });
 
