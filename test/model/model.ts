@@ -138,8 +138,10 @@ export class Model {
     });
   }
 
-  shipOrder(id: number, shipDate: string, preconditions: Preconditions, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["ship", id, preconditions, shipDate]), () => {
+  /** @param now the date of a shipment that names none. */
+  shipOrder(id: number, given: string | undefined, preconditions: Preconditions, key?: string, now = ""): Answer {
+    const shipDate = given ?? now;
+    return this.#once(key, JSON.stringify(["ship", id, preconditions, given]), () => {
       const order = this.orders.get(id);
       if (order === undefined) return failure(404, "not_found");
       if (order.status === "cancelled") return failure(409, "order_cancelled");
@@ -198,6 +200,23 @@ export class Model {
 
   listCategories(view: View): string[] {
     return list([...this.categories.values()], view, writeCategory);
+  }
+
+  /** The hourly job removes a key. */
+  forget(key: string): void {
+    this.#done.delete(key);
+  }
+
+  copy(): Model {
+    const copy = new Model();
+    copy.pets = structuredClone(this.pets);
+    copy.categories = structuredClone(this.categories);
+    copy.orders = structuredClone(this.orders);
+    copy.#lastPet = this.#lastPet;
+    copy.#lastCategory = this.#lastCategory;
+    copy.#lastOrder = this.#lastOrder;
+    copy.#done = new Map(this.#done);
+    return copy;
   }
 
   #add(given: NewPet): Pet {
