@@ -159,8 +159,9 @@ export class Model {
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
     // The version before the cancellation matches too, because its response may have been lost.
-    const { ifMatch, ifNoneMatch } = preconditions;
-    const isRetry = !wasPlaced && ifNoneMatch === undefined && ifMatch?.includes(order.version - 1) === true;
+    const { ifMatch } = preconditions;
+    const isOtherwiseMet = isMet(order, { ...preconditions, ifMatch: undefined });
+    const isRetry = !wasPlaced && isOtherwiseMet && ifMatch?.includes(order.version - 1) === true;
     if (!isRetry && !isMet(order, preconditions)) return failure(412, "precondition_failed");
     change(order, { status: "cancelled" }, ANY, writeOrder);
     if (wasPlaced) move(this.pets.get(order.petId), "available");

@@ -17,9 +17,9 @@ const WORST = {
   "slow network": 0.03,
 };
 export type Fault = keyof typeof WORST;
+export const FAULTS = Object.keys(WORST) as Fault[];
 /** Kinds of faults that meet the whole world. */
 export const TROUBLES = ["overload", "replica falls behind", "clock jumps", "restore"] as const;
-export type Trouble = (typeof TROUBLES)[number];
 
 /** The faults of one world: some worlds have none, and some of them many. */
 export class Faults {
@@ -42,10 +42,6 @@ export class Faults {
     const happens = random.chance(this.#shares[fault]) && !this.#calm.has(fault);
     if (happens) this.#history.fault(fault);
     return happens;
-  }
-
-  allows(trouble: Trouble): boolean {
-    return !this.#calm.has(trouble);
   }
 
   /** What happens to a transaction on its way. D1 repeats reads itself, so that those fail less. */

@@ -11,7 +11,7 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
   ["POST", /^\/pets$/, ({ body, key }) => (model) => model.createPet(body as never, key)],
   ["POST", /^\/pets\/batch$/, ({ body, key }) => (model) => model.createPets(body as never, key)],
   ["POST", /^\/categories$/, ({ body, key }) => (model) => model.createCategory(body as never, key)],
-  ["POST", /^\/store\/orders$/, ({ body, key }) => (model) => model.placeOrder({ petId: Number(body.petId) }, key)],
+  ["POST", /^\/store\/orders$/, ({ body, key }) => (model) => model.placeOrder({ petId: Number(body["petId"]) }, key)],
   ["PATCH", /^\/pets\/(\d+)$/, ({ id, body, met, key }) => (model) => model.patchPet(id, body as never, met, key)],
   ["PATCH", /^\/categories\/(\d+)$/, ({ id, body, met, key }) => (model) => model.patchCategory(id, body as never, met, key)],
   [
@@ -19,7 +19,7 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
     /^\/store\/orders\/(\d+)$/,
     ({ id, body, met, key }) =>
       (model, at) =>
-        model.shipOrder(id, body.shipDate as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
+        model.shipOrder(id, body["shipDate"] as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
   ],
   ["DELETE", /^\/pets\/(\d+)$/, ({ id, met }) => (model) => model.deletePet(id, met)],
   ["DELETE", /^\/categories\/(\d+)$/, ({ id, met }) => (model) => model.deleteCategory(id, met)],
@@ -34,7 +34,7 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
       (model) => {
         const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
         const categoryId = query.get("categoryId") ?? undefined;
-        return pageOf(model.listPets({ status: query.get("status") as never, categoryId, ids }, viewOf(query)), query);
+        return pageOf(model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)), query);
       },
   ],
   ["GET", /^\/categories$/, ({ query }) => (model) => pageOf(model.listCategories(viewOf(query)), query)],

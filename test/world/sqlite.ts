@@ -30,10 +30,9 @@ export class Instance {
   }
 
   #setUp(): void {
-    const { function: define } = this.#database;
     const seconds = () => Math.floor(this.#time / 1000);
-    define.call(this.#database, "unixepoch", { varargs: true }, seconds);
-    define.call(this.#database, "strftime", { varargs: true }, () => new Date(this.#time).toISOString());
+    this.#database.function("unixepoch", { varargs: true }, seconds);
+    this.#database.function("strftime", { varargs: true }, () => new Date(this.#time).toISOString());
     this.#database.exec("PRAGMA foreign_keys = ON");
   }
 

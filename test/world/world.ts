@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import type { PetStore } from "../../client/src/index.ts";
 import { type Call, CALLS, type Prepared } from "./calls.ts";
@@ -94,6 +95,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   const known = new Known();
   const breaches: Outcome["breaches"] = [];
   let step = 0;
+  /** The step of a call, also while the client repeats its request. */
+  const callStep = new AsyncLocalStorage<number>();
   let sessions = 0;
   /** Distinguishes the requests of a step. */
   const sent = new Map<number, number>();
@@ -112,6 +115,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     ofStep: number,
     key: ApiKey,
     location: number,
+    signal?: AbortSignal | null,
   ): Promise<Response> {
     const nth = (sent.get(ofStep) ?? 0) + 1;
     sent.set(ofStep, nth);
@@ -121,7 +125,9 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     const exchange = { id, step: ofStep, apiKey: key.name, sentAt: clock.now, trips: [], faults: [], isolate: "", version: "" };
     const whole: Exchange = { ...exchange, ...request, headers };
     const response = await service.send(whole, location, random("request", ofStep, nth));
-    known.hear(whole);
+    // The client does not see a response after its time.
+    if (signal?.aborted) delete whole.receivedAt;
+    else known.hear(whole);
     return response;
   }
 
@@ -129,10 +135,11 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   function open(name: string, location: number, key: ApiKey, bookmark?: string, unfinished: Prepared[] = []): Shop {
     const session = `session ${++sessions}`;
     const { PetStore } = code.client({ ...alive, random: random(session) });
-    const fetch = async (url: string, { method = "GET", headers, body }: RequestInit): Promise<Response> => {
+    const fetch = async (url: string, { method = "GET", headers, body, signal }: RequestInit): Promise<Response> => {
       const fields = Object.fromEntries((headers as [string, string][]).filter(([field]) => field !== "Authorization"));
       const path = url.replace("https://petstore.example", "");
-      return send({ method, path, headers: fields, body: body as string | undefined, session }, step, key, location);
+      const request = { method, path, headers: fields, body: body as string | undefined, session };
+      return send(request, callStep.getStore() ?? step, key, location, signal);
     };
     const store = new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: key.secret, fetch });
     const client = store.session(bookmark);
@@ -146,7 +153,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   const run = (shop: Shop, prepared: Prepared) => {
     shop.unfinished.push(prepared);
     if (shop.unfinished.length > 20) shop.unfinished.shift();
-    prepared(shop.client).then(
+    const outcome = callStep.run(step, () => prepared(shop.client));
+    outcome.then(
       () => shop.unfinished.splice(0, shop.unfinished.length, ...shop.unfinished.filter((one) => one !== prepared)),
       () => {},
     );
