@@ -36,7 +36,7 @@ interface Kind {
   prepare: (call: Omit<Call, "client">) => Prepared;
 }
 
-const maxAge = (random: Random) => (random.chance(0.25) ? { maxAge: random.pick([1, 5, 60]) } : {});
+const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60]) } : {});
 const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});
 const etags = (random: Random) => (random.chance(0.2) ? { etags: true as const } : {});
 

@@ -59,17 +59,17 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
     },
   },
   "read at some bookmark, of some age": {
-    weight: 10,
+    weight: 14,
     make(random, known, state) {
       const resource = random.pick(RESOURCES);
       const id = known.id(random, resource);
-      const path = random.pick([`${resource}/${id}`, `${resource}/${id}`, `${resource}?limit=${random.between(1, 9)}`]);
-      const bookmark = bookmarkOf(random.chance(0.03) ? state + 1_000_000 : random.between(0, state));
+      const path = random.pick([`${resource}/${id}`, `${resource}/${id}`, `${resource}?limit=${random.pick([2, 7])}`]);
+      const bookmark = bookmarkOf(random.chance(0.3) ? state + 1_000_000 : random.between(0, state));
       return {
         method: "GET",
         path: `/v1/${path}`,
         headers: {
-          ...(random.chance(0.3) && { "x-d1-bookmark": bookmark }),
+          ...(random.chance(0.5) && { "x-d1-bookmark": bookmark }),
           ...(random.chance(0.5) && { "Cache-Control": random.pick(["max-age=1", "max-age=60", "max-age=600", "no-cache"]) }),
           ...(random.chance(0.3) && conditions(random, known, resource, id)),
         },

@@ -1,12 +1,16 @@
 // npm run test:world: runs the service in simulated worlds, one for each seed, and checks every guarantee in their histories. A failure
 // prints its seed, and the shortest history that shows it.
+import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { judge } from "./checkers.ts";
 import { picture } from "./picture.ts";
+import { type Program, programOf } from "./program.ts";
+import type { Worker } from "./service.ts";
 import { shrink } from "./shrink.ts";
 import { presentCode, runWorld } from "./world.ts";
 
@@ -14,17 +18,19 @@ const HOUR = 3_600_000;
 /** Milliseconds between two lines of progress. */
 const PROGRESS = 10_000;
 
-const { seed, operations, hours, steps } = new Command("npm run test:world --")
+const { seed, operations, hours, steps, beside } = new Command("npm run test:world --")
   .description("Checks the guarantees of the service in simulated worlds, one for each seed.")
   .option("--seed <number>", "of the first world", Number, randomInt(2 ** 31))
   .option("--operations <number>", "requests to send, over all worlds", Number)
   .option("--hours <number>", "simulated hours to run, over all worlds", Number)
   .option("--steps <number>", "steps of each world", Number, 8_000)
+  .option("--beside <commit>", "run the service as of this commit in some of the isolates, on the newest schema")
   .parse()
-  .opts<{ seed: number; operations?: number; hours?: number; steps: number }>();
+  .opts<{ seed: number; operations?: number; hours?: number; steps: number; beside?: string }>();
 
 const document = JSON.parse(readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8")) as OpenAPIObject;
 const code = await presentCode();
+if (beside !== undefined) code.versions.push({ name: beside, program: await programAt(beside) });
 const begin = performance.now();
 const faults = new Map<string, number>();
 let [worlds, sent, duration, shown] = [0, 0, 0, begin];
@@ -53,6 +59,18 @@ while (!enough()) {
 }
 console.log(summary());
 for (const [kind, count] of [...faults].toSorted()) console.log(`${String(count).padStart(9)} ${kind}`);
+
+/** The service as of a commit, with the packages of today. */
+async function programAt(commit: string): Promise<Program<Worker>> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
+  try {
+    const files = execFileSync("git", ["archive", commit, "src", "package.json"], { maxBuffer: 2 ** 28 });
+    execFileSync("tar", ["-x", "-C", folder], { input: files });
+    return await programOf<Worker>("src/index.ts", folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 function summary(): string {
   const seconds = (performance.now() - begin) / 1000;

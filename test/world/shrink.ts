@@ -22,7 +22,7 @@ export async function fail(code: Code, document: OpenAPIObject, plan: Plan, chec
  *
  * @param runs of worlds, at most.
  */
-export async function shrink(code: Code, document: OpenAPIObject, failure: Failure, runs = 300): Promise<Failure> {
+export async function shrink(code: Code, document: OpenAPIObject, failure: Failure, runs = 150): Promise<Failure> {
   let best = failure;
   const { checker } = failure.violation;
   async function accept(change: Partial<Plan>): Promise<boolean> {

@@ -45,27 +45,27 @@ export class Instance {
   /** Runs statements in one transaction. Returns the rows and the number of changes of each. */
   run(statements: readonly Statement[], time: number): { rows: Row[]; changes: number }[] {
     this.#time = Math.floor(time);
-    const prepared = statements.map(({ sql, values }) => ({ ...this.#prepare(sql), values: values.map(toSqlite) }));
-    for (const { parameters, values } of prepared) {
-      if (parameters !== values.length) throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
-      if (values.length > MAX_VALUES) throw failure("too many SQL variables", "SQLITE_ERROR");
-    }
-    const isTransaction = prepared.length > 1;
+    const isTransaction = statements.length > 1;
     if (isTransaction) this.#database.exec("BEGIN");
     try {
-      const results = prepared.map(({ statement, values }) => {
-        const rows = statement.all(...values) as Row[];
-        for (const row of rows) for (const name in row) row[name] = fromSqlite(row[name]);
-        return { rows, changes: 0 };
-      });
+      const results = statements.map((statement) => ({ rows: this.#rowsOf(statement), changes: 0 }));
       const [only] = results;
-      if (only !== undefined && !isTransaction) only.changes = this.count("SELECT changes() AS count");
+      if (only !== undefined && statements.every(mayWrite)) only.changes = this.count("SELECT changes() AS count");
       if (isTransaction) this.#database.exec("COMMIT");
       return results;
     } catch (error) {
       if (isTransaction) this.#database.exec("ROLLBACK");
       throw toFailure(error);
     }
+  }
+
+  #rowsOf({ sql, values }: Statement): Row[] {
+    const { statement, parameters } = this.#prepare(sql);
+    if (parameters !== values.length) throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
+    if (values.length > MAX_VALUES) throw failure("too many SQL variables", "SQLITE_ERROR");
+    const rows = statement.all(...values.map(toSqlite)) as Row[];
+    for (const row of rows) for (const name in row) row[name] = fromSqlite(row[name]);
+    return rows;
   }
 
   /** The first column of the first row. */
@@ -103,12 +103,7 @@ export class Instance {
   #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;
-    let statement;
-    try {
-      statement = this.#database.prepare(sql);
-    } catch (error) {
-      throw toFailure(error);
-    }
+    const statement = this.#database.prepare(sql);
     statement.setReadBigInts(true);
     const prepared = { statement, parameters: sql.replace(QUOTED, "").split("?").length - 1 };
     this.#prepared.set(sql, prepared);
@@ -116,7 +111,13 @@ export class Instance {
   }
 }
 
-export const mayWrite = ({ sql }: Statement): boolean => WRITES.test(sql.replace(QUOTED, ""));
+const writing = new Map<string, boolean>();
+
+export function mayWrite({ sql }: Statement): boolean {
+  const known = writing.get(sql) ?? WRITES.test(sql.replace(QUOTED, ""));
+  writing.set(sql, known);
+  return known;
+}
 
 function toSqlite(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return Number(value);

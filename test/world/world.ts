@@ -21,6 +21,8 @@ const HOUR = 3_600_000;
 const PROGRAMS = 6;
 /** API keys that stay good. */
 const LASTING_KEYS = 3;
+/** Others, which clients use until they are refused and longer. */
+const NEW_KEYS = 2;
 
 /** The code that a world runs. */
 export interface Code {
@@ -29,6 +31,9 @@ export interface Code {
   keyFormat: Program<{ generateKey: (environment: string) => string }>;
 }
 
+/** The name of the version here. */
+export const PRESENT = "present";
+
 /** The service and the client as they are here. */
 export async function presentCode(): Promise<Code> {
   const [program, client, keyFormat] = await Promise.all([
@@ -36,7 +41,7 @@ export async function presentCode(): Promise<Code> {
     programOf<{ PetStore: typeof PetStore }>("client/src/index.ts"),
     programOf<{ generateKey: () => string }>("src/auth/key-format.ts"),
   ]);
-  return { versions: [{ name: "present", program }], client, keyFormat };
+  return { versions: [{ name: PRESENT, program }], client, keyFormat };
 }
 
 export interface Plan {
@@ -170,7 +175,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     },
     "a rough request": (random) => {
       const { path, refusal, ...request } = roughRequest(random, known, database.state);
-      const key = random.pick(random.chance(0.3) ? operators.keys : lasting);
+      const key = random.pick(random.chance(0.3) ? operators.keys.slice(-NEW_KEYS) : lasting);
       const exchange = { body: undefined, session: undefined, ...request, path, refusal };
       send(exchange, step, key, random.between(0, LOCATIONS - 1)).catch(() => {});
     },
@@ -187,7 +192,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
     },
     "a new key": (random) => {
-      const lives = random.chance(0.5) ? undefined : clock.now + random.delay(1_000, HOUR);
+      const lives = random.chance(0.5) ? undefined : clock.now + random.delay(70_000, HOUR);
       history.occurred(clock.now, `an operator creates ${operators.create(lives && Math.floor(lives)).name}`);
     },
     "a revocation": (random) => {
@@ -293,7 +298,8 @@ function timesOf(random: Random, steps: number, start: number): number[] {
     if (burst-- > 0) time += random.delay(0, 40);
     else {
       burst = random.between(1, 25);
-      time += random.chance(0.15) ? random.delay(60_000, HOUR) : random.delay(50, 8_000);
+      const pause = random.weighted({ short: 850, long: 140, night: 10 });
+      time += { short: random.delay(50, 8_000), long: random.delay(60_000, HOUR), night: random.between(5, 30) * HOUR }[pause];
     }
     return Math.floor(time);
   });
