@@ -52,7 +52,9 @@ const STATEMENTS: ((random: Random) => Statement)[] = [
   (random) => ({
     sql: `INSERT INTO pets (name, category_id, status) SELECT value ->> 'name', value ->> 'categoryId', 'sold' FROM json_each(?) ORDER BY key
       RETURNING json_object('id', id, 'category', category_id) AS body`,
-    values: [random.pick(['[{"name":"Rex","categoryId":"9007199254740993"},{"name":"Max","categoryId":1}]', "[]", "[1]", "{"])],
+    values: [
+      random.pick(['[{"name":"Rex","categoryId":"9007199254740993"},{"name":"Max","categoryId":1}]', "[]", "[1]", "{"]),
+    ],
   }),
   (random) => ({
     sql: "UPDATE pets SET status = ?, version = version + 1 WHERE id = ? AND version IN (SELECT value FROM json_each(?)) RETURNING 1 AS changed",
@@ -61,18 +63,33 @@ const STATEMENTS: ((random: Random) => Statement)[] = [
   (random) => ({ sql: "UPDATE orders SET status = 'shipped' WHERE id = ?", values: [random.between(1, 3)] }),
   (random) => ({ sql: "DELETE FROM pets WHERE id = ? RETURNING id", values: [random.between(1, 6)] }),
   (random) => ({ sql: "DELETE FROM pets WHERE id > ?", values: [random.between(1, 9)] }),
-  (random) => ({ sql: "SELECT id, name, category_id, status, version FROM pets WHERE id > ? ORDER BY id DESC LIMIT ?", values: [random.between(0, 5), 3] }),
-  (random) => ({ sql: "SELECT status, count(*) AS count FROM pets GROUP BY status HAVING count(*) > ?", values: [random.between(0, 2)] }),
-  () => ({ sql: "SELECT json_group_array(json_object('id', id, 'name', name) ORDER BY id) AS all_pets FROM pets", values: [] }),
+  (random) => ({
+    sql: "SELECT id, name, category_id, status, version FROM pets WHERE id > ? ORDER BY id DESC LIMIT ?",
+    values: [random.between(0, 5), 3],
+  }),
+  (random) => ({
+    sql: "SELECT status, count(*) AS count FROM pets GROUP BY status HAVING count(*) > ?",
+    values: [random.between(0, 2)],
+  }),
+  () => ({
+    sql: "SELECT json_group_array(json_object('id', id, 'name', name) ORDER BY id) AS all_pets FROM pets",
+    values: [],
+  }),
   () => ({ sql: "SELECT name, seq FROM sqlite_sequence ORDER BY name", values: [] }),
-  (random) => ({ sql: "SELECT ? AS value, ? AS other, CAST(? AS TEXT) AS text", values: [random.pick(VALUES), random.pick(TEXTS), random.pick(VALUES)] }),
+  (random) => ({
+    sql: "SELECT ? AS value, ? AS other, CAST(? AS TEXT) AS text",
+    values: [random.pick(VALUES), random.pick(TEXTS), random.pick(VALUES)],
+  }),
   (random) => ({ sql: "SELECT ? AS one, ? AS two", values: [random.pick(VALUES)] }),
   () => ({ sql: "SELECT nothing FROM pets", values: [] }),
   () => ({ sql: "SELECT '?' AS mark, \"id\" FROM pets LIMIT 1", values: [] }),
 ];
 /** What a statement tells of the one before it in its batch. */
 const CHANGES: Statement = { sql: "SELECT changes() AS changes", values: [] };
-const INSERTED: Statement = { sql: "SELECT changes() AS changes, iif(changes() = 0, 0, last_insert_rowid()) AS row", values: [] };
+const INSERTED: Statement = {
+  sql: "SELECT changes() AS changes, iif(changes() = 0, 0, last_insert_rowid()) AS row",
+  values: [],
+};
 
 type Result = { rows: unknown[]; changes: number | undefined }[] | { failure: string };
 
@@ -83,7 +100,10 @@ async function outcome(database: Pick<D1Database, "withSession">, statements: St
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
     const [single] = prepared;
     const results = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-    return results.map(({ results, meta }) => ({ rows: results, changes: prepared.length === 1 ? meta.changes : undefined }));
+    return results.map(({ results, meta }) => ({
+      rows: results,
+      changes: prepared.length === 1 ? meta.changes : undefined,
+    }));
   } catch (error) {
     // The service looks for these words only. The texts of SQLite differ between its versions.
     return { failure: /SQLITE_CONSTRAINT|D1_TYPE_ERROR/.exec((error as Error).message)?.[0] ?? "another error" };
@@ -145,6 +165,7 @@ test("workerd's KV and the simulated one give equal results, when a change has r
       await real.put(name, value);
       // The longest delay of a change, and the time of the caches.
       clock.now += 60_000 + 30_000;
-    } else expect(simulated.get(random.between(0, 2), name, 30)).toBe(await real.get(name, { type: "text", cacheTtl: 30 }));
+    } else
+      expect(simulated.get(random.between(0, 2), name, 30)).toBe(await real.get(name, { type: "text", cacheTtl: 30 }));
   }
 });

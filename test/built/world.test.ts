@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expect, test } from "vitest";
+import { previousRelease } from "../../scripts/expand/previous-release.ts";
+import { git } from "../../scripts/git.ts";
 import { picture } from "../world/picture.ts";
-import { programOf } from "../world/program.ts";
+import { programAt, programOf } from "../world/program.ts";
 import { KEPT_SEEDS } from "../world/seeds.ts";
 import type { Worker } from "../world/service.ts";
 import { fail, shrink } from "../world/shrink.ts";
@@ -32,6 +34,20 @@ test("a world with a new seed keeps every guarantee", async () => {
 
 test.each(KEPT_SEEDS)("seed $seed, which found that $found", async ({ seed, steps }) => {
   expect(await failureOf(seed, steps)).toBeUndefined();
+});
+
+const isShallow = git("rev-parse", "--is-shallow-repository") === "true";
+
+test.skipIf(isShallow)("the code of the last release beside that of today keeps every guarantee", async () => {
+  const { commit } = previousRelease() ?? expect.unreachable("There is a release");
+  const released = await programAt<Worker>(commit, "src/index.ts");
+  const both = { ...code, versions: [...code.versions, { name: "released", program: released }] };
+  const seed = randomInt(2 ** 31);
+  const failure = await fail(both, document, { seed, steps: 800 });
+  expect(
+    failure && picture(failure),
+    `npm run test:world -- --seed ${seed} --steps 800 --beside ${commit}`,
+  ).toBeUndefined();
 });
 
 test("two processes get the same history from one seed", async () => {

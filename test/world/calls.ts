@@ -6,7 +6,8 @@ const STATUSES = ["available", "pending", "sold"] as const;
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 
 export const nameOf = (random: Random) => random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
-export const categoryOf = (random: Random) => random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
+export const categoryOf = (random: Random) =>
+  random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
 export const newPet = (random: Random) => ({
   name: nameOf(random),
   categoryId: categoryOf(random),
@@ -36,7 +37,7 @@ interface Kind {
   prepare: (call: Omit<Call, "client">) => Prepared;
 }
 
-const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60]) } : {});
+const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60, 600]) } : {});
 const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});
 const etags = (random: Random) => (random.chance(0.2) ? { etags: true as const } : {});
 
@@ -85,7 +86,10 @@ export const CALLS: { [name: string]: Kind } = {
       const { random, idempotencyKey } = call;
       const { id, ...versions } = target(call, "categories");
       const text = random.pick([null, description(random)]);
-      const patch = { ...(random.chance(0.5) && { name: nameOf(random) }), ...(random.chance(0.5) && { description: text }) };
+      const patch = {
+        ...(random.chance(0.5) && { name: nameOf(random) }),
+        ...(random.chance(0.5) && { description: text }),
+      };
       return (client) => client.categories.update(id, patch, { ...versions, idempotencyKey });
     },
   },
@@ -183,7 +187,10 @@ async function walk<Item>(list: List<Item>): Promise<void> {
 }
 
 /** A resource to change, with the version that it has to have, if any. */
-function target({ random, known }: Omit<Call, "client">, resource: Parameters<Known["id"]>[1]): { id: bigint; ifMatch?: string } {
+function target(
+  { random, known }: Omit<Call, "client">,
+  resource: Parameters<Known["id"]>[1],
+): { id: bigint; ifMatch?: string } {
   const id = known.id(random, resource);
   const isVersioned = random.chance(0.4);
   const ifMatch = `"${known.version(random, resource, id)}"`;

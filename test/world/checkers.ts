@@ -83,7 +83,10 @@ function* oneAfterAnother({ history, database }: Outcome): Generator<Finding> {
     }
   }
   for (const [state, left] of reads) {
-    yield { exchange: left[0], message: `The bookmark of the response names state ${state}, which no transaction made.` };
+    yield {
+      exchange: left[0],
+      message: `The bookmark of the response names state ${state}, which no transaction made.`,
+    };
   }
   const rows: { [table: string]: object[] } = { pets: [], categories: [], orders: [] };
   for (const name of ["pets", "categories", "orders"] as const) {
@@ -116,7 +119,10 @@ function* compare(exchange: Exchange, expected: ReturnType<Question>, when: stri
     const isConditional = exchange.headers["If-Match"] ?? exchange.headers["If-None-Match"];
     const isKnown = !LATER.test(exchange.path) && ![404, 405].includes(status) && isConditional === undefined;
     if (isKnown && (status !== expected.status || body !== expected.body)) {
-      yield { exchange, message: `The earlier version responds ${status} ${body}, and ${when} it has to be ${expected.status} ${expected.body}.` };
+      yield {
+        exchange,
+        message: `The earlier version responds ${status} ${body}, and ${when} it has to be ${expected.status} ${expected.body}.`,
+      };
     }
     return;
   }
@@ -124,7 +130,10 @@ function* compare(exchange: Exchange, expected: ReturnType<Question>, when: stri
   const { next, ...answer } = answerOf(exchange);
   const more = expected.next === undefined ? [rest, answer] : [expected, { ...answer, next }];
   if (!isDeepStrictEqual(more[0], more[1])) {
-    yield { exchange, message: `The response is ${JSON.stringify(more[1])}, and ${when} it has to be ${JSON.stringify(more[0])}.` };
+    yield {
+      exchange,
+      message: `The response is ${JSON.stringify(more[1])}, and ${when} it has to be ${JSON.stringify(more[0])}.`,
+    };
   }
 }
 
@@ -189,7 +198,8 @@ function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
     const { trips } = exchange;
     const again = trips.slice(0, -1).filter(({ failure }) => TRANSIENT_ERRORS.includes(failure ?? "")).length;
     const most = isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) + 1 : 1;
-    if (trips.length > most) yield { exchange, message: `The request took ${trips.length} round trips instead of ${most}.` };
+    if (trips.length > most)
+      yield { exchange, message: `The request took ${trips.length} round trips instead of ${most}.` };
     const isTransient = TRANSIENT_ERRORS.includes(trips.at(-1)?.failure ?? "") && exchange.version === PRESENT;
     if (isTransient && isRepeatable(exchange) && trips.length <= MAX_RETRIES && exchange.status !== undefined) {
       yield { exchange, message: "The service gave up after a transient failure." };
@@ -215,7 +225,10 @@ function* keysAreChecked({ history, operators }: Outcome): Generator<Finding> {
     const isRefused = status === 401;
     const isGone = sentAt > expiresAt + LARGEST_SKEW || sentAt > revokedAt + REVOCATION;
     if (isGone && !isRefused && status !== 503) {
-      yield { exchange, message: `${apiKey} expired at ${expiresAt}, was revoked at ${revokedAt}, and is accepted at ${sentAt}.` };
+      yield {
+        exchange,
+        message: `${apiKey} expired at ${expiresAt}, was revoked at ${revokedAt}, and is accepted at ${sentAt}.`,
+      };
     }
     const isGood = sentAt > createdAt + ADMISSION && respondedAt < Math.min(expiresAt - LARGEST_SKEW, revokedAt);
     if (isGood && isRefused) yield { exchange, message: `${apiKey} is good, and is refused.` };
@@ -242,11 +255,15 @@ function* memoriesAreYoung({ history }: Outcome): Generator<Finding> {
     if (age === null || age === undefined || exchange.path.endsWith("/inventory") || exchange.status === 503) continue;
     const allowed = allowedSeconds(exchange);
     const times = readAt.get(place(exchange)) ?? [];
-    // The clock of the isolate may have jumped in between.
-    const oldest = (exchange.respondedAt ?? 0) - allowed * 1000 - 2 * LARGEST_SKEW;
+    // The clock of the isolate may have jumped in between. A content is as old as the request for it, and not as its transaction.
+    const jump = history.faults.has("clock jumps") ? 2 * LARGEST_SKEW : 0;
+    const oldest = (exchange.respondedAt ?? 0) - allowed * 1000 - jump;
     const isYoung = times.some((time) => time >= oldest && time <= (exchange.respondedAt ?? 0));
     if (!isYoung || Number(age) > allowed) {
-      yield { exchange, message: `The response has the age ${age}, was read at ${times.join(" and ")}, and may be ${allowed} seconds old.` };
+      yield {
+        exchange,
+        message: `The response has the age ${age}, was read at ${times.join(" and ")}, and may be ${allowed} seconds old.`,
+      };
     }
   }
 }
@@ -280,7 +297,8 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
     if (refusal !== undefined && status !== refusal && !isEarlier && exchange.version === PRESENT) {
       yield { exchange, message: `The response is ${status} ${codeOf(text)} instead of ${refusal}.` };
     }
-    const needsNone = [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
+    const needsNone =
+      [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
     const isAnswered = trips.length > 0 || exchange.responseHeaders?.has("Age");
     if (!isAnswered && !needsNone) yield { exchange, message: "The service responds without its database." };
   }
@@ -321,7 +339,9 @@ function responsesFit(document: OpenAPIObject): Checker {
       if (status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
       const [pathname = ""] = path.split("?");
       // Responses that differ in digits only fit alike.
-      const names = [...headers].map(([name, value]) => `${name}=${/id|bookmark|link|location/.test(name) ? "" : value}`);
+      const names = [...headers].map(
+        ([name, value]) => `${name}=${/id|bookmark|link|location/.test(name) ? "" : value}`,
+      );
       const shape = [method, pathname, status, names.join(), text].join(" ").replaceAll(/\d+/g, "0");
       if (known.has(shape)) continue;
       const differences = differencesOf(method, pathname, { status, headers, text });
@@ -340,20 +360,19 @@ function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
 }
 
 /** Every checker by its name. docs/guarantees.md names the one of each guarantee. */
-export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } =>
-({
-    oneAfterAnother,
-    bookmarksAreTrue,
-    sessionsNeverGoBack,
-    roundTripsAreBounded,
-    keysAreChecked,
-    memoriesAreYoung,
-    keysAreRemembered,
-    failuresHaveCauses,
-    walksSeeEverything,
-    responsesFit: responsesFit(document),
-    invariantsHold,
-  });
+export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } => ({
+  oneAfterAnother,
+  bookmarksAreTrue,
+  sessionsNeverGoBack,
+  roundTripsAreBounded,
+  keysAreChecked,
+  memoriesAreYoung,
+  keysAreRemembered,
+  failuresHaveCauses,
+  walksSeeEverything,
+  responsesFit: responsesFit(document),
+  invariantsHold,
+});
 
 /** The first violations that each checker finds in a history. */
 export function judge(outcome: Outcome, document: OpenAPIObject): Violation[] {

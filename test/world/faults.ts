@@ -15,6 +15,7 @@ const WORST = {
   "rate limiter fails": 0.01,
   "rate limit reached": 0.01,
   "slow network": 0.03,
+  "slow database": 0.03,
 };
 export type Fault = keyof typeof WORST;
 export const FAULTS = Object.keys(WORST) as Fault[];

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import type { Clock, Timer } from "./clock.ts";
@@ -27,7 +30,11 @@ const GLOBALS = ["Date", "Math", "setTimeout", "clearTimeout", "scheduler", "per
  *
  * @param root the folder of the source.
  */
-export async function programOf<Exports>(entry: string, root = ROOT, plugins: Plugin[] = []): Promise<Program<Exports>> {
+export async function programOf<Exports>(
+  entry: string,
+  root = ROOT,
+  plugins: Plugin[] = [],
+): Promise<Program<Exports>> {
   const { outputFiles } = await build({
     entryPoints: [join(root, entry)],
     absWorkingDir: root,
@@ -36,7 +43,6 @@ export async function programOf<Exports>(entry: string, root = ROOT, plugins: Pl
     format: "iife",
     globalName: "program",
     target: "es2024",
-    // Shorter stacks, because each error captures one.
     write: false,
     logLevel: "silent",
     plugins,
@@ -45,6 +51,18 @@ export async function programOf<Exports>(entry: string, root = ROOT, plugins: Pl
   // oxlint-disable-next-line typescript/no-implied-eval -- so that a program can run many times, each with its own globals
   const run = new Function(...GLOBALS, code) as (...globals: unknown[]) => Exports;
   return (surroundings) => run(...globalsOf(surroundings));
+}
+
+/** A module and all that it imports as of a commit, with the packages of today. */
+export async function programAt<Exports>(commit: string, entry: string): Promise<Program<Exports>> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
+  try {
+    const files = execFileSync("git", ["archive", commit, "src", "package.json"], { cwd: ROOT, maxBuffer: 2 ** 28 });
+    execFileSync("tar", ["-x", "-C", folder], { input: files });
+    return await programOf<Exports>(entry, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unknown[] {
@@ -72,7 +90,8 @@ function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unk
       getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.between(0, 255)),
       // Node's own digest runs in a thread, whose time does not come from the seed.
       subtle: {
-        digest: async (_name: string, data: Uint8Array) => new Uint8Array(createHash("sha256").update(data).digest()).buffer,
+        digest: async (_name: string, data: Uint8Array) =>
+          new Uint8Array(createHash("sha256").update(data).digest()).buffer,
       },
     },
     { log: () => {}, info: () => {}, debug: () => {}, warn: () => {}, error: print },

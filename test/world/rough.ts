@@ -70,13 +70,15 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
         path: `/v1/${path}`,
         headers: {
           ...(random.chance(0.5) && { "x-d1-bookmark": bookmark }),
-          ...(random.chance(0.5) && { "Cache-Control": random.pick(["max-age=1", "max-age=60", "max-age=600", "no-cache"]) }),
+          ...(random.chance(0.5) && {
+            "Cache-Control": random.pick(["max-age=1", "max-age=60", "max-age=600", "no-cache"]),
+          }),
           ...(random.chance(0.3) && conditions(random, known, resource, id)),
         },
       };
     },
   },
-  "nonsense": {
+  nonsense: {
     weight: 3,
     make(random) {
       const post = { method: "POST", path: "/v1/pets", headers: JSON_TYPE };

@@ -1,15 +1,13 @@
 // npm run test:world: runs the service in simulated worlds, one for each seed, and checks every guarantee in their histories. A failure
 // prints its seed, and the shortest history that shows it.
-import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { judge } from "./checkers.ts";
 import { picture } from "./picture.ts";
-import { type Program, programOf } from "./program.ts";
+import { programAt } from "./program.ts";
 import type { Worker } from "./service.ts";
 import { shrink } from "./shrink.ts";
 import { presentCode, runWorld } from "./world.ts";
@@ -28,9 +26,12 @@ const { seed, operations, hours, steps, beside } = new Command("npm run test:wor
   .parse()
   .opts<{ seed: number; operations?: number; hours?: number; steps: number; beside?: string }>();
 
-const document = JSON.parse(readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8")) as OpenAPIObject;
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8"),
+) as OpenAPIObject;
 const code = await presentCode();
-if (beside !== undefined) code.versions.push({ name: beside, program: await programAt(beside) });
+if (beside !== undefined)
+  code.versions.push({ name: beside, program: await programAt<Worker>(beside, "src/index.ts") });
 const begin = performance.now();
 const faults = new Map<string, number>();
 let [worlds, sent, duration, shown] = [0, 0, 0, begin];
@@ -59,18 +60,6 @@ while (!enough()) {
 }
 console.log(summary());
 for (const [kind, count] of [...faults].toSorted()) console.log(`${String(count).padStart(9)} ${kind}`);
-
-/** The service as of a commit, with the packages of today. */
-async function programAt(commit: string): Promise<Program<Worker>> {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
-  try {
-    const files = execFileSync("git", ["archive", commit, "src", "package.json"], { maxBuffer: 2 ** 28 });
-    execFileSync("tar", ["-x", "-C", folder], { input: files });
-    return await programOf<Worker>("src/index.ts", folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 function summary(): string {
   const seconds = (performance.now() - begin) / 1000;

@@ -55,6 +55,8 @@ const ENDS = 0.001;
 export const LARGEST_SKEW = 2_000;
 /** Milliseconds of one way on the network. */
 const WAY = { least: 1, most: 120, slow: 40_000 };
+/** Milliseconds of one way to the database, at most. */
+const SLOWEST = 25_000;
 
 /** The deployed service: isolates in several locations, which come and go. */
 export class Service {
@@ -93,7 +95,8 @@ export class Service {
         const respond = (response: Response) => {
           history.events.push({ kind: "response", at: clock.now, exchange, isLost: isUnanswered });
           clock.after(random.delay(WAY.least, longest), () => {
-            if (isUnanswered) return reject(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } }));
+            if (isUnanswered)
+              return reject(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } }));
             exchange.receivedAt = clock.now;
             resolve(response);
           });
@@ -148,7 +151,11 @@ export class Service {
     const random = this.#platform.random(name);
     const version = random.pick(this.#versions);
     const isolate = { name, version: version.name, location, isAlive: true, running: new Set<() => void>() };
-    const started: Isolate = { ...isolate, skew: random.between(-LARGEST_SKEW, LARGEST_SKEW), worker: undefined as never };
+    const started: Isolate = {
+      ...isolate,
+      skew: random.between(-LARGEST_SKEW, LARGEST_SKEW),
+      worker: undefined as never,
+    };
     started.worker = version.program({
       clock,
       random,
@@ -202,7 +209,7 @@ export class Service {
       clock,
       database,
       replica: isolate.location % Math.max(1, database.replicas),
-      delay: () => random.delay(0.2, 15),
+      delay: () => (faults.meets(random, "slow database") ? random.delay(100, SLOWEST) : random.delay(0.2, 15)),
       deliver: (run) => {
         if (isolate.isAlive) run();
       },

@@ -11,7 +11,12 @@ export interface Failure {
 }
 
 /** Runs a plan. Returns the earliest violation, or that of one checker. */
-export async function fail(code: Code, document: OpenAPIObject, plan: Plan, checker?: string): Promise<Failure | undefined> {
+export async function fail(
+  code: Code,
+  document: OpenAPIObject,
+  plan: Plan,
+  checker?: string,
+): Promise<Failure | undefined> {
   const outcome = await runWorld(code, plan);
   const violation = judge(outcome, document).find((one) => checker === undefined || one.checker === checker);
   return violation && { plan, outcome, violation };
@@ -36,7 +41,11 @@ export async function shrink(code: Code, document: OpenAPIObject, failure: Failu
   const last = failure.violation.exchange?.step;
   if (last !== undefined) await accept({ only: new Set(stepsOf(best).filter((step) => step <= last)) });
   for (const kind of [...FAULTS, ...TROUBLES]) await accept({ calm: new Set([...(best.plan.calm ?? []), kind]) });
-  for (let size = Math.ceil(stepsOf(best).length / 2); size >= 1 && runs > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+  for (
+    let size = Math.ceil(stepsOf(best).length / 2);
+    size >= 1 && runs > 0;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
     for (let start = 0; start < stepsOf(best).length && runs > 0;) {
       const steps = stepsOf(best);
       const left = [...steps.slice(0, start), ...steps.slice(start + size)];

@@ -3,17 +3,55 @@ import { type Answer, failure, type Model, type Preconditions, TIMELESS, type Vi
 import type { Exchange } from "./history.ts";
 import "./workerd.ts";
 
+/** `next` is the id after which the next page of a list begins, or "none". */
+export type Expected = Answer & { next?: string };
 /** What a request asks of the model. Undefined for a request that no state allows. */
-export type Question = (model: Model, at: number) => Answer & { next?: boolean };
+export type Question = (model: Model, at: number) => Expected;
 
 /** The operations, by their method and path. A new operation gets a line here. */
 const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Question][] = [
-  ["POST", /^\/pets$/, ({ body, key }) => (model) => model.createPet(body as never, key)],
-  ["POST", /^\/pets\/batch$/, ({ body, key }) => (model) => model.createPets(body as never, key)],
-  ["POST", /^\/categories$/, ({ body, key }) => (model) => model.createCategory(body as never, key)],
-  ["POST", /^\/store\/orders$/, ({ body, key }) => (model) => model.placeOrder({ petId: Number(body["petId"]) }, key)],
-  ["PATCH", /^\/pets\/(\d+)$/, ({ id, body, met, key }) => (model) => model.patchPet(id, body as never, met, key)],
-  ["PATCH", /^\/categories\/(\d+)$/, ({ id, body, met, key }) => (model) => model.patchCategory(id, body as never, met, key)],
+  [
+    "POST",
+    /^\/pets$/,
+    ({ body, key }) =>
+      (model) =>
+        model.createPet(body as never, key),
+  ],
+  [
+    "POST",
+    /^\/pets\/batch$/,
+    ({ body, key }) =>
+      (model) =>
+        model.createPets(body as never, key),
+  ],
+  [
+    "POST",
+    /^\/categories$/,
+    ({ body, key }) =>
+      (model) =>
+        model.createCategory(body as never, key),
+  ],
+  [
+    "POST",
+    /^\/store\/orders$/,
+    ({ body, key }) =>
+      (model) =>
+        model.placeOrder({ petId: Number(body["petId"]) }, key),
+  ],
+  [
+    "PATCH",
+    /^\/pets\/(\d+)$/,
+    ({ id, body, met, key }) =>
+      (model) =>
+        model.patchPet(id, body as never, met, key),
+  ],
+  [
+    "PATCH",
+    /^\/categories\/(\d+)$/,
+    ({ id, body, met, key }) =>
+      (model) =>
+        model.patchCategory(id, body as never, met, key),
+  ],
   [
     "PATCH",
     /^\/store\/orders\/(\d+)$/,
@@ -21,12 +59,48 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
       (model, at) =>
         model.shipOrder(id, body["shipDate"] as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
   ],
-  ["DELETE", /^\/pets\/(\d+)$/, ({ id, met }) => (model) => model.deletePet(id, met)],
-  ["DELETE", /^\/categories\/(\d+)$/, ({ id, met }) => (model) => model.deleteCategory(id, met)],
-  ["DELETE", /^\/store\/orders\/(\d+)$/, ({ id, met }) => (model) => model.cancelOrder(id, met)],
-  ["GET", /^\/pets\/(\d+)$/, ({ id, met }) => (model) => model.getPet(id, met)],
-  ["GET", /^\/categories\/(\d+)$/, ({ id, met }) => (model) => model.getCategory(id, met)],
-  ["GET", /^\/store\/orders\/(\d+)$/, ({ id, met }) => (model) => model.getOrder(id, met)],
+  [
+    "DELETE",
+    /^\/pets\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.deletePet(id, met),
+  ],
+  [
+    "DELETE",
+    /^\/categories\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.deleteCategory(id, met),
+  ],
+  [
+    "DELETE",
+    /^\/store\/orders\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.cancelOrder(id, met),
+  ],
+  [
+    "GET",
+    /^\/pets\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.getPet(id, met),
+  ],
+  [
+    "GET",
+    /^\/categories\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.getCategory(id, met),
+  ],
+  [
+    "GET",
+    /^\/store\/orders\/(\d+)$/,
+    ({ id, met }) =>
+      (model) =>
+        model.getOrder(id, met),
+  ],
   [
     "GET",
     /^\/pets$/,
@@ -34,10 +108,19 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
       (model) => {
         const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
         const categoryId = query.get("categoryId") ?? undefined;
-        return pageOf(model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)), query);
+        return pageOf(
+          model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)),
+          query,
+        );
       },
   ],
-  ["GET", /^\/categories$/, ({ query }) => (model) => pageOf(model.listCategories(viewOf(query)), query)],
+  [
+    "GET",
+    /^\/categories$/,
+    ({ query }) =>
+      (model) =>
+        pageOf(model.listCategories(viewOf(query)), query),
+  ],
   [
     "GET",
     /^\/store\/orders$/,
@@ -105,17 +188,24 @@ const viewOf = (query: URLSearchParams): View => ({
 
 const idOf = (item: string) => Number(/^\{"id":(\d+)/.exec(item)?.[1]);
 
-function pageOf(items: string[], query: URLSearchParams): Answer & { next: boolean } {
+function pageOf(items: string[], query: URLSearchParams): Expected {
   const limit = Number(query.get("limit") ?? 20);
   const cursor = decodeCursor(query.get("cursor") ?? "");
   const after = Number(cursor?.after);
   const rest =
-    cursor === undefined ? items : items.filter((item) => (cursor.sort === "id" ? idOf(item) > after : idOf(item) < after));
-  return { status: 200, body: `[${rest.slice(0, limit).join()}]`, next: rest.length > limit };
+    cursor === undefined
+      ? items
+      : items.filter((item) => (cursor.sort === "id" ? idOf(item) > after : idOf(item) < after));
+  const page = rest.slice(0, limit);
+  return {
+    status: 200,
+    body: `[${page.join()}]`,
+    next: rest.length > limit ? String(idOf(page.at(-1) ?? "")) : "none",
+  };
 }
 
 /** The response of an exchange, in the terms of the model. */
-export function answerOf({ status = 0, responseHeaders, text = "" }: Exchange): Answer & { next?: boolean } {
+export function answerOf({ status = 0, responseHeaders, text = "" }: Exchange): Expected {
   const [etag, location] = [responseHeaders?.get("ETag"), responseHeaders?.get("Location")];
   return {
     status,
@@ -123,8 +213,13 @@ export function answerOf({ status = 0, responseHeaders, text = "" }: Exchange): 
     ...(etag != null && { etag }),
     ...(location != null && { location }),
     ...(responseHeaders?.has("Idempotency-Replayed") && { replayed: true as const }),
-    ...(status === 200 && text.startsWith("[") && { next: responseHeaders?.get("Link")?.includes('rel="next"') === true }),
+    ...(status === 200 && text.startsWith("[") && { next: nextOf(responseHeaders) }),
   };
+}
+
+function nextOf(headers: Headers | undefined): string {
+  const cursor = /[?&]cursor=([^&>]*)[^>]*>; rel="next"/.exec(headers?.get("Link") ?? "")?.[1];
+  return cursor === undefined ? "none" : String(decodeCursor(cursor)?.after);
 }
 
 export const codeOf = (text: string) => /"code":"(\w+)"/.exec(text)?.[1] ?? "";

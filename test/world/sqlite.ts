@@ -61,7 +61,8 @@ export class Instance {
 
   #rowsOf({ sql, values }: Statement): Row[] {
     const { statement, parameters } = this.#prepare(sql);
-    if (parameters !== values.length) throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
+    if (parameters !== values.length)
+      throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
     if (values.length > MAX_VALUES) throw failure("too many SQL variables", "SQLITE_ERROR");
     const rows = statement.all(...values.map(toSqlite)) as Row[];
     for (const row of rows) for (const name in row) row[name] = fromSqlite(row[name]);
@@ -135,7 +136,12 @@ function fromSqlite(value: unknown): unknown {
 }
 
 /** The primary codes of SQLite (sqlite.org/rescode.html), of those that statements meet. */
-const CODES: { [code: number]: string } = { 1: "SQLITE_ERROR", 18: "SQLITE_TOOBIG", 19: "SQLITE_CONSTRAINT", 20: "SQLITE_MISMATCH" };
+const CODES: { [code: number]: string } = {
+  1: "SQLITE_ERROR",
+  18: "SQLITE_TOOBIG",
+  19: "SQLITE_CONSTRAINT",
+  20: "SQLITE_MISMATCH",
+};
 
 function toFailure(error: unknown): Error {
   const { errcode, message } = error as { errcode?: number; message: string };

@@ -24,5 +24,6 @@ const add = (target: object, parts: object) => {
 add(ReadableStreamBYOBReader.prototype, { readAtLeast });
 add(Uint8Array.prototype, { toBase64 });
 add(Uint8Array, {
-  fromBase64: (text: string, { alphabet = "base64" } = {}) => new Uint8Array(Buffer.from(text, alphabet as BufferEncoding)),
+  fromBase64: (text: string, { alphabet = "base64" } = {}) =>
+    new Uint8Array(Buffer.from(text, alphabet as BufferEncoding)),
 });

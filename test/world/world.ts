@@ -127,7 +127,16 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     const length = request.body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(request.body)) };
     const headers = { Authorization: `Bearer ${key.secret}`, ...length, ...request.headers };
     const id = history.exchanges.length + 1;
-    const exchange = { id, step: ofStep, apiKey: key.name, sentAt: clock.now, trips: [], faults: [], isolate: "", version: "" };
+    const exchange = {
+      id,
+      step: ofStep,
+      apiKey: key.name,
+      sentAt: clock.now,
+      trips: [],
+      faults: [],
+      isolate: "",
+      version: "",
+    };
     const whole: Exchange = { ...exchange, ...request, headers };
     const response = await service.send(whole, location, random("request", ofStep, nth));
     // The client does not see a response after its time.
@@ -148,7 +157,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     };
     const store = new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: key.secret, fetch });
     const client = store.session(bookmark);
-    if (bookmark !== undefined) history.occurred(clock.now, `${session} goes on from ${bookmark}`, { session, bookmark });
+    if (bookmark !== undefined)
+      history.occurred(clock.now, `${session} goes on from ${bookmark}`, { session, bookmark });
     return { name, location, key, client, bookmark: () => client.bookmark, unfinished };
   }
 
@@ -218,7 +228,9 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     },
     "a snapshot": () => {
       snapshots.push({ content: database.snapshot(), number: snapshots.length });
-      history.occurred(clock.now, `an operator notes the time, state ${database.state}`, { snapshot: snapshots.length - 1 });
+      history.occurred(clock.now, `an operator notes the time, state ${database.state}`, {
+        snapshot: snapshots.length - 1,
+      });
     },
     restore: (random) => {
       if (snapshots.length === 0) return;
@@ -226,7 +238,10 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       history.fault("restore");
       database.restore(content);
       const { state } = database;
-      history.occurred(clock.now, `an operator restores what note ${number} had, state ${state}`, { restored: number, state });
+      history.occurred(clock.now, `an operator restores what note ${number} had, state ${state}`, {
+        restored: number,
+        state,
+      });
     },
   };
 
@@ -299,7 +314,9 @@ function timesOf(random: Random, steps: number, start: number): number[] {
     else {
       burst = random.between(1, 25);
       const pause = random.weighted({ short: 850, long: 140, night: 10 });
-      time += { short: random.delay(50, 8_000), long: random.delay(60_000, HOUR), night: random.between(5, 30) * HOUR }[pause];
+      time += { short: random.delay(50, 8_000), long: random.delay(60_000, HOUR), night: random.between(5, 30) * HOUR }[
+        pause
+      ];
     }
     return Math.floor(time);
   });
