@@ -164,6 +164,13 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => walk(client.categories.list(query, age));
     },
   },
+  "poll a page": {
+    weight: 5,
+    prepare({ random }) {
+      const maxAge = random.pick([1, 5, 20]);
+      return (client) => client.pets.list({ sort: "-id", limit: 3 }, { maxAge }).page();
+    },
+  },
   // So that the store stays small.
   "clear the store": {
     weight: 5,

@@ -5,7 +5,7 @@ import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
-import type { Event, Exchange, Trip } from "./history.ts";
+import type { Exchange } from "./history.ts";
 import { LARGEST_SKEW } from "./service.ts";
 import { answerOf, codeOf, type Question, questionOf, unavailable } from "./specification.ts";
 import { type Outcome, PRESENT } from "./world.ts";
@@ -354,8 +354,8 @@ function responsesFit(document: OpenAPIObject): Checker {
 /** The invariants of invariants.ts hold after every transaction. */
 function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
   for (const { event, message } of breaches) {
-    const trip = history.events[event] as Event | undefined;
-    yield { message, exchange: trip?.kind === "trip" ? (trip as Trip).exchange : undefined };
+    const trip = history.events[event];
+    yield { message, exchange: trip?.kind === "trip" ? trip.exchange : undefined };
   }
 }
 

@@ -50,7 +50,7 @@ class Prepared implements Statement {
     return result;
   }
 
-  run = this.all;
+  run = () => this.all();
 }
 
 /** A D1 session. Its reads see at least the state that it has reached. */
@@ -87,7 +87,7 @@ class Session {
             execution = execute();
           } catch (error) {
             onTrip(undefined, (error as Error).message);
-            answer(() => reject(error as Error));
+            answer(() => reject(error));
             return;
           }
           onTrip(execution, failure?.message);

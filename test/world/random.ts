@@ -36,9 +36,10 @@ export class Random {
 
   /** One of the names, by its weight. */
   weighted<Name extends string>(weights: { readonly [name in Name]: number }): Name {
-    const entries = Object.entries(weights) as [Name, number][];
+    const entries = Object.entries<number>(weights);
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-    return (entries.find(([, weight]) => (left -= weight) < 0) ?? (entries.at(-1) as [Name, number]))[0];
+    const [name] = entries.find(([, weight]) => (left -= weight) < 0) ?? this.pick(entries);
+    return name as Name;
   }
 
   /** Milliseconds, mostly short and sometimes as long as the most. */

@@ -59,7 +59,8 @@ while (!enough()) {
   }
 }
 console.log(summary());
-for (const [kind, count] of [...faults].toSorted()) console.log(`${String(count).padStart(9)} ${kind}`);
+for (const [kind, count] of [...faults].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  console.log(`${String(count).padStart(9)} ${kind}`);
 
 function summary(): string {
   const seconds = (performance.now() - begin) / 1000;

@@ -6,6 +6,7 @@ import type { Exchange, History } from "./history.ts";
 import type { Namespace } from "./kv.ts";
 import type { Program } from "./program.ts";
 import type { Random } from "./random.ts";
+// oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
 /** The bundle of `src/index.ts`. */

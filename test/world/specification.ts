@@ -1,6 +1,7 @@
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, TIMELESS, type View } from "../model/model.ts";
 import type { Exchange } from "./history.ts";
+// oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
 /** `next` is the id after which the next page of a list begins, or "none". */
@@ -43,14 +44,14 @@ const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Questio
     /^\/pets\/(\d+)$/,
     ({ id, body, met, key }) =>
       (model) =>
-        model.patchPet(id, body as never, met, key),
+        model.patchPet(id, body, met, key),
   ],
   [
     "PATCH",
     /^\/categories\/(\d+)$/,
     ({ id, body, met, key }) =>
       (model) =>
-        model.patchCategory(id, body as never, met, key),
+        model.patchCategory(id, body, met, key),
   ],
   [
     "PATCH",

@@ -126,7 +126,7 @@ function toSqlite(value: unknown): SQLInputValue {
   if (value === null || typeof value === "number") return value;
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (ArrayBuffer.isView(value)) return value as Uint8Array;
-  throw new Error(`D1_TYPE_ERROR: Type '${typeof value}' not supported for value '${String(value)}'`);
+  throw new Error(`D1_TYPE_ERROR: Type '${typeof value}' not supported`);
 }
 
 /** D1 returns numbers, which round a large integer, and arrays for bytes. */

@@ -13,7 +13,7 @@ async function readAtLeast(this: ReadableStreamBYOBReader, least: number, view: 
 }
 
 function toBase64(this: Uint8Array, { alphabet = "base64" } = {}): string {
-  return Buffer.from(this).toString(alphabet as BufferEncoding);
+  return Buffer.from(this).toString(alphabet);
 }
 
 const add = (target: object, parts: object) => {
@@ -24,6 +24,5 @@ const add = (target: object, parts: object) => {
 add(ReadableStreamBYOBReader.prototype, { readAtLeast });
 add(Uint8Array.prototype, { toBase64 });
 add(Uint8Array, {
-  fromBase64: (text: string, { alphabet = "base64" } = {}) =>
-    new Uint8Array(Buffer.from(text, alphabet as BufferEncoding)),
+  fromBase64: (text: string, { alphabet = "base64" } = {}) => new Uint8Array(Buffer.from(text, alphabet)),
 });

@@ -202,7 +202,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
     },
     "a new key": (random) => {
-      const lives = random.chance(0.5) ? undefined : clock.now + random.delay(70_000, HOUR);
+      const lives = random.chance(0.5) ? undefined : clock.now + random.between(5_000, 60_000);
       history.occurred(clock.now, `an operator creates ${operators.create(lives && Math.floor(lives)).name}`);
     },
     "a revocation": (random) => {
@@ -259,7 +259,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       const chance = random("step", index);
       const kind = chance.weighted(HAPPENINGS);
       const actor = chance.between(0, PROGRAMS - 1);
-      if (!(calm as ReadonlySet<string>).has(kind)) happenings[kind]?.(chance, actor);
+      if (!calm.has(kind)) happenings[kind]?.(chance, actor);
       begin(position + 1);
     });
   };
