@@ -63,7 +63,7 @@ export function comparisonWith(document: OpenAPIObject) {
       return [...differences, `${what}: the media type ${mediaType} is not one of ${mediaTypes.join(", ")}`];
     }
     if (method === "HEAD") return differences;
-    if (mediaType === null) return text === "" ? differences : [...differences, `${what} has a body`];
+    if (mediaType === null) return text === "" ? differences : [...differences, `${what}: the body is not empty`];
     const body: unknown = /[/+]json$/.test(mediaType) ? JSON.parse(text) : text;
     return [...differences, ...differencesOfValue(body, content[mediaType]?.schema ?? {}, `${what}: the body`)];
   }
@@ -76,7 +76,7 @@ export function comparisonWith(document: OpenAPIObject) {
       const { required = false, schema = {} } = resolve(document, reference);
       const value = sent.get(name);
       if (value === null) {
-        if (required) differences.push(`${what} lacks ${name}`);
+        if (required) differences.push(`${what} lacks ${name.toLowerCase()}`);
         continue;
       }
       const typed = resolve(document, schema).type === "integer" ? Number(value) : value;

@@ -13,7 +13,8 @@ export function contractOf(document: OpenAPIObject) {
   async function expectDocumented(method: string, url: string, answer: Response): Promise<void> {
     const { status, headers } = answer;
     const response = { status, headers, text: await answer.clone().text() };
-    expect(differencesOf(method, new URL(url).pathname, response)).toEqual([]);
+    const differences = differencesOf(method, new URL(url).pathname, response);
+    expect(differences, differences.join("; ")).toEqual([]);
   }
 
   return { findOperation, expectDocumented };
