@@ -80,7 +80,7 @@ export function comparisonWith(document: OpenAPIObject) {
         continue;
       }
       const typed = resolve(document, schema).type === "integer" ? Number(value) : value;
-      differences.push(...differencesOfValue(typed, schema, `${what}, ${name}: ${value}`));
+      differences.push(...differencesOfValue(typed, schema, `${what}, ${name.toLowerCase()}: ${value}`));
     }
     for (const name of sent.keys()) if (!names.has(name)) differences.push(`${what}: ${name} is not documented`);
     return differences;
