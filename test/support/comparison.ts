@@ -82,7 +82,8 @@ export function comparisonWith(document: OpenAPIObject) {
       const typed = resolve(document, schema).type === "integer" ? Number(value) : value;
       differences.push(...differencesOfValue(typed, schema, `${what}, ${name.toLowerCase()}: ${value}`));
     }
-    for (const name of sent.keys()) if (!names.has(name)) differences.push(`${what}: ${name} is not documented`);
+    for (const name of sent.keys())
+      if (!names.has(name)) differences.push(`${what}: headers that are not documented: ${name}`);
     return differences;
   }
 
