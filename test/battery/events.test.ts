@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { eventsOf } from "../events/feed.ts";
 import { call } from "../support/client.ts";
-import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 

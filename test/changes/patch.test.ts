@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
-import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 interface Kind {

@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { PetStoreEvent } from "../../src/events/list-events.ts";
 import { call } from "../support/client.ts";
-import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { eventsOf, FEED, known, latest, page, since } from "./feed.ts";
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { call, expectError } from "../support/client.ts";
-import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";

@@ -2,7 +2,8 @@
 import type fc from "fast-check";
 import { expect } from "vitest";
 import { call, ORIGIN } from "../support/client.ts";
-import { type Fault, faultyDatabase, LASTING_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { type Answer, failure, type Model, type Preconditions, TIMELESS } from "./model.ts";
 
 /** The API keys of the clients. */

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type Fault, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { latest } from "../events/feed.ts";
 import { Change, feedSince, List, preconditionHeaders } from "./commands.ts";

@@ -144,8 +144,10 @@ export class Model {
     });
   }
 
-  shipOrder(id: number, shipDate: string, preconditions: Preconditions, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["ship", id, preconditions, shipDate]), () => {
+  /** @param now the date of a shipment that names none. */
+  shipOrder(id: number, given: string | undefined, preconditions: Preconditions, key?: string, now = ""): Answer {
+    const shipDate = given ?? now;
+    return this.#once(key, JSON.stringify(["ship", id, preconditions, given]), () => {
       const order = this.orders.get(id);
       if (order === undefined) return failure(404, "not_found");
       if (order.status === "cancelled") return failure(409, "order_cancelled");
@@ -164,8 +166,9 @@ export class Model {
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
     // The version before the cancellation matches too, because its response may have been lost.
-    const { ifMatch, ifNoneMatch } = preconditions;
-    const isRetry = !wasPlaced && ifNoneMatch === undefined && ifMatch?.includes(order.version - 1) === true;
+    const { ifMatch } = preconditions;
+    const isOtherwiseMet = isMet(order, { ...preconditions, ifMatch: undefined });
+    const isRetry = !wasPlaced && isOtherwiseMet && ifMatch?.includes(order.version - 1) === true;
     if (!isRetry && !isMet(order, preconditions)) return failure(412, "precondition_failed");
     change(order, { status: "cancelled" }, ANY, writeOrder, () => {
       this.#record("order.cancelled", order, writeOrder);
@@ -207,6 +210,23 @@ export class Model {
 
   listCategories(view: View): string[] {
     return list([...this.categories.values()], view, writeCategory);
+  }
+
+  /** The hourly job removes a key. */
+  forget(key: string): void {
+    this.#done.delete(key);
+  }
+
+  copy(): Model {
+    const copy = new Model();
+    copy.pets = structuredClone(this.pets);
+    copy.categories = structuredClone(this.categories);
+    copy.orders = structuredClone(this.orders);
+    copy.#lastPet = this.#lastPet;
+    copy.#lastCategory = this.#lastCategory;
+    copy.#lastOrder = this.#lastOrder;
+    copy.#done = new Map(this.#done);
+    return copy;
   }
 
   #add(given: NewPet): Pet {

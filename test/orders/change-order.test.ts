@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { expectError, expectJson } from "../support/client.ts";
-import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { Client, statesOf } from "./store.ts";
 
 let client: Client;

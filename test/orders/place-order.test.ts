@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { grantKey } from "../support/keys.ts";
 import { Client, statesOf } from "./store.ts";
 

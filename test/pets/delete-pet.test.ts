@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { call, expectError, REQUEST_ID } from "../support/client.ts";
-import { faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 let key: string;

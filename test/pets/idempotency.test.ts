@@ -5,7 +5,8 @@ import { fingerprintOf, valuesOf } from "../../src/changes/attempt.ts";
 import worker from "../../src/index.ts";
 import { newPet } from "../../src/pets/create-pet.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { type Fault, faultyDatabase, LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 const REX = { name: "Rex", categoryId: 7, status: "pending" };

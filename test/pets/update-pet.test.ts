@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { faultyDatabase, TRANSIENT_ERRORS } from "../support/faulty-d1.ts";
+import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 let key: string;

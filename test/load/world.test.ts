@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { OpenAPIObject } from "openapi3-ts/oas31";
+import { expect, test } from "vitest";
+import { previousRelease } from "../../scripts/expand/previous-release.ts";
+import { git } from "../../scripts/git.ts";
+import { picture } from "../world/picture.ts";
+import { programAt, programOf } from "../world/program.ts";
+import { KEPT_SEEDS } from "../world/seeds.ts";
+import type { Worker } from "../world/service.ts";
+import { fail, shrink } from "../world/shrink.ts";
+import { presentCode } from "../world/world.ts";
+
+// The service in simulated worlds (docs/decisions/simulated-world.md). npm run test:world runs more of them.
+
+const ROOT = join(import.meta.dirname, "../..");
+const document = JSON.parse(readFileSync(join(ROOT, "public/openapi.json"), "utf8")) as OpenAPIObject;
+const code = await presentCode();
+
+/** A failure as text. Undefined if there is none. */
+async function failureOf(seed: number, steps: number): Promise<string | undefined> {
+  const failure = await fail(code, document, { seed, steps });
+  return failure && picture(await shrink(code, document, failure));
+}
+
+test("a world with a new seed keeps every guarantee", async () => {
+  const seed = randomInt(2 ** 31);
+  console.log(`npm run test:world -- --seed ${seed}`);
+  expect(await failureOf(seed, 1_500), `seed ${seed}`).toBeUndefined();
+});
+
+test.each(KEPT_SEEDS)("seed $seed, which found that $found", async ({ seed, steps }) => {
+  expect(await failureOf(seed, steps)).toBeUndefined();
+});
+
+const isShallow = git("rev-parse", "--is-shallow-repository") === "true";
+
+test.skipIf(isShallow)("the code of the last release beside that of today keeps every guarantee", async () => {
+  const { commit } = previousRelease() ?? expect.unreachable("There is a release");
+  const released = await programAt<Worker>(commit, "src/index.ts");
+  const both = { ...code, versions: [...code.versions, { name: "released", program: released }] };
+  const seed = randomInt(2 ** 31);
+  const failure = await fail(both, document, { seed, steps: 800 });
+  expect(
+    failure && picture(failure),
+    `npm run test:world -- --seed ${seed} --steps 800 --beside ${commit}`,
+  ).toBeUndefined();
+});
+
+test("two processes get the same history from one seed", async () => {
+  const run = async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["test/world/digest.ts", "7", "400"], { cwd: ROOT });
+    return stdout.trim();
+  };
+  const [first, second] = await Promise.all([run(), run()]);
+  expect(first).toMatch(/^[0-9a-f]{64} \d{6}/);
+  expect(second).toBe(first);
+});
+
+test("a session that ignores its bookmark is found, in a history that is short", async () => {
+  const start = 'this.#start = start ?? "first-unconstrained";';
+  const file = join(ROOT, "src/db/session.ts");
+  const contents = readFileSync(file, "utf8").replace(start, 'this.#start = "first-unconstrained";');
+  expect(contents).not.toContain(start);
+  const forgetful = await programOf<Worker>("src/index.ts", ROOT, [
+    {
+      name: "forgetful",
+      setup: (build) => build.onLoad({ filter: /db\/session\.ts$/ }, () => ({ contents, loader: "ts" })),
+    },
+  ]);
+  const mutant = { ...code, versions: [{ name: "forgetful", program: forgetful }] };
+  const failure = await fail(mutant, document, { seed: 1, steps: 300 });
+  const shortest = failure && (await shrink(mutant, document, failure, 60));
+  expect(shortest?.violation.checker).toBe("sessionsNeverGoBack");
+  expect(shortest?.plan.only?.size).toBeLessThan(10);
+  expect(shortest && picture(shortest)).toContain("sessionsNeverGoBack: The session had reached");
+});

@@ -1,0 +1,106 @@
+import { type Schema, Validator } from "@cfworker/json-schema";
+import type { HeadersObject, OpenAPIObject, OperationObject, ReferenceObject, ResponseObject } from "openapi3-ts/oas31";
+import { operationsOf, resolve } from "../../openapi/read.ts";
+import { close, closeInside } from "./closed.ts";
+
+/** Headers that are unrelated to the operation: those of every response (src/http/respond.ts), and those of HTTP itself. */
+const EVERYWHERE = new Set([
+  "access-control-expose-headers",
+  "content-length",
+  "content-security-policy",
+  "content-type",
+  "strict-transport-security",
+  "x-content-type-options",
+  // Added by a server.
+  "connection",
+  "content-encoding",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+]);
+
+/** The parts of a response that a document describes. */
+export interface Documented {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Compares the responses of a service with the document of its interface. */
+export function comparisonWith(document: OpenAPIObject) {
+  const operations = operationsOf(document);
+  const validators = new WeakMap<object, Validator>();
+  const schemas = Object.fromEntries(
+    Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
+  );
+
+  /** The operation of the document that matches a request, if any. */
+  function findOperation(method: string, pathname: string): OperationObject | undefined {
+    for (const [name, operation] of operations) {
+      const [documented, template = ""] = name.split(" ");
+      const pattern = new RegExp(`^/v1${template.replace(/\{\w+\}/g, "[^/]+")}$`);
+      if (documented === (method === "HEAD" ? "GET" : method) && pattern.test(pathname)) return operation;
+    }
+    return undefined;
+  }
+
+  /**
+   * The differences between a response and the document: its status, each of its headers, and its body. None for a request that matches
+   * no operation of the document.
+   */
+  function differencesOf(method: string, pathname: string, { status, headers, text }: Documented): string[] {
+    const operation = findOperation(method, pathname);
+    if (operation === undefined) return [];
+    const what = `${operation.operationId} ${status}`;
+    const part = operation.responses?.[status] as ResponseObject | ReferenceObject | undefined;
+    if (part === undefined) return [`${what} is not documented`];
+    const { headers: documented = {}, content = {} } = resolve(document, part);
+    const differences = differencesOfHeaders(headers, documented, what);
+
+    const mediaTypes = Object.keys(content);
+    const mediaType = headers.get("Content-Type");
+    if (!(mediaTypes.length === 0 ? [null] : (mediaTypes as (string | null)[])).includes(mediaType)) {
+      return [...differences, `${what}: the media type ${mediaType} is not one of ${mediaTypes.join(", ")}`];
+    }
+    if (method === "HEAD") return differences;
+    if (mediaType === null) return text === "" ? differences : [...differences, `${what}: the body is not empty`];
+    const body: unknown = /[/+]json$/.test(mediaType) ? JSON.parse(text) : text;
+    return [...differences, ...differencesOfValue(body, content[mediaType]?.schema ?? {}, `${what}: the body`)];
+  }
+
+  function differencesOfHeaders(sent: Headers, documented: HeadersObject, what: string): string[] {
+    const differences: string[] = [];
+    const names = new Set(EVERYWHERE);
+    for (const [name, reference] of Object.entries(documented)) {
+      names.add(name.toLowerCase());
+      const { required = false, schema = {} } = resolve(document, reference);
+      const value = sent.get(name);
+      if (value === null) {
+        if (required) differences.push(`${what} lacks ${name.toLowerCase()}`);
+        continue;
+      }
+      const typed = resolve(document, schema).type === "integer" ? Number(value) : value;
+      differences.push(...differencesOfValue(typed, schema, `${what}, ${name.toLowerCase()}: ${value}`));
+    }
+    for (const name of sent.keys())
+      if (!names.has(name)) differences.push(`${what}: headers that are not documented: ${name}`);
+    return differences;
+  }
+
+  function differencesOfValue(value: unknown, schema: object, what: string): string[] {
+    return validatorOf(schema)
+      .validate(value)
+      .errors.map(({ error, instanceLocation }) => `${what}: ${error} (${instanceLocation})`);
+  }
+
+  /** Cached, because building one takes longer than the rest of a check. */
+  function validatorOf(schema: object): Validator {
+    const known = validators.get(schema);
+    if (known !== undefined) return known;
+    const validator = new Validator({ ...close(schema), components: { schemas } }, "2020-12", false);
+    validators.set(schema, validator);
+    return validator;
+  }
+
+  return { findOperation, differencesOf };
+}

@@ -1,0 +1,385 @@
+import { isDeepStrictEqual } from "node:util";
+import type { OpenAPIObject } from "openapi3-ts/oas31";
+import { LIFETIME_SECONDS } from "../../src/changes/purge.ts";
+import { Model } from "../model/model.ts";
+import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { comparisonWith } from "../support/comparison.ts";
+import { bookmarkOf, stateOf } from "./d1.ts";
+import type { Exchange } from "./history.ts";
+import { LARGEST_SKEW } from "./service.ts";
+import { answerOf, codeOf, type Question, questionOf, unavailable } from "./specification.ts";
+import { type Outcome, PRESENT } from "./world.ts";
+
+/** A breach of a guarantee, with the request that shows it. */
+export interface Violation {
+  checker: string;
+  message: string;
+  exchange?: Exchange | undefined;
+}
+
+type Finding = Omit<Violation, "checker">;
+type Checker = (outcome: Outcome) => Iterable<Finding>;
+
+/** The longest time until a revocation or a new key reaches every isolate (docs/managing-keys.md), in milliseconds. */
+const REVOCATION = 120_000;
+const ADMISSION = 60_000 + 35_000;
+/** Retries of a change by the service. */
+const MAX_RETRIES = 2;
+/** Seconds that a read may be old, at most. */
+const MAX_AGE = 60;
+
+const bookmarkIn = ({ responseHeaders }: Exchange) => responseHeaders?.get("x-d1-bookmark") ?? undefined;
+const isRead = ({ method }: Exchange) => method === "GET";
+const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !== undefined);
+
+/**
+ * Every response is that of the model, which runs the transactions in the order of the primary. A change gets the response of its own
+ * transaction, and happens once under its key. A read gets that of the state of its bookmark, and a list everything that is there.
+ */
+function* oneAfterAnother({ history, database }: Outcome): Generator<Finding> {
+  let model = new Model();
+  const copies = new Map<number, Model>();
+  const questions = new Map<Exchange, Question | undefined>();
+  const questionFor = (exchange: Exchange) => {
+    if (!questions.has(exchange)) questions.set(exchange, questionOf(exchange));
+    return questions.get(exchange);
+  };
+  /** The reads of each state. */
+  const reads = Map.groupBy(
+    history.exchanges.filter((one) => isRead(one) && one.status !== undefined && stateRead(one) !== undefined),
+    (one) => stateRead(one) as number,
+  );
+  const answers = new Map<Exchange, ReturnType<Question>>();
+  function* readsOf(state: number): Generator<Finding> {
+    for (const exchange of reads.get(state) ?? []) {
+      const question = questionFor(exchange);
+      const isCounted = exchange.path.endsWith("/inventory") && exchange.trips.length === 0;
+      if (question === undefined || isCounted || exchange.refusal !== undefined) continue;
+      yield* compare(exchange, question(model, 0), `at state ${state}`);
+    }
+    reads.delete(state);
+  }
+  yield* readsOf(0);
+  for (const event of history.events) {
+    if (event.kind === "occurrence") {
+      if (event.snapshot !== undefined) copies.set(event.snapshot, model.copy());
+      if (event.restored !== undefined) model = (copies.get(event.restored) as Model).copy();
+      for (const { apiKeyId, key } of event.forgotten ?? []) model.forget(`${apiKeyId} ${key}`);
+      if (event.state !== undefined) yield* readsOf(event.state);
+    } else if (event.kind === "trip" && event.instance !== undefined) {
+      const { exchange } = event;
+      const question = questionFor(exchange);
+      if (isRead(exchange)) {
+        if (event.after !== event.before) yield { exchange, message: "A read changed the database." };
+      } else if (question === undefined || exchange.refusal !== undefined) {
+        yield { exchange, message: "A request that cannot succeed reached the database." };
+      } else answers.set(exchange, question(model, event.at));
+      yield* readsOf(event.after);
+    } else if (event.kind === "response" && !isRead(event.exchange) && event.exchange.status !== undefined) {
+      const { exchange } = event;
+      const last = exchange.trips.at(-1);
+      const answer = last?.failure === undefined ? answers.get(exchange) : unavailable;
+      if (answer !== undefined) yield* compare(exchange, answer, "after its transaction");
+    }
+  }
+  for (const [state, left] of reads) {
+    yield {
+      exchange: left[0],
+      message: `The bookmark of the response names state ${state}, which no transaction made.`,
+    };
+  }
+  const rows: { [table: string]: object[] } = { pets: [], categories: [], orders: [] };
+  for (const name of ["pets", "categories", "orders"] as const) {
+    rows[name] = [...model[name].values()];
+    if (!isDeepStrictEqual(new Set(rows[name].map(write)), new Set(database[name]?.map(write)))) {
+      yield { message: `The table ${name} ends with other rows than its responses tell.` };
+    }
+  }
+}
+
+/** A row, whatever the order of its fields. */
+const write = (row: object) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+/** The state that a read has seen: that of its transaction, or else that of its bookmark, if it comes from memory. */
+function stateRead(exchange: Exchange): number | undefined {
+  const last = ran(exchange).at(-1);
+  if (exchange.status === 503) return undefined;
+  if (last !== undefined) return last.after;
+  const bookmark = bookmarkIn(exchange);
+  return bookmark === undefined || bookmark === exchange.headers["x-d1-bookmark"] ? undefined : stateOf(bookmark);
+}
+
+/** Parameters that an earlier version ignores. */
+const LATER = /[?&](?:id|categoryId|petId|sort|include)=/;
+
+function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
+  if (exchange.version !== PRESENT) {
+    // It has fewer headers and parameters. What it says has to be true.
+    const { status, body } = answerOf(exchange);
+    const isConditional = exchange.headers["If-Match"] ?? exchange.headers["If-None-Match"];
+    const isKnown = !LATER.test(exchange.path) && ![404, 405].includes(status) && isConditional === undefined;
+    if (isKnown && (status !== expected.status || body !== expected.body)) {
+      yield {
+        exchange,
+        message: `The earlier version responds ${status} ${body}, and ${when} it has to be ${expected.status} ${expected.body}.`,
+      };
+    }
+    return;
+  }
+  const { next: _expected, ...rest } = expected;
+  const { next, ...answer } = answerOf(exchange);
+  const more = expected.next === undefined ? [rest, answer] : [expected, { ...answer, next }];
+  if (!isDeepStrictEqual(more[0], more[1])) {
+    yield {
+      exchange,
+      message: `The response is ${JSON.stringify(more[1])}, and ${when} it has to be ${JSON.stringify(more[0])}.`,
+    };
+  }
+}
+
+/** A bookmark names the state that its response has seen or made. Only one that a client made up is newer. */
+function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
+  for (const exchange of history.exchanges) {
+    const last = exchange.trips.at(-1);
+    const bookmark = bookmarkIn(exchange);
+    if (exchange.status === undefined || last?.instance === undefined || last.failure !== undefined) continue;
+    const sent = exchange.headers["x-d1-bookmark"] ?? "";
+    const reached = bookmarkOf(last.after);
+    const isMadeUp = bookmark === sent && sent > reached && isRead(exchange);
+    if (bookmark !== reached && !isMadeUp) {
+      yield { exchange, message: `The response has seen state ${last.after}, and its bookmark is ${bookmark}.` };
+    }
+  }
+}
+
+/** A read with a bookmark sees at least its state. Each session sees what its earlier requests saw or wrote. */
+function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
+  /** The newest bookmark that each session has received. */
+  const newest = new Map<string, string>();
+  const needed = new Map<Exchange, string>();
+  /** By call: its retries repeat its bookmark. */
+  const starts = new Map<string, string | undefined>();
+  const last = history.events.reduce((state, event) => ("after" in event ? Math.max(state, event.after) : state), 0);
+  // In the order in which clients see it.
+  const events = history.exchanges
+    .flatMap((exchange) => [
+      { at: exchange.sentAt, exchange, isSent: true },
+      { at: exchange.receivedAt ?? Infinity, exchange, isSent: false },
+    ])
+    .toSorted((a, b) => a.at - b.at);
+  const goesOn = history.events.flatMap((event) =>
+    event.kind === "occurrence" && event.session !== undefined ? [[event.session, event.bookmark ?? ""] as const] : [],
+  );
+  for (const [session, bookmark] of goesOn) newest.set(session, bookmark);
+  for (const { exchange, isSent } of events) {
+    const { session, headers } = exchange;
+    if (isSent) {
+      const call = `${exchange.step} ${session} ${exchange.method} ${exchange.path}`;
+      if (session !== undefined && !starts.has(call)) starts.set(call, newest.get(session));
+      const least = session === undefined ? headers["x-d1-bookmark"] : starts.get(call);
+      // A client may make one up, which promises nothing.
+      if (least !== undefined && stateOf(least) <= last) needed.set(exchange, least);
+      continue;
+    }
+    const bookmark = bookmarkIn(exchange);
+    const least = needed.get(exchange);
+    if (bookmark === undefined) continue;
+    const isInventory = exchange.path.endsWith("/inventory");
+    if (least !== undefined && bookmark < least && isRead(exchange) && !isInventory) {
+      yield { exchange, message: `The session had reached ${least}, and the response is from ${bookmark}.` };
+    }
+    if (session !== undefined && bookmark > (newest.get(session) ?? "")) newest.set(session, bookmark);
+  }
+}
+
+/** Each request takes one round trip to the database. Only a change that is safe to repeat takes more, after a transient failure. */
+function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
+  for (const exchange of history.exchanges) {
+    const { trips } = exchange;
+    const again = trips.slice(0, -1).filter(({ failure }) => TRANSIENT_ERRORS.includes(failure ?? "")).length;
+    const most = isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) + 1 : 1;
+    if (trips.length > most)
+      yield { exchange, message: `The request took ${trips.length} round trips instead of ${most}.` };
+    const isTransient = TRANSIENT_ERRORS.includes(trips.at(-1)?.failure ?? "") && exchange.version === PRESENT;
+    if (isTransient && isRepeatable(exchange) && trips.length <= MAX_RETRIES && exchange.status !== undefined) {
+      yield { exchange, message: "The service gave up after a transient failure." };
+    }
+  }
+}
+
+/** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
+function isRepeatable({ method, path, headers }: Exchange): boolean {
+  if (headers["Idempotency-Key"] !== undefined) return true;
+  const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
+  if (!isOrder || headers["If-None-Match"] !== undefined) return false;
+  return method === "DELETE" || (method === "PATCH" && headers["If-Match"] === undefined);
+}
+
+/** A revoked or expired key is refused after the documented time. A good one is accepted. */
+function* keysAreChecked({ history, operators }: Outcome): Generator<Finding> {
+  const keys = new Map(operators.keys.map((key) => [key.name, key]));
+  for (const exchange of history.exchanges) {
+    const { apiKey, sentAt, status, respondedAt = 0, refusal } = exchange;
+    const { createdAt, expiresAt = Infinity, revokedAt = Infinity } = keys.get(apiKey) ?? expectKey(apiKey);
+    if (status === undefined || refusal === 401) continue;
+    const isRefused = status === 401;
+    const isGone = sentAt > expiresAt + LARGEST_SKEW || sentAt > revokedAt + REVOCATION;
+    if (isGone && !isRefused && status !== 503) {
+      yield {
+        exchange,
+        message: `${apiKey} expired at ${expiresAt}, was revoked at ${revokedAt}, and is accepted at ${sentAt}.`,
+      };
+    }
+    const isGood = sentAt > createdAt + ADMISSION && respondedAt < Math.min(expiresAt - LARGEST_SKEW, revokedAt);
+    if (isGood && isRefused) yield { exchange, message: `${apiKey} is good, and is refused.` };
+  }
+}
+
+function expectKey(name: string): never {
+  throw new Error(`There is no key ${name}`);
+}
+
+/** A response from memory is at most as old as the request allows: somebody got it from the database in that time. */
+function* memoriesAreYoung({ history }: Outcome): Generator<Finding> {
+  /** When each content was read, by its path and its bookmark. */
+  const readAt = new Map<string, number[]>();
+  const place = (exchange: Exchange) => `${exchange.isolate} ${exchange.path} ${bookmarkIn(exchange)}`;
+  for (const exchange of history.exchanges) {
+    if (isRead(exchange) && ran(exchange).length > 0 && bookmarkIn(exchange) !== undefined) {
+      const times = readAt.get(place(exchange)) ?? [];
+      readAt.set(place(exchange), [...times, ran(exchange)[0]?.at ?? 0]);
+    }
+  }
+  for (const exchange of history.exchanges) {
+    const age = exchange.responseHeaders?.get("Age");
+    if (age === null || age === undefined || exchange.path.endsWith("/inventory") || exchange.status === 503) continue;
+    const allowed = allowedSeconds(exchange);
+    const times = readAt.get(place(exchange)) ?? [];
+    // The clock of the isolate may have jumped in between. A content is as old as the request for it, and not as its transaction.
+    const jump = history.faults.has("clock jumps") ? 2 * LARGEST_SKEW : 0;
+    const oldest = (exchange.respondedAt ?? 0) - allowed * 1000 - jump;
+    const isYoung = times.some((time) => time >= oldest && time <= (exchange.respondedAt ?? 0));
+    if (!isYoung || Number(age) > allowed) {
+      yield {
+        exchange,
+        message: `The response has the age ${age}, was read at ${times.join(" and ")}, and may be ${allowed} seconds old.`,
+      };
+    }
+  }
+}
+
+/** What a request allows, or what the operator may allow for those without a directive. */
+function allowedSeconds({ headers }: Exchange): number {
+  const directive = headers["Cache-Control"];
+  return directive === undefined ? MAX_AGE : Math.min(MAX_AGE, Number(/max-age=(\d+)/.exec(directive)?.[1] ?? 0));
+}
+
+/** The hourly job leaves a key alone for its lifetime. */
+function* keysAreRemembered({ history }: Outcome): Generator<Finding> {
+  for (const event of history.events) {
+    if (event.kind !== "occurrence") continue;
+    for (const { key, age } of event.forgotten ?? []) {
+      if (age < LIFETIME_SECONDS) yield { message: `The key ${key} is forgotten after ${age} seconds.` };
+    }
+  }
+}
+
+/** A response is a failure of the service only after a failure of what it uses. */
+function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
+  for (const exchange of history.exchanges) {
+    const { status, refusal, trips, faults, text = "" } = exchange;
+    if (status === undefined) continue;
+    const failed = trips.at(-1)?.failure !== undefined || faults.some((fault) => fault !== "limit");
+    if (status === 500) yield { exchange, message: "The service has a bug." };
+    if (status === 503 && !failed) yield { exchange, message: "Nothing failed." };
+    if (status === 429 && !faults.includes("limit")) yield { exchange, message: "No limit is reached." };
+    const isEarlier = [401, 429, 503].includes(status);
+    if (refusal !== undefined && status !== refusal && !isEarlier && exchange.version === PRESENT) {
+      yield { exchange, message: `The response is ${status} ${codeOf(text)} instead of ${refusal}.` };
+    }
+    const needsNone =
+      [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
+    const isAnswered = trips.length > 0 || exchange.responseHeaders?.has("Age");
+    if (!isAnswered && !needsNone) yield { exchange, message: "The service responds without its database." };
+  }
+}
+
+/** A list that a client walks with bookmarks has everything that is there from the first page to the last, once, in its order. */
+function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
+  const walks = Map.groupBy(
+    history.exchanges.filter((one) => one.status === 200 && one.session !== undefined && one.text?.startsWith("[")),
+    ({ step, path, session }) => `${step} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
+  );
+  for (const pages of walks.values()) {
+    if (pages.some(({ version, path }) => version !== PRESENT && LATER.test(path))) continue;
+    const ids = new Map<string, string>();
+    for (const exchange of pages) {
+      if (exchange.receivedAt === undefined) continue;
+      const cursor = /cursor=([^&]*)/.exec(exchange.path)?.[1] ?? "";
+      for (const [, id = ""] of (exchange.text ?? "").matchAll(/\{"id":(\d+)/g)) {
+        const other = ids.get(id);
+        // A program that goes on after its crash walks again.
+        if (other !== undefined && other !== cursor) yield { exchange, message: `The item ${id} is on two pages.` };
+        ids.set(id, cursor);
+      }
+    }
+  }
+}
+
+let comparison: ReturnType<typeof comparisonWith> | undefined;
+const known = new Set<string>();
+
+/** Every response fits the document of the interface. */
+function responsesFit(document: OpenAPIObject): Checker {
+  comparison ??= comparisonWith(document);
+  const { differencesOf } = comparison;
+  return function* fit({ history }) {
+    for (const exchange of history.exchanges) {
+      const { method, path, status, responseHeaders: headers, text = "" } = exchange;
+      if (status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
+      const [pathname = ""] = path.split("?");
+      // Responses that differ in digits only fit alike.
+      const names = [...headers].map(
+        ([name, value]) => `${name}=${/id|bookmark|link|location/.test(name) ? "" : value}`,
+      );
+      const shape = [method, pathname, status, names.join(), text].join(" ").replaceAll(/\d+/g, "0");
+      if (known.has(shape)) continue;
+      const differences = differencesOf(method, pathname, { status, headers, text });
+      if (differences.length === 0) known.add(shape);
+      else yield { exchange, message: differences.join("; ") };
+    }
+  };
+}
+
+/** The invariants of invariants.ts hold after every transaction. */
+function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
+  for (const { event, message } of breaches) {
+    const trip = history.events[event];
+    yield { message, exchange: trip?.kind === "trip" ? trip.exchange : undefined };
+  }
+}
+
+/** Every checker by its name. docs/guarantees.md names the one of each guarantee. */
+export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } => ({
+  oneAfterAnother,
+  bookmarksAreTrue,
+  sessionsNeverGoBack,
+  roundTripsAreBounded,
+  keysAreChecked,
+  memoriesAreYoung,
+  keysAreRemembered,
+  failuresHaveCauses,
+  walksSeeEverything,
+  responsesFit: responsesFit(document),
+  invariantsHold,
+});
+
+/** The first violations that each checker finds in a history. */
+export function judge(outcome: Outcome, document: OpenAPIObject): Violation[] {
+  return Object.entries(checkersOf(document))
+    .flatMap(([checker, check]) => {
+      const [first] = check(outcome);
+      return first === undefined ? [] : [{ ...first, checker }];
+    })
+    .toSorted((a, b) => (a.exchange?.id ?? Infinity) - (b.exchange?.id ?? Infinity));
+}

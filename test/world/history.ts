@@ -1,0 +1,110 @@
+/** A transaction that a request ran in the database. */
+export interface Trip {
+  kind: "trip";
+  at: number;
+  exchange: Exchange;
+  /** The instance that ran it: the primary, or the number of a replica. Undefined when it did not run. */
+  instance: "primary" | number | undefined;
+  /** The number of transactions with changes that its database had run before it, and after it. */
+  before: number;
+  after: number;
+  /** Whether it may write. */
+  mayWrite: boolean;
+  /** Whether the service got the results. */
+  failure: string | undefined;
+}
+
+/** A request of a client, and what became of it. */
+export interface Exchange {
+  id: number;
+  /** The step of the plan that sent it. */
+  step: number;
+  /** Requests of one session see each other's changes. Undefined for a request on its own. */
+  session: string | undefined;
+  isolate: string;
+  version: string;
+  /** The API key, as operators name it. */
+  apiKey: string;
+  sentAt: number;
+  method: string;
+  path: string;
+  headers: { readonly [name: string]: string };
+  body: string | undefined;
+  trips: Trip[];
+  /** When the response left the service, and when it reached the client. Undefined for one that did not. */
+  respondedAt?: number;
+  receivedAt?: number;
+  status?: number;
+  responseHeaders?: Headers;
+  text?: string;
+  /** Faults of the storage outside of the database. */
+  faults: string[];
+  /** The status of a request that every state of the database refuses. */
+  refusal?: number | undefined;
+}
+
+/** Something that happened to the world. */
+export interface Occurrence {
+  kind: "occurrence";
+  at: number;
+  what: string;
+  /** For the checkers. */
+  snapshot?: number;
+  restored?: number;
+  /** The transaction of a restore. */
+  state?: number;
+  /** A session that goes on from the bookmark of another. */
+  session?: string;
+  bookmark?: string;
+  /** Keys that the hourly job removed, with the ages that they had in seconds. */
+  forgotten?: { apiKeyId: string; key: string; age: number }[];
+}
+
+export type Event =
+  | Trip
+  | Occurrence
+  | { kind: "request"; at: number; exchange: Exchange }
+  | { kind: "response"; at: number; exchange: Exchange; isLost: boolean };
+
+/** All that happened in a world, in the order of its time. */
+export class History {
+  readonly events: Event[] = [];
+  readonly exchanges: Exchange[] = [];
+  /** How often each kind of fault happened. */
+  readonly faults = new Map<string, number>();
+
+  fault(kind: string): void {
+    this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
+  }
+
+  occurred(at: number, what: string, more: Omit<Occurrence, "kind" | "at" | "what"> = {}): void {
+    this.events.push({ kind: "occurrence", at, what, ...more });
+  }
+
+  /** One line for each event. */
+  *lines(): Generator<string> {
+    for (const event of this.events) yield `${(event.at / 1000).toFixed(3)} ${lineOf(event)}`;
+  }
+}
+
+function lineOf(event: Event): string {
+  if (event.kind === "occurrence") return event.what;
+  const { exchange } = event;
+  const { id, method, path, headers, body, status, responseHeaders, text } = exchange;
+  if (event.kind === "request") {
+    const fields = Object.entries(headers).filter(([name]) => name !== "Authorization" && name !== "Content-Length");
+    const sent = fields.map(([name, value]) => `${name}: ${value}`).join("; ");
+    const by = [exchange.session, exchange.apiKey, exchange.isolate].filter((part) => part !== undefined).join(" ");
+    return `#${id} ${method} ${path} ${sent} ${body ?? ""} (${by})`;
+  }
+  if (event.kind === "trip") {
+    const { instance, before, after, failure } = event;
+    const place = instance === undefined ? "nowhere" : typeof instance === "number" ? `replica ${instance}` : instance;
+    return `#${id} runs at the ${place}, ${before === after ? `state ${after}` : `state ${before} to ${after}`}${failure ? `: ${failure}` : ""}`;
+  }
+  if (status === undefined) return `#${id} is lost`;
+  const shown = ["ETag", "x-d1-bookmark", "Idempotency-Replayed", "Age", "Retry-After"].flatMap((name) =>
+    responseHeaders?.has(name) ? [`${name}: ${responseHeaders.get(name)}`] : [],
+  );
+  return `#${id} responds ${status} ${shown.join("; ")} ${text ?? ""}${event.isLost ? " (lost)" : ""}`;
+}

@@ -1,0 +1,10 @@
+/** Sentences about every state of the database. Each selects the ids of the rows that break it. A new table gets its lines here. */
+export const INVARIANTS: { [sentence: string]: string } = {
+  "No animal has two orders that are not cancelled": `SELECT pet_id AS id FROM orders WHERE status <> 'cancelled' GROUP BY pet_id HAVING count(*) > 1`,
+  "The animal of a placed order is there and is pending": `SELECT id FROM orders WHERE status = 'placed'
+    AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = orders.pet_id AND pets.status = 'pending')`,
+  "The animal of a shipped order is there": `SELECT id FROM orders WHERE status = 'shipped'
+    AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = orders.pet_id)`,
+  "A shipped order has a date": `SELECT id FROM orders WHERE status = 'shipped' AND ship_date IS NULL`,
+  "Every version is at least 1": `SELECT id FROM pets WHERE version < 1 UNION ALL SELECT id FROM categories WHERE version < 1`,
+};

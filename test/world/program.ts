@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build, type Plugin } from "esbuild";
+import type { Clock, Timer } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A program that sees nothing of the machine: its time and its chance come from the world. Each run has a memory of its own. */
+export type Program<Exports> = (surroundings: Surroundings) => Exports;
+
+/** What a program gets instead of the globals of the same names. */
+export interface Surroundings {
+  clock: Clock;
+  random: Random;
+  /** Milliseconds that its clock is ahead of that of the world. */
+  skew: () => number;
+  /** A program that has ended gets no more events. */
+  isAlive: () => boolean;
+  onError: (line: string) => void;
+}
+
+const GLOBALS = ["Date", "Math", "setTimeout", "clearTimeout", "scheduler", "performance", "crypto", "console"];
+
+/**
+ * Bundles a module and all that it imports.
+ *
+ * @param root the folder of the source.
+ */
+export async function programOf<Exports>(
+  entry: string,
+  root = ROOT,
+  plugins: Plugin[] = [],
+): Promise<Program<Exports>> {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, entry)],
+    absWorkingDir: root,
+    nodePaths: [join(ROOT, "node_modules")],
+    bundle: true,
+    format: "iife",
+    globalName: "program",
+    target: "es2024",
+    write: false,
+    logLevel: "silent",
+    plugins,
+  });
+  const code = `"use strict";${outputFiles[0]?.text}\nreturn program;`;
+  // oxlint-disable-next-line typescript/no-implied-eval -- so that a program can run many times, each with its own globals
+  const run = new Function(...GLOBALS, code) as (...globals: unknown[]) => Exports;
+  return (surroundings) => run(...globalsOf(surroundings));
+}
+
+/** A module and all that it imports as of a commit, with the packages of today. */
+export async function programAt<Exports>(commit: string, entry: string): Promise<Program<Exports>> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
+  try {
+    const files = execFileSync("git", ["archive", commit, "src", "package.json"], { cwd: ROOT, maxBuffer: 2 ** 28 });
+    execFileSync("tar", ["-x", "-C", folder], { input: files });
+    return await programOf<Exports>(entry, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unknown[] {
+  const now = () => Math.floor(clock.now + skew());
+  class WorldDate extends Date {
+    constructor(...given: unknown[]) {
+      super(...((given.length === 0 ? [now()] : given) as []));
+    }
+    static override now = now;
+  }
+  const after = (run: () => void, milliseconds = 0) =>
+    clock.after(milliseconds, () => {
+      if (isAlive()) run();
+    });
+  const print = (line: unknown) => onError(String(line));
+  return [
+    WorldDate,
+    Object.assign(Object.create(Math), { random: random.next }),
+    after,
+    (timer: Timer | undefined) => clock.cancel(timer),
+    { wait: (milliseconds: number) => new Promise<void>((resolve) => void after(resolve, milliseconds)) },
+    { now: () => clock.now },
+    {
+      randomUUID: () => random.uuid(),
+      getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.between(0, 255)),
+      // Node's own digest runs in a thread, whose time does not come from the seed.
+      subtle: {
+        digest: async (_name: string, data: Uint8Array) =>
+          new Uint8Array(createHash("sha256").update(data).digest()).buffer,
+      },
+    },
+    { log: () => {}, info: () => {}, debug: () => {}, warn: () => {}, error: print },
+  ];
+}

@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+
+export interface Statement {
+  sql: string;
+  values: unknown[];
+}
+type Row = Record<string, unknown>;
+
+/** Values that D1 binds in a statement, at most. */
+const MAX_VALUES = 100;
+const WRITES = /\b(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
+/** Literals and names, in which a question mark is no parameter. */
+const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`/g;
+
+interface Prepared {
+  statement: StatementSync;
+  parameters: number;
+}
+
+/** One instance of the database: SQLite with the rules of D1. Its clock is that of the transaction. */
+export class Instance {
+  #database = new DatabaseSync(":memory:");
+  #prepared = new Map<string, Prepared>();
+  #time = 0;
+
+  constructor() {
+    this.#setUp();
+  }
+
+  #setUp(): void {
+    const seconds = () => Math.floor(this.#time / 1000);
+    this.#database.function("unixepoch", { varargs: true }, seconds);
+    this.#database.function("strftime", { varargs: true }, () => new Date(this.#time).toISOString());
+    this.#database.exec("PRAGMA foreign_keys = ON");
+  }
+
+  migrate(folder: string): void {
+    for (const name of readdirSync(folder).toSorted()) {
+      if (name.endsWith(".sql")) this.#database.exec(readFileSync(join(folder, name), "utf8"));
+    }
+  }
+
+  /** Runs statements in one transaction. Returns the rows and the number of changes of each. */
+  run(statements: readonly Statement[], time: number): { rows: Row[]; changes: number }[] {
+    this.#time = Math.floor(time);
+    const isTransaction = statements.length > 1;
+    if (isTransaction) this.#database.exec("BEGIN");
+    try {
+      const results = statements.map((statement) => ({ rows: this.#rowsOf(statement), changes: 0 }));
+      const [only] = results;
+      if (only !== undefined && statements.every(mayWrite)) only.changes = this.count("SELECT changes() AS count");
+      if (isTransaction) this.#database.exec("COMMIT");
+      return results;
+    } catch (error) {
+      if (isTransaction) this.#database.exec("ROLLBACK");
+      throw toFailure(error);
+    }
+  }
+
+  #rowsOf({ sql, values }: Statement): Row[] {
+    const { statement, parameters } = this.#prepare(sql);
+    if (parameters !== values.length)
+      throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
+    if (values.length > MAX_VALUES) throw failure("too many SQL variables", "SQLITE_ERROR");
+    const rows = statement.all(...values.map(toSqlite)) as Row[];
+    for (const row of rows) for (const name in row) row[name] = fromSqlite(row[name]);
+    return rows;
+  }
+
+  /** The first column of the first row. */
+  count(sql: string): number {
+    return Number(Object.values(this.#prepare(sql).statement.get() ?? {})[0]);
+  }
+
+  rows(sql: string): Row[] {
+    const rows = this.#prepare(sql).statement.all() as Row[];
+    return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, fromSqlite(value)])));
+  }
+
+  /** Rows that every statement so far has changed. */
+  get totalChanges(): number {
+    return this.count("SELECT total_changes() AS count");
+  }
+
+  serialize(): Uint8Array {
+    return this.#database.serialize();
+  }
+
+  /** Replaces the content. */
+  restore(content: Uint8Array): void {
+    this.close();
+    this.#database = new DatabaseSync(":memory:");
+    this.#prepared = new Map();
+    this.#database.deserialize(content);
+    this.#setUp();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    statement.setReadBigInts(true);
+    const prepared = { statement, parameters: sql.replace(QUOTED, "").split("?").length - 1 };
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+}
+
+const writing = new Map<string, boolean>();
+
+export function mayWrite({ sql }: Statement): boolean {
+  const known = writing.get(sql) ?? WRITES.test(sql.replace(QUOTED, ""));
+  writing.set(sql, known);
+  return known;
+}
+
+function toSqlite(value: unknown): SQLInputValue {
+  if (typeof value === "boolean") return Number(value);
+  if (typeof value === "string") return value.toWellFormed();
+  if (value === null || typeof value === "number") return value;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (ArrayBuffer.isView(value)) return value as Uint8Array;
+  throw new Error(`D1_TYPE_ERROR: Type '${typeof value}' not supported`);
+}
+
+/** D1 returns numbers, which round a large integer, and arrays for bytes. */
+function fromSqlite(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  return value instanceof Uint8Array ? [...value] : value;
+}
+
+/** The primary codes of SQLite (sqlite.org/rescode.html), of those that statements meet. */
+const CODES: { [code: number]: string } = {
+  1: "SQLITE_ERROR",
+  18: "SQLITE_TOOBIG",
+  19: "SQLITE_CONSTRAINT",
+  20: "SQLITE_MISMATCH",
+};
+
+function toFailure(error: unknown): Error {
+  const { errcode, message } = error as { errcode?: number; message: string };
+  if (errcode === undefined) return error as Error;
+  return failure(message, CODES[errcode & 0xff] ?? "SQLITE_ERROR");
+}
+
+const failure = (message: string, code: string) => new Error(`D1_ERROR: ${message}: ${code}`);

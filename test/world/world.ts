@@ -1,0 +1,323 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { join } from "node:path";
+import type { PetStore } from "../../client/src/index.ts";
+import { type Call, CALLS, type Prepared } from "./calls.ts";
+import { Clock } from "./clock.ts";
+import { Database } from "./database.ts";
+import { Faults } from "./faults.ts";
+import { type Exchange, History } from "./history.ts";
+import { INVARIANTS } from "./invariants.ts";
+import { Known } from "./known.ts";
+import { Namespace } from "./kv.ts";
+import { type ApiKey, Operators } from "./operators.ts";
+import { type Program, programOf } from "./program.ts";
+import { Random } from "./random.ts";
+import { roughRequest } from "./rough.ts";
+import { LOCATIONS, Service, type Version, type Worker } from "./service.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
+const START = Date.parse("2026-11-22T00:00:00Z");
+const HOUR = 3_600_000;
+const PROGRAMS = 6;
+/** API keys that stay good. */
+const LASTING_KEYS = 3;
+/** Others, which clients use until they are refused and longer. */
+const NEW_KEYS = 2;
+
+/** The code that a world runs. */
+export interface Code {
+  versions: Version[];
+  client: Program<{ PetStore: typeof PetStore }>;
+  keyFormat: Program<{ generateKey: (environment: string) => string }>;
+}
+
+/** The name of the version here. */
+export const PRESENT = "present";
+
+/** The service and the client as they are here. */
+export async function presentCode(): Promise<Code> {
+  const [program, client, keyFormat] = await Promise.all([
+    programOf<Worker>("src/index.ts"),
+    programOf<{ PetStore: typeof PetStore }>("client/src/index.ts"),
+    programOf<{ generateKey: () => string }>("src/auth/key-format.ts"),
+  ]);
+  return { versions: [{ name: PRESENT, program }], client, keyFormat };
+}
+
+export interface Plan {
+  seed: number;
+  steps: number;
+  /** The steps that run. All unless given. */
+  only?: ReadonlySet<number> | undefined;
+  /** Kinds of faults that do not happen. */
+  calm?: ReadonlySet<string> | undefined;
+}
+
+/** A walk through the pages of a list. */
+export interface Outcome {
+  history: History;
+  operators: Operators;
+  database: { [table: string]: Record<string, unknown>[] };
+  /** Breaches of invariants, with the number of the event after which each was there. */
+  breaches: { event: number; message: string }[];
+  /** Lines of errors in the log of the service. */
+  errors: string[];
+  /** How long the world lasted, in milliseconds of its time. */
+  duration: number;
+}
+
+/** A program that uses the service, in one session after another. */
+interface Shop {
+  name: string;
+  location: number;
+  key: ApiKey;
+  client: Call["client"];
+  bookmark: () => string | undefined;
+  /** What the session ran and may not have finished, as the program stored it. */
+  unfinished: Prepared[];
+}
+
+/** Runs a world from its seed. The same plan gives the same history. */
+export async function runWorld(code: Code, { seed, steps, only, calm = new Set() }: Plan): Promise<Outcome> {
+  const random = (...names: (string | number)[]) => new Random(seed, ...names);
+  const setting = random("setting");
+  const clock = new Clock(START);
+  const history = new History();
+  const faults = new Faults(setting, history, calm);
+  const database = new Database(clock, random("lag"), setting.pick([0, 1, 2, 2, 3]), MIGRATIONS);
+  const keys = new Namespace(clock, random("keys"), LOCATIONS);
+  const variables = {
+    READ_MAX_AGE: setting.pick(["0", "0", "0", "5"]),
+    READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
+  };
+  const service = new Service({ clock, database, keys, faults, history, variables, random }, code.versions);
+  const alive = { clock, skew: () => 0, isAlive: () => true, onError: () => {} };
+  const { generateKey } = code.keyFormat({ ...alive, random: random("secrets") });
+  const operators = new Operators(clock, keys, () => generateKey("production"));
+  const lasting = Array.from({ length: LASTING_KEYS }, () => operators.create());
+  // Until every location has them.
+  clock.now += 2 * 60_000;
+  const known = new Known();
+  const breaches: Outcome["breaches"] = [];
+  let step = 0;
+  /** The step of a call, also while the client repeats its request. */
+  const callStep = new AsyncLocalStorage<number>();
+  let sessions = 0;
+  /** Distinguishes the requests of a step. */
+  const sent = new Map<number, number>();
+
+  database.onCommit = () => {
+    for (const [sentence, sql] of Object.entries(INVARIANTS)) {
+      const ids = database.primary.rows(sql).map(({ id }) => id);
+      const message = `${sentence}, but not for ${ids.join(", ")}.`;
+      if (ids.length > 0) breaches.push({ event: history.events.length, message });
+    }
+  };
+
+  /** Sends a request of a step. */
+  async function send(
+    request: Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session">,
+    ofStep: number,
+    key: ApiKey,
+    location: number,
+    signal?: AbortSignal | null,
+  ): Promise<Response> {
+    const nth = (sent.get(ofStep) ?? 0) + 1;
+    sent.set(ofStep, nth);
+    const length = request.body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(request.body)) };
+    const headers = { Authorization: `Bearer ${key.secret}`, ...length, ...request.headers };
+    const id = history.exchanges.length + 1;
+    const exchange = {
+      id,
+      step: ofStep,
+      apiKey: key.name,
+      sentAt: clock.now,
+      trips: [],
+      faults: [],
+      isolate: "",
+      version: "",
+    };
+    const whole: Exchange = { ...exchange, ...request, headers };
+    const response = await service.send(whole, location, random("request", ofStep, nth));
+    // The client does not see a response after its time.
+    if (signal?.aborted) delete whole.receivedAt;
+    else known.hear(whole);
+    return response;
+  }
+
+  /** Starts a program, which goes on where another one was if it has a bookmark. */
+  function open(name: string, location: number, key: ApiKey, bookmark?: string, unfinished: Prepared[] = []): Shop {
+    const session = `session ${++sessions}`;
+    const { PetStore } = code.client({ ...alive, random: random(session) });
+    const fetch = async (url: string, { method = "GET", headers, body, signal }: RequestInit): Promise<Response> => {
+      const fields = Object.fromEntries((headers as [string, string][]).filter(([field]) => field !== "Authorization"));
+      const path = url.replace("https://petstore.example", "");
+      const request = { method, path, headers: fields, body: body as string | undefined, session };
+      return send(request, callStep.getStore() ?? step, key, location, signal);
+    };
+    const store = new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: key.secret, fetch });
+    const client = store.session(bookmark);
+    if (bookmark !== undefined)
+      history.occurred(clock.now, `${session} goes on from ${bookmark}`, { session, bookmark });
+    return { name, location, key, client, bookmark: () => client.bookmark, unfinished };
+  }
+
+  const shops = Array.from({ length: PROGRAMS }, (_, index) =>
+    open(`shop ${index}`, index % LOCATIONS, lasting[index % LASTING_KEYS] as ApiKey),
+  );
+  const run = (shop: Shop, prepared: Prepared) => {
+    shop.unfinished.push(prepared);
+    if (shop.unfinished.length > 20) shop.unfinished.shift();
+    const outcome = callStep.run(step, () => prepared(shop.client));
+    outcome.then(
+      () => shop.unfinished.splice(0, shop.unfinished.length, ...shop.unfinished.filter((one) => one !== prepared)),
+      () => {},
+    );
+  };
+
+  /** What a step may be, beside a call. */
+  const snapshots: { content: Uint8Array; number: number }[] = [];
+  const happenings: { [name: string]: (random: Random, index: number) => void } = {
+    "a call": (random, index) => {
+      const shop = shops[index] as Shop;
+      const kind = random.weighted(WEIGHTS);
+      run(shop, (CALLS[kind] as (typeof CALLS)[string]).prepare({ random, known, idempotencyKey: random.uuid() }));
+    },
+    "a rough request": (random) => {
+      const { path, refusal, ...request } = roughRequest(random, known, database.state);
+      const key = random.pick(random.chance(0.3) ? operators.keys.slice(-NEW_KEYS) : lasting);
+      const exchange = { body: undefined, session: undefined, ...request, path, refusal };
+      send(exchange, step, key, random.between(0, LOCATIONS - 1)).catch(() => {});
+    },
+    "a crash": (random, index) => {
+      const { name, location, key, bookmark, unfinished } = shops[index] as Shop;
+      shops[index] = open(name, location, key, random.chance(0.5) ? bookmark() : undefined, [...unfinished]);
+    },
+    "a journey": (random, index) => {
+      const { name, key, bookmark, unfinished } = shops[index] as Shop;
+      shops[index] = open(name, random.between(0, LOCATIONS - 1), key, bookmark(), [...unfinished]);
+    },
+    "a program goes on after its crash": (random, index) => {
+      const shop = shops[index] as Shop;
+      if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
+    },
+    "a new key": (random) => {
+      const lives = random.chance(0.5) ? undefined : clock.now + random.between(5_000, 60_000);
+      history.occurred(clock.now, `an operator creates ${operators.create(lives && Math.floor(lives)).name}`);
+    },
+    "a revocation": (random) => {
+      const key = random.pick(operators.keys);
+      if (lasting.includes(key) || key.revokedAt !== undefined) return;
+      operators.revoke(key);
+      history.occurred(clock.now, `an operator revokes ${key.name}`);
+    },
+    overload: (random) => {
+      history.fault("overload");
+      service.overloadedUntil = clock.now + random.delay(100, 20_000);
+    },
+    "replica falls behind": (random) => {
+      if (database.replicas === 0) return;
+      history.fault("replica falls behind");
+      const replica = random.between(0, database.replicas - 1);
+      database.spike(replica, true);
+      clock.after(random.delay(1_000, 120_000), () => database.spike(replica, false));
+    },
+    "clock jumps": (random) => {
+      history.fault("clock jumps");
+      service.setClock(random);
+    },
+    "a snapshot": () => {
+      snapshots.push({ content: database.snapshot(), number: snapshots.length });
+      history.occurred(clock.now, `an operator notes the time, state ${database.state}`, {
+        snapshot: snapshots.length - 1,
+      });
+    },
+    restore: (random) => {
+      if (snapshots.length === 0) return;
+      const { content, number } = random.pick(snapshots.slice(-3));
+      history.fault("restore");
+      database.restore(content);
+      const { state } = database;
+      history.occurred(clock.now, `an operator restores what note ${number} had, state ${state}`, {
+        restored: number,
+        state,
+      });
+    },
+  };
+
+  const times = timesOf(random("times"), steps, clock.now);
+  const kept = [...times.keys()].filter((index) => only?.has(index) !== false);
+  let [done, jobs] = [kept.length === 0, 0];
+  const begin = (position: number) => {
+    const index = kept[position];
+    if (index === undefined) {
+      done = true;
+      return;
+    }
+    clock.after((times[index] as number) - clock.now, () => {
+      step = index;
+      const chance = random("step", index);
+      const kind = chance.weighted(HAPPENINGS);
+      const actor = chance.between(0, PROGRAMS - 1);
+      if (!calm.has(kind)) happenings[kind]?.(chance, actor);
+      begin(position + 1);
+    });
+  };
+  const keepJob = () => {
+    clock.after(HOUR, () => {
+      if (done) return;
+      void service.runJob(random("job", ++jobs));
+      keepJob();
+    });
+  };
+  begin(0);
+  keepJob();
+  await clock.run();
+  const tables = ["pets", "categories", "orders"];
+  const rows = Object.fromEntries(tables.map((name) => [name, database.primary.rows(TABLES[name] ?? "")]));
+  database.close();
+  const duration = clock.now - START;
+  return { history, operators, database: rows, breaches, errors: service.errors, duration };
+}
+
+/** As the model writes them. */
+const TABLES: { [name: string]: string } = {
+  pets: "SELECT id, name, CAST(category_id AS TEXT) AS categoryId, status, version FROM pets ORDER BY id",
+  categories: "SELECT id, name, description, version FROM categories ORDER BY id",
+  orders: "SELECT id, pet_id AS petId, status, ship_date AS shipDate, version FROM orders ORDER BY id",
+};
+
+const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
+
+/** How often each kind of step comes. */
+const HAPPENINGS = {
+  "a call": 1_500,
+  "a rough request": 450,
+  "a crash": 10,
+  "a journey": 20,
+  "a program goes on after its crash": 60,
+  "a new key": 6,
+  "a revocation": 4,
+  overload: 2,
+  "replica falls behind": 4,
+  "clock jumps": 4,
+  "a snapshot": 2,
+  restore: 0.5,
+};
+
+/** When each step begins: in bursts, with pauses between them that are sometimes long. */
+function timesOf(random: Random, steps: number, start: number): number[] {
+  let time = start;
+  let burst = 0;
+  return Array.from({ length: steps }, () => {
+    if (burst-- > 0) time += random.delay(0, 40);
+    else {
+      burst = random.between(1, 25);
+      const pause = random.weighted({ short: 850, long: 140, night: 10 });
+      time += { short: random.delay(50, 8_000), long: random.delay(60_000, HOUR), night: random.between(5, 30) * HOUR }[
+        pause
+      ];
+    }
+    return Math.floor(time);
+  });
+}
