@@ -86,6 +86,7 @@ test(`a copy equals the store after ${CHANGES} changes, and kills of the service
   }
   const written = await writing;
   expect(written.missing).toEqual([]);
+  expect(written.replayed).toBeGreaterThan(0);
   await restart;
   const seconds = (performance.now() - begin) / 1_000;
 
