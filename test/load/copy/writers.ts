@@ -118,11 +118,11 @@ export async function writeAtRandom(
   const written: Written = { requests: 0, changes: 0, successes: {}, missing: [], replayed: 0, lost: 0 };
 
   async function send(path: string, method: string, headers: Record<string, string>, body: string | undefined) {
-    const key = keys[written.requests++ % keys.length];
+    written.requests++;
     try {
       const response = await fetch(new URL(path, base), {
         method,
-        headers: { ...headers, Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+        headers: { ...headers, "Content-Type": "application/json" },
         ...(body === undefined ? {} : { body }),
         signal: AbortSignal.timeout(PATIENCE),
       });
@@ -139,8 +139,8 @@ export async function writeAtRandom(
   async function change(): Promise<void> {
     const name = pick(LOTS) ?? "";
     const { method, path, body } = KINDS[name]?.make(known) ?? { method: "GET", path: "/" };
-    const headers: Record<string, string> =
-      method !== "DELETE" && chance(0.5) ? { "Idempotency-Key": randomUUID() } : {};
+    const headers: Record<string, string> = { Authorization: `Bearer ${keys[written.requests % keys.length]}` };
+    if (method !== "DELETE" && chance(0.5)) headers["Idempotency-Key"] = randomUUID();
     if (method === "PATCH" && chance(0.2)) headers["If-Match"] = `"${1 + Math.floor(Math.random() * 3)}"`;
     const content = typeof body === "object" ? JSON.stringify(body) : body;
     let received;
