@@ -82,7 +82,7 @@ function contents(sections: Guide["sections"]): string {
 /** Rewrites the links between the pages of the repository, which end in .md. A link to an unpublished page becomes plain text. */
 function withPageLinks(html: string): string {
   return html
-    .replaceAll(/<a href="([\w-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
+    .replaceAll(/<a href="([\w/-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
       page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
     )
     .replaceAll('<a href="../examples/clients/', '<a href="/docs/examples/');
