@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PetStore } from "../../client/src/index.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { inNode, inWorkerd, startShop } from "../built/shop-fronts.ts";
@@ -22,6 +22,28 @@ async function startOtherSite(shop: string, fields: Record<string, string>): Pro
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+test("the kiosk shows a new animal without a reload, and the text of its name only", async () => {
+  vi.stubEnv("IDLE", "100");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY });
+  const { origin } = await startShop(inNode(process.execPath, "kiosk.mjs"), new URL(origins.loopback), LOCAL_API_KEY);
+  await expect.poll(() => fetch(origin).then(({ status }) => status, String), { timeout: 100_000 }).toBe(200);
+  const { page, faults } = await openPage("/", { origin });
+  await page.evaluate("globalThis.loaded = 1");
+  for (const name of ["Ada", "<img src=x onerror=alert(1)>\n\ndata: <b>Max"]) {
+    await store.pets.create({ name, categoryId: 1 });
+    await page
+      .getByRole("listitem")
+      .first()
+      .filter({ hasText: name.replaceAll(/\s+/g, " ") })
+      .waitFor();
+  }
+  expect(await page.locator("li *").count()).toBe(0);
+  expect(await page.evaluate("globalThis.loaded")).toBe(1);
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
 
 describe.each([
   ["in workerd", inWorkerd],

@@ -15,14 +15,17 @@ export type Start = (port: number, env: NodeJS.ProcessEnv) => ChildProcess;
 export const inWorkerd: Start = (port, env) =>
   startWrangler(["dev", "--config", "examples/shop-worker/wrangler.toml", "--port", String(port)], { env });
 
-/** @param node the path of a Node.js executable. */
+/**
+ * @param node the path of a Node.js executable.
+ * @param program in examples/.
+ */
 export const inNode =
-  (node: string): Start =>
+  (node: string, program = "shop-node/shop.mjs"): Start =>
   (port, env) => {
     const project = newProject();
     onTestFinished(() => rmSync(project, { recursive: true }));
     link(project, "hono");
-    copyFileSync("examples/shop-node/shop.mjs", join(project, "shop.mjs"));
+    copyFileSync(`examples/${program}`, join(project, "shop.mjs"));
     return spawn(node, [join(project, "shop.mjs")], { env: { ...env, PORT: String(port) } });
   };
 
