@@ -67,7 +67,7 @@ export function compileBatch<Table extends Versioned>(
       return remember(db, parameter, table, all, inserted, sql`count(*) = ${count}`);
     }),
     recordOnce: compile((db, parameter: Parameter<Batch & Attempt>) => {
-      const last = sql`(${createdId(db, parameter)})`;
+      const last = createdId(db, parameter);
       return insertEvents(db, type, table, response(), upTo(last, parameter("count"), sql`1`));
     }),
   };

@@ -24,8 +24,9 @@ export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
 }
 
 /** The id of the row that the key created. */
-export function createdId(db: QueryBuilder, parameter: Parameter<Attempt>) {
-  return db.select({ id: idempotencyKeys.resourceId }).from(idempotencyKeys).where(isThisKey(parameter));
+export function createdId(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+  const entry = db.select({ id: idempotencyKeys.resourceId }).from(idempotencyKeys).where(isThisKey(parameter));
+  return sql`${entry}`;
 }
 
 /**
