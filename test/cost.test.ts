@@ -5,6 +5,7 @@ import { forgetOld } from "../src/changes/purge.ts";
 import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
+import { observedJobDatabase } from "./support/observed-d1.ts";
 import { grantKey } from "./support/keys.ts";
 
 const REX = { name: "Rex", categoryId: 1 };
@@ -31,7 +32,7 @@ beforeAll(async () => {
   ).run();
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-     INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', '2026-11-22T00:00:00.000Z' FROM n`,
+     INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
   ).run();
   warmKey = await grantKey();
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
@@ -168,26 +169,25 @@ test("the cost of removing an expired idempotency key", async () => {
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
      SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
   ).run();
-  const meta: D1Meta[] = [];
-  expect(await forgetOld(measuredDatabase(meta), "7")).toEqual({ keys: 500, events: 0 });
+  const { DB, statements } = observedJobDatabase();
+  expect(await forgetOld(DB, "7")).toEqual({ keys: 500, events: 0 });
   // The second batch finds nothing to remove, and there is no old event.
-  expect(meta).toHaveLength(3);
-  expect(meta[0]?.rows_written).toBe(REMOVAL.rowsWritten * 500);
-  expect(Math.floor((meta[0]?.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
+  expect(statements).toHaveLength(3);
+  expect(statements[0]?.meta.rows_written).toBe(REMOVAL.rowsWritten * 500);
+  expect(Math.floor((statements[0]?.meta.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
 });
 
 test("the cost of removing an old event", async () => {
-  // The events of other tests are younger.
-  await env.DB.prepare("DELETE FROM events WHERE created_at < '2026-11-23'").run();
+  // The other events of this file are young.
   await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
      INSERT INTO events (id, tag, type, version, data, created_at)
-     SELECT -1000 + i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
+     SELECT -3000 + i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
   ).run();
-  const meta: D1Meta[] = [];
-  expect(await forgetOld(measuredDatabase(meta), "7")).toEqual({ keys: 0, events: 499 });
-  expect(meta[1]?.rows_written).toBe(EVENT_REMOVAL.rowsWritten * 499);
-  expect(Math.ceil((meta[1]?.rows_read ?? 0) / 499)).toBe(EVENT_REMOVAL.rowsRead);
+  const { DB, statements } = observedJobDatabase();
+  expect(await forgetOld(DB, "7")).toEqual({ keys: 0, events: 1_999 });
+  expect(statements[1]?.meta.rows_written).toBe(EVENT_REMOVAL.rowsWritten * 999);
+  expect(Math.ceil((statements[1]?.meta.rows_read ?? 0) / 999)).toBe(EVENT_REMOVAL.rowsRead);
 });
 
 test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
@@ -249,22 +249,6 @@ test("the bytes of an animal, an idempotency key and an event in the database", 
     expect(bytes[row] / BYTES[row], row).toBeLessThanOrEqual(1);
   }
 });
-
-/** The database, which notes what each statement of the job did. */
-function measuredDatabase(meta: D1Meta[]): D1Database {
-  const prepare = (sql: string) => ({
-    bind: (...values: unknown[]) => ({
-      async run() {
-        const result = await env.DB.prepare(sql)
-          .bind(...values)
-          .run();
-        meta.push(result.meta);
-        return result;
-      },
-    }),
-  });
-  return { prepare } as unknown as D1Database;
-}
 
 /** The row of a request in test/costs.ts. */
 function rowOf(name: string, cost: Cost): string {

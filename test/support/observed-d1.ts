@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { type BoundStatement, wrappedDatabase } from "./wrapped-d1.ts";
 
 /** A statement that reached D1, with the cost that D1 reports. */
@@ -23,4 +24,21 @@ export function observedDatabase() {
     (start) => starts.push(start),
   );
   return { starts, statements, DB };
+}
+
+/** The same for the scheduled job, which opens no session and runs one statement after the other. */
+export function observedJobDatabase() {
+  const statements: Required<ObservedStatement>[] = [];
+  const prepare = (sql: string) => ({
+    bind: (...values: unknown[]) => ({
+      async run() {
+        const result = await env.DB.prepare(sql)
+          .bind(...values)
+          .run();
+        statements.push({ sql, values, meta: result.meta });
+        return result;
+      },
+    }),
+  });
+  return { statements, DB: { prepare } as unknown as D1Database };
 }
