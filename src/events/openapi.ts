@@ -2,6 +2,7 @@
 import { INT64, openList, ref, type Resource } from "../../openapi/describe.ts";
 import { EVENT_TYPES } from "../changes/table.ts";
 import { MAX_LIMIT } from "../http/paging.ts";
+import { encodeEventCursor, EVENT_CURSOR } from "./cursor.ts";
 import { listEvents, MAX_TYPES, WINDOW } from "./list-events.ts";
 
 const CREATED = {
@@ -11,7 +12,7 @@ const CREATED = {
   version: 1,
   data: { id: 1, name: "Max", categoryId: 7, status: "available" },
 };
-const PAGE = { events: [CREATED], cursor: "00000000000000025d41402a9ca7e6b1", more: false };
+const PAGE = { events: [CREATED], cursor: encodeEventCursor(CREATED.id.slice("evt_".length)), more: false };
 
 export const events: Resource = {
   tag: {
@@ -82,7 +83,7 @@ export const events: Resource = {
         cursor: {
           type: "string",
           description: "Where the next request goes on. Opaque.",
-          pattern: "^[0-9a-f]{32}$",
+          pattern: EVENT_CURSOR.source,
           maxLength: PAGE.cursor.length,
           examples: [PAGE.cursor],
         },
