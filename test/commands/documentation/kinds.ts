@@ -3,8 +3,8 @@ import type { Command, Page } from "./page.ts";
 
 /** The commands of the set-up. dev.test.ts runs the last one, and `.ci/run` the others. */
 export const SET_UP = ["npm ci", "npm test", "npm run check", "npm run dev"];
-/** A command that starts an example. test/load/shops.test.ts and test/load/programs.test.ts run it too. */
-const EXAMPLE = /^(?:node|npx wrangler dev --config) (examples\/\S+)/;
+/** A command that starts an example. The tests of the shops, the programs and the copy run it too. */
+const EXAMPLE = /^(?:PORT=\d+ )?(?:node|npx wrangler dev --config) (examples\/\S+)/;
 
 export function isTestedElsewhere({ text }: Command): boolean {
   const [, example] = EXAMPLE.exec(text) ?? [];
