@@ -37,7 +37,7 @@ export class Load {
         answer += text;
         const head = answer.indexOf("\r\n\r\n");
         if (head === -1) continue;
-        const length = /\r\ncontent-length: (\d+)\r\n/i.exec(answer)?.[1];
+        const length = status === 204 ? "0" : /\r\ncontent-length: (\d+)\r\n/i.exec(answer)?.[1];
         if (length === undefined || !answer.startsWith(`HTTP/1.1 ${status} `)) {
           throw new Error(`${name}: not a ${status} with a Content-Length: ${answer}`);
         }

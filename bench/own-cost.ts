@@ -8,7 +8,7 @@ import { requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
 
 /** Seconds of CPU measurement for each candidate, without the warm-up. */
-const SECONDS = 7;
+const SECONDS = 10;
 /** Requests per round. Few, so that many rounds are undisturbed on a shared machine. */
 const ROUND = 200;
 /** Requests before each round, so that it does not pay for the caches and queues that another process left. */

@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { cpus, totalmem } from "node:os";
 import { BASELINES, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { OWN_COST_METHOD, type OwnCost } from "./own-cost.ts";
-import { CREATE_ONCE, LIST_FROM_MEMORY, REQUESTS } from "./requests.ts";
+import { REQUESTS, REQUESTS_TO_SERVICE } from "./requests.ts";
 import { WORKERD } from "./server.ts";
 import { spread } from "./spread.ts";
 import { INVENTORY_SAMPLES, LATENCY_METHOD, LATENCY_REQUESTS, type Latency, type Sizes } from "./storage.ts";
 
 /** Markdown of CPU, start and size. */
 export function reportOwnCosts(costs: OwnCost[]): string {
-  const kinds = [...REQUESTS, CREATE_ONCE, LIST_FROM_MEMORY].map(({ name }) => name);
+  const kinds = [...REQUESTS, ...REQUESTS_TO_SERVICE].map(({ name }) => name);
   const [ours, ...others] = costs;
   const floor = costs.find(({ candidate }) => candidate.name === FLOOR);
   const petsAlone = costs.find(({ candidate }) => candidate.name === PETS_ALONE);

@@ -1,5 +1,5 @@
 import { generateKey } from "../src/auth/key-format.ts";
-import { BASELINES, type Candidate, EMPTY } from "./candidates.ts";
+import { BASELINES, type Candidate, EMPTY, PETS_ALONE } from "./candidates.ts";
 
 /** The key in every candidate's storage. */
 export const KEY = generateKey("production");
@@ -7,7 +7,7 @@ export const AUTHORIZATION = `Bearer ${KEY}`;
 
 export interface BenchRequest {
   name: string;
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   headers: Record<string, string>;
   body?: string;
@@ -54,6 +54,28 @@ export const REQUESTS: BenchRequest[] = [
   { ...LIST, name: "400", path: "/v1/pets?limit=0", status: 400 },
 ];
 
+const PATCH: BenchRequest = {
+  ...CREATE,
+  name: "patch",
+  method: "PATCH",
+  path: "/v1/pets/901",
+  body: '{"status":"pending"}',
+  status: 200,
+};
+const ORDERS = "/v1/store/orders";
+
+/** The requests to the service alone. Those that change something name animals behind the lists. */
+export const REQUESTS_TO_SERVICE: BenchRequest[] = [
+  CREATE_ONCE,
+  LIST_FROM_MEMORY,
+  { ...CREATE, name: "batch of 10", path: "/v1/pets/batch", body: `[${Array(10).fill(CREATE.body).join()}]` },
+  PATCH,
+  { ...PATCH, name: "patch once", path: "/v1/pets/902", headers: { ...PATCH.headers, "Idempotency-Key": "two" } },
+  { ...LIST, name: "delete", method: "DELETE", path: "/v1/pets/903", status: 204 },
+  { ...CREATE, name: "place", path: ORDERS, body: '{"petId":904}' },
+  { ...PATCH, name: "ship", path: `${ORDERS}/1`, body: '{"status":"shipped"}' },
+];
+
 /** Browsers on other sites get additional headers. */
 export const FROM_BROWSER: BenchRequest = {
   ...LIST,
@@ -61,11 +83,11 @@ export const FROM_BROWSER: BenchRequest = {
   headers: { ...LIST.headers, Origin: "https://example.com" },
 };
 
-/**
- * The requests to a candidate, with its statuses. Only the service has idempotent creation and a memory, and the empty Worker refuses nothing.
- */
+/** The requests to a candidate, with its statuses. The empty Worker refuses nothing. */
 export function requestsOf({ name }: Candidate): BenchRequest[] {
-  if (!(name in BASELINES)) return [...REQUESTS, CREATE_ONCE, LIST_FROM_MEMORY];
+  if (!(name in BASELINES)) {
+    return [...REQUESTS, ...REQUESTS_TO_SERVICE].filter(({ path }) => name !== PETS_ALONE || !path.startsWith(ORDERS));
+  }
   return name === EMPTY
     ? REQUESTS.map(({ status, ...rest }) => ({ ...rest, status: status < 400 ? status : 200 }))
     : REQUESTS;
