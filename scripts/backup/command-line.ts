@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { toEnvironment, toFolder } from "../keys/values.ts";
+import { newProgram, runProgram } from "../program.ts";
+import { confirmProduction, type Terminal } from "../terminal.ts";
+import type { Manifest } from "./archive.ts";
+import { copyDatabase } from "./copy.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { restoreDatabase, type RestoreOptions } from "./restore.ts";
+
+interface CommonOptions {
+  env: Environment;
+  persistTo?: string;
+}
+
+/** Runs `npm run backup`. Returns the exit code. */
+export async function runBackup(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = describe("npm run backup --", terminal)
+    .description(
+      "Copies the database of an environment into a folder, exact and of one moment, while others change it.",
+    )
+    .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
+    .action((options: CommonOptions & { to: string }) =>
+      withDatabase(options, terminal, async (database) => {
+        const began = performance.now();
+        const manifest = await copyDatabase(database, resolve(options.to), terminal);
+        await recordBackup(database, manifest);
+        const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+        terminal.say(
+          `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
+        );
+      }),
+    );
+  return runProgram(program, args, terminal);
+}
+
+/** Runs `npm run restore`. Returns the exit code. */
+export async function runRestore(args: readonly string[], terminal: Terminal): Promise<number> {
+  const program = describe("npm run restore --", terminal)
+    .description("Replaces the database of an environment by a backup. The service must not serve it meanwhile.")
+    .requiredOption("--from <folder>", "Where npm run backup wrote it.", toFolder)
+    .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
+    .addOption(new Option("--yes", "Changes production without asking."))
+    .action((options: CommonOptions & RestoreOptions & { from: string; yes?: true }) =>
+      withDatabase(options, terminal, async (database) => {
+        await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
+        const { moment } = await restoreDatabase(database, resolve(options.from), options, terminal);
+        terminal.say(
+          `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
+            "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
+        );
+      }),
+    );
+  return runProgram(program, args, terminal);
+}
+
+function describe(name: string, terminal: Terminal): Command {
+  return newProgram(name, terminal)
+    .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
+    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+    .hook("preAction", (command) => {
+      const { env, persistTo } = command.opts<CommonOptions>();
+      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
+    });
+}
+
+interface CountedDatabase extends Database {
+  /** So far. */
+  queries: number;
+}
+
+async function withDatabase(
+  { env, persistTo }: CommonOptions,
+  terminal: Terminal,
+  use: (database: CountedDatabase) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(env, persistTo, terminal);
+  const counted = {
+    ...database,
+    queries: 0,
+    run: (statements: readonly string[]) => {
+      counted.queries++;
+      return database.run(statements);
+    },
+  };
+  try {
+    await use(counted);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Lets a release name the last backup. */
+async function recordBackup(database: Database, { moment }: Manifest): Promise<void> {
+  await database.run([
+    "CREATE TABLE IF NOT EXISTS last_backup (id INTEGER PRIMARY KEY CHECK (id = 1), moment TEXT NOT NULL)",
+    `INSERT OR REPLACE INTO last_backup VALUES (1, '${moment.time}')`,
+  ]);
+}

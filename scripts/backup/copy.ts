@@ -1,0 +1,386 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Terminal } from "../terminal.ts";
+import { MANIFEST, type Manifest, readManifest, sha256, TableWriter, verify, writeWhole } from "./archive.ts";
+import type { Database, Row } from "./database.ts";
+import { readMarker } from "./restore.ts";
+import {
+  BEFORE_ALL,
+  type Line,
+  lineOf,
+  readMigrations,
+  readTables,
+  selectPage,
+  type Table,
+  toLines,
+} from "./tables.ts";
+
+// A copy of a database that others change meanwhile. Its pages are of different moments. So the copy then follows the feed of events from
+// the place that was noted before the first page, and reads each changed row again. The last step reads the end of the feed, the rows that
+// it names, the idempotency keys since, the counters and the number of rows in one transaction: the backup is the truth of that moment.
+
+/** Where a backup is until it is finished. Its presence means that a repetition goes on. */
+const WORK = "unfinished";
+const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
+/** Times that a backup starts anew by itself, because the history of the database is another one. */
+const STARTS = 3;
+/** Pages between two lines of progress. */
+const PROGRESS = 100;
+
+const EVENTS = "events";
+const KEYS = "idempotency_keys";
+/** The table of the resource that an event reports, by the first part of its type. Null if it reports none. */
+const RESOURCES: { [type: string]: string | null } = {
+  pet: "pets",
+  category: "categories",
+  order: "orders",
+  feed: null,
+};
+
+/** A place in the feed. */
+interface Place {
+  id: string;
+  tag: string;
+}
+const atPlace = ({ id, tag }: Place) => `SELECT 1 AS one FROM ${EVENTS} WHERE id = ${id} AND tag = ${tag}`;
+const NEWEST = `SELECT CAST(id AS TEXT) AS id, CAST(tag AS TEXT) AS tag FROM ${EVENTS} ORDER BY id DESC LIMIT 1`;
+
+/** What is known before the first page. */
+interface Start {
+  place: Place;
+  tables: Table[];
+  migrations: string[];
+}
+
+/** A page of a table, and the newest event of its moment. */
+interface Page {
+  newest: Place;
+  lines: Line[];
+}
+
+/** What happened since the place before it: the events, and the rows that they name as they are now. Without a line, a row was deleted. */
+interface Changes {
+  events: Line[];
+  rows: { [table: string]: { id: string; line?: string }[] };
+}
+
+/** What the last transaction read beside the last changes and keys. */
+interface End {
+  newest: Place;
+  time: string;
+  counters: { [table: string]: string };
+  rows: { [table: string]: number };
+  /** The oldest id of tables whose oldest rows a job removes. */
+  oldest: { [table: string]: string };
+}
+
+/** The history of the database is not the one that the copy began with, or has lost its place in it. */
+class OtherHistory extends Error {}
+
+/**
+ * Copies a database into a folder. After an interruption, a repetition goes on where the last attempt ended.
+ *
+ * @throws Error when the folder has a backup already, and when the copy cannot be the truth of one moment.
+ */
+export async function copyDatabase(database: Database, folder: string, terminal: Terminal): Promise<Manifest> {
+  const work = join(folder, WORK);
+  if (existsSync(join(folder, MANIFEST))) {
+    if (!existsSync(work)) throw new Error(`${folder} has a finished backup. Name another folder.`);
+    // Only the removal was interrupted.
+    rmSync(work, { recursive: true });
+    return readManifest(folder).manifest;
+  }
+  for (let start = 1; ; start++) {
+    try {
+      const copy = new Copy(database, work, terminal);
+      await copy.begin();
+      const end = await copy.readAll();
+      return await copy.finish(folder, end);
+    } catch (error) {
+      if (!(error instanceof OtherHistory)) throw error;
+      rmSync(work, { recursive: true });
+      const what = `${database.name} was restored, or removed events that the backup needs`;
+      if (start === STARTS) throw new Error(`${what}, ${STARTS} times. Try again later.`, { cause: error });
+      terminal.say(`${what}. The backup starts anew.`);
+    }
+  }
+}
+
+class Copy {
+  readonly #database: Database;
+  readonly #work: string;
+  readonly #terminal: Terminal;
+  #start: Start | undefined;
+
+  constructor(database: Database, work: string, terminal: Terminal) {
+    this.#database = database;
+    this.#work = work;
+    this.#terminal = terminal;
+  }
+
+  /** Notes the place in the feed before the first page, unless an earlier attempt did. */
+  async begin(): Promise<void> {
+    mkdirSync(this.#work, { recursive: true });
+    const noted = this.#read<Start & { database: string }>("start");
+    const { name } = this.#database;
+    if (noted !== undefined) {
+      if (noted.database !== name) throw new Error(`${this.#work} has a part of a backup of ${noted.database}.`);
+      this.#terminal.say("Going on with the backup that was interrupted.");
+      this.#start = noted;
+      return;
+    }
+    if ((await readMarker(this.#database)) !== undefined)
+      throw new Error(`A restore of ${name} has not ended. Repeat it.`);
+    const tables = await readTables(this.#database);
+    for (const table of [EVENTS, KEYS, ...Object.values(RESOURCES)]) {
+      if (table === null || tables.some((known) => known.name === table)) continue;
+      throw new Error(`${name} has no table ${table}. Release the present version first.`);
+    }
+    const migrations = await readMigrations(this.#database);
+    const unknown = migrations.find((migration) => !existsSync(join(MIGRATIONS, migration)));
+    if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
+    const [newest] = await this.#database.run([NEWEST]);
+    this.#start = { place: placeOf(newest), tables, migrations };
+    this.#write("start", { ...this.#start, database: name });
+  }
+
+  /** Reads everything, up to one moment. */
+  async readAll(): Promise<End> {
+    const ended = this.#read<End>("end");
+    if (ended !== undefined) return ended;
+    const { place, tables } = this.#started;
+    for (const table of tables) await this.#readPages(table, table.name === EVENTS ? place.id : undefined);
+    for (;;) {
+      while (!(await this.#readChanges()).isLast);
+      await this.#readPages(this.#table(KEYS));
+      const end = await this.#readEnd();
+      if (end === undefined) continue;
+      this.#write("end", end);
+      return end;
+    }
+  }
+
+  get #started(): Start {
+    if (this.#start === undefined) throw new Error("The copy has not begun.");
+    return this.#start;
+  }
+
+  #table(name: string): Table {
+    const table = this.#started.tables.find((known) => known.name === name);
+    if (table === undefined) throw new Error(`There is no table ${name}.`);
+    return table;
+  }
+
+  /** Reads the pages of a table that earlier ones do not have, up to this id. */
+  async #readPages(table: Table, upTo?: string): Promise<void> {
+    let after = this.#pages<Page>(table.name).last?.lines.at(-1)?.id ?? BEFORE_ALL;
+    for (let count = 1; ; count++) {
+      const [newest, rows] = await this.#database.run([NEWEST, selectPage(table, after)]);
+      const lines = toLines(rows).filter(({ id }) => upTo === undefined || BigInt(id) <= BigInt(upTo));
+      const last = lines.at(-1);
+      if (last === undefined) return;
+      this.#add(table.name, { newest: placeOf(newest), lines } satisfies Page);
+      after = last.id;
+      if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${after}`);
+    }
+  }
+
+  /** Reads a page of the feed, and the rows that it names. */
+  async #readChanges(more: string[] = []): Promise<{ isLast: boolean; results: Row[][]; changes: Changes }> {
+    const last = this.#pages<Changes>("changes").last?.events.at(-1);
+    const place: Place = last === undefined ? this.#started.place : placeOfLine(last);
+    const events = this.#table(EVENTS);
+    const page = selectPage(events, place.id);
+    const resources = Object.values(RESOURCES).filter((name) => name !== null);
+    const results = await this.#database.run([
+      atPlace(place),
+      NEWEST,
+      page,
+      ...resources.map((name) => {
+        const named = `SELECT line ->> '$.data' ->> '$.id' FROM (${page})`;
+        return `SELECT CAST(id AS TEXT) AS id, ${lineOf(this.#table(name))} AS line FROM ${name} WHERE id IN (${named})`;
+      }),
+      ...more,
+    ]);
+    const [here, newest, found, ...rest] = results;
+    if (here?.length !== 1) throw new OtherHistory();
+    const lines = toLines(found);
+    const changes: Changes = { events: lines, rows: {} };
+    for (const [index, name] of resources.entries()) {
+      const present = new Map(toLines(rest[index]).map((line) => [line.id, line]));
+      const ids = new Set(lines.map(resourceOf).flatMap(({ table, id }) => (table === name ? [id] : [])));
+      changes.rows[name] = [...ids].map((id) => present.get(id) ?? { id });
+    }
+    if (lines.length > 0) this.#add("changes", changes);
+    const isLast = (lines.at(-1)?.id ?? place.id) === placeOf(newest).id;
+    return { isLast, results: rest.slice(resources.length), changes };
+  }
+
+  /** Reads the end of everything in one transaction. Undefined when there was more than fits. */
+  async #readEnd(): Promise<End | undefined> {
+    const { tables } = this.#started;
+    const lastKey = this.#pages<Page>(KEYS).last?.lines.at(-1);
+    const keys = this.#table(KEYS);
+    const counts = tables.map(
+      // In two parts, because SQLite counts without reading rows only when it does nothing else.
+      ({ name }) =>
+        `SELECT (SELECT count(*) FROM "${name}") AS count, (SELECT CAST(min(id) AS TEXT) FROM "${name}") AS oldest`,
+    );
+    const { isLast, results } = await this.#readChanges([
+      `SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time`,
+      NEWEST,
+      "SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence",
+      `SELECT CAST(max(id) AS TEXT) AS id FROM ${KEYS}`,
+      `SELECT CAST(id AS TEXT) AS id, ${lineOf(keys)} AS line FROM ${KEYS} WHERE id = ${lastKey?.id ?? "NULL"}`,
+      selectPage(keys, lastKey?.id ?? BEFORE_ALL),
+      ...counts,
+    ]);
+    const [clock, newest, counters = [], maximum, same, since, ...counted] = results;
+    // Every key was removed, and new ones took the ids of the old ones.
+    const [largest] = maximum ?? [];
+    if (lastKey !== undefined && largest?.["id"] != null && toLines(same)[0]?.line !== lastKey.line) {
+      this.#forget(KEYS);
+      return undefined;
+    }
+    const lines = toLines(since);
+    if (lines.length > 0) this.#add(KEYS, { newest: placeOf(newest), lines } satisfies Page);
+    const lastId = lines.at(-1)?.id ?? lastKey?.id;
+    if (!isLast || (largest?.["id"] != null && String(largest["id"]) !== lastId)) return undefined;
+    const rowOf = (index: number) => counted[index]?.[0];
+    return {
+      newest: placeOf(newest),
+      time: String(clock?.[0]?.["time"]),
+      counters: Object.fromEntries(
+        counters.flatMap(({ name, seq }) => (tables.some((table) => table.name === name) ? [[name, seq]] : [])),
+      ),
+      rows: Object.fromEntries(tables.map(({ name }, index) => [name, Number(rowOf(index)?.["count"])])),
+      oldest: Object.fromEntries(
+        tables.flatMap(({ name }, index) =>
+          name === EVENTS || name === KEYS ? [[name, String(rowOf(index)?.["oldest"] ?? "")]] : [],
+        ),
+      ),
+    };
+  }
+
+  /** Merges the pages and the changes into the files of the backup. The manifest is written last. */
+  async finish(folder: string, end: End): Promise<Manifest> {
+    const { tables, migrations } = this.#started;
+    const changes = this.#checkedChanges();
+    const written: Manifest["tables"] = {};
+    for (const table of tables) {
+      const writer = new TableWriter(folder, table.name);
+      for (const line of this.#merged(table.name, end, changes)) writer.add(line);
+      const files = writer.finish(table.columns);
+      if (files.rows !== end.rows[table.name]) {
+        const message = `${table.name} has ${end.rows[table.name]} rows, and the copy ${files.rows}.`;
+        rmSync(this.#work, { recursive: true });
+        throw new Error(`${message} Did something but the present version change it? Run the backup again.`);
+      }
+      written[table.name] = files;
+      this.#terminal.say(`${table.name}: ${files.rows.toLocaleString("en")} rows`);
+    }
+    const manifest: Manifest = {
+      format: 1,
+      database: this.#database.name,
+      moment: { time: end.time, event: end.newest },
+      migrations: migrations.map((name) => ({ name, sha256: sha256(readFileSync(join(MIGRATIONS, name), "utf8")) })),
+      counters: end.counters,
+      tables: written,
+    };
+    await verify(folder, manifest);
+    writeWhole(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+    rmSync(this.#work, { recursive: true });
+    return manifest;
+  }
+
+  /** All changes. @throws OtherHistory when a page is of a history that the feed does not continue. */
+  #checkedChanges(): Changes[] {
+    const changes = [...this.#pages<Changes>("changes").all()];
+    const { place, tables } = this.#started;
+    const tags = new Map([[place.id, place.tag]]);
+    for (const { events } of changes) for (const event of events) tags.set(event.id, placeOfLine(event).tag);
+    for (const { name } of tables) {
+      for (const { newest } of this.#pages<Page>(name).all()) {
+        if (tags.get(newest.id) !== newest.tag) throw new OtherHistory();
+      }
+    }
+    return changes;
+  }
+
+  *#merged(table: string, { rows: counts, oldest }: End, changes: readonly Changes[]): Generator<string> {
+    if (counts[table] === 0) return;
+    const since = new Map<string, string | undefined>();
+    for (const { events, rows } of changes) {
+      for (const { id, line } of table === EVENTS ? events : (rows[table] ?? [])) since.set(id, line);
+    }
+    const first = BigInt(oldest[table] || BEFORE_ALL);
+    for (const { lines } of this.#pages<Page>(table).all()) {
+      for (const { id, line } of lines) {
+        const present = since.has(id) ? since.get(id) : line;
+        since.delete(id);
+        if (present !== undefined && BigInt(id) >= first) yield present;
+      }
+    }
+    // What was created since: ids ascend, and no id is given out twice.
+    const created = [...since].toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1));
+    for (const [, line] of created) if (line !== undefined) yield line;
+  }
+
+  // The pages of an unfinished backup: one file each, numbered from 1, so that an interrupted page does not count.
+
+  #pages<Value>(kind: string): { all: () => Generator<Value>; last: Value | undefined; count: number } {
+    const pattern = new RegExp(`^${kind}-\\d+\\.json\\.gz$`);
+    const count = readdirSync(this.#work).filter((file) => pattern.test(file)).length;
+    const read = (page: number) => this.#read<Value>(`${kind}-${page}`);
+    return {
+      *all() {
+        for (let page = 1; page <= count; page++) yield read(page) as Value;
+      },
+      get last() {
+        return count === 0 ? undefined : read(count);
+      },
+      count,
+    };
+  }
+
+  #add(kind: string, page: Page | Changes): void {
+    this.#write(`${kind}-${this.#pages(kind).count + 1}`, page);
+  }
+
+  #forget(kind: string): void {
+    for (let page = this.#pages(kind).count; page > 0; page--) rmSync(this.#file(`${kind}-${page}`));
+  }
+
+  #file(name: string): string {
+    return join(this.#work, `${name}.json.gz`);
+  }
+
+  #read<Value>(name: string): Value | undefined {
+    const file = this.#file(name);
+    return existsSync(file) ? (JSON.parse(gunzipSync(readFileSync(file)).toString()) as Value) : undefined;
+  }
+
+  #write(name: string, value: object): void {
+    writeWhole(this.#file(name), gzipSync(JSON.stringify(value), { level: 1 }));
+  }
+}
+
+function placeOf([row]: Row[] = []): Place {
+  if (row === undefined) throw new Error("The feed is empty: a migration gives it a first row.");
+  return { id: String(row["id"]), tag: String(row["tag"]) };
+}
+
+/** A tag has 32 bits, so that a number holds it. */
+function placeOfLine({ id, line }: Line): Place {
+  const { tag } = JSON.parse(line) as { tag: number };
+  return { id, tag: String(tag) };
+}
+
+/** The resource that an event names. */
+function resourceOf({ line }: Line): { table: string | null; id: string } {
+  const { type, data } = JSON.parse(line) as { type: string; data: string };
+  const table = RESOURCES[type.split(".")[0] ?? ""];
+  if (table === undefined) throw new Error(`The backup does not know events of the type ${type}.`);
+  return { table, id: /^\{"id":(-?\d+)/.exec(data)?.[1] ?? "" };
+}

@@ -1,0 +1,79 @@
+import { join, resolve } from "node:path";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { findDatabase } from "../release/database.ts";
+import { readTarget } from "../release/target.ts";
+import type { DeployedEnvironment } from "../release/values.ts";
+import type { Terminal } from "../terminal.ts";
+
+const PROJECT = join(import.meta.dirname, "../..");
+
+export type Row = Record<string, string | number | null>;
+
+/** The database of an environment. Its methods throw an Error when it cannot be reached, and may repeat what they send. */
+export interface Database {
+  name: string;
+  /** Runs statements in one transaction, and returns the rows of each. Integers above 2^53 are rounded: read them as text. */
+  run(statements: readonly string[]): Promise<Row[][]>;
+  /** Runs one statement with one parameter, a text of up to 2 MB. */
+  load(statement: string, parameter: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param persistTo the folder of the local state: that of `npm run dev` when undefined.
+ * @throws Error when there is no such database.
+ */
+export async function openDatabase(env: Environment, persistTo: string | undefined, terminal: Terminal) {
+  return env === "local" ? openLocal(persistTo) : openRemote(env, terminal);
+}
+
+async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<Database> {
+  // Loaded here, because it takes seconds, and no other environment needs it.
+  const { getPlatformProxy } = await import("wrangler");
+  const { env, dispose } = await getPlatformProxy<Env>({
+    configPath: join(PROJECT, "wrangler.toml"),
+    // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
+    environment: "",
+    persist: { path: resolve(persistTo, "v3") },
+    remoteBindings: false,
+  });
+  return { ...databaseOf(env.DB, "petstore-local"), close: dispose };
+}
+
+/** A database behind the binding of a Worker. */
+export function databaseOf(d1: D1Database, name: string): Database {
+  return {
+    name,
+    async run(statements) {
+      const results = await d1.batch<Row>(statements.map((statement) => d1.prepare(statement)));
+      return results.map(({ results: rows }) => rows);
+    },
+    async load(statement, parameter) {
+      await d1.prepare(statement).bind(parameter).run();
+    },
+    close: async () => {},
+  };
+}
+
+async function openRemote(env: DeployedEnvironment, terminal: Terminal): Promise<Database> {
+  const cloudflare = await connect(terminal);
+  const target = await readTarget(env);
+  const database = await findDatabase(cloudflare, target.database);
+  if (database === undefined) throw new Error(`There is no database ${target.database}. Release to ${env} first.`);
+  const { name, uuid } = database;
+  return {
+    name,
+    run: async (statements) =>
+      (await query(cloudflare, uuid, { sql: statements.join(";\n") })).map(({ results }) => results),
+    async load(sql, parameter) {
+      await query(cloudflare, uuid, { sql, params: [parameter] });
+    },
+    close: async () => {},
+  };
+}
+
+/** Cloudflare runs several statements in one text as a batch, which is a transaction. */
+function query(cloudflare: Cloudflare, id: string, body: { sql: string; params?: string[] }) {
+  return cloudflare.send<{ results: Row[] }[]>({ method: "POST", path: `/d1/database/${id}/query`, body });
+}

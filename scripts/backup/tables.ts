@@ -1,0 +1,81 @@
+import type { Database, Row } from "./database.ts";
+
+/** Rows of one page at most. A page of such rows takes the database a few milliseconds. */
+const PAGE_ROWS = 2_000;
+/** Bytes of the values on one page, unless a single row has more. */
+const PAGE_BYTES = 500_000;
+/** Less than every id. */
+export const BEFORE_ALL = "-9223372036854775808";
+
+/** Written by commands, and of no use in another database. */
+export const OWN_TABLES = ["release_lease", "restore_progress", "last_backup"];
+/** The tables of SQLite, of D1 and of its migrations. */
+const isForeign = (name: string) => /^(?:sqlite_|_cf_|d1_)/.test(name);
+
+/** A table whose rows have an integer as `id`. */
+export interface Table {
+  name: string;
+  /** In their order in the table. `id` is the first. */
+  columns: string[];
+}
+
+/** A row as a line of JSON with all its columns, and its id in digits. Integers are exact. */
+export interface Line {
+  id: string;
+  line: string;
+}
+
+/** All tables with data, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
+export async function readTables(database: Database): Promise<Table[]> {
+  const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"]);
+  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !OWN_TABLES.includes(name));
+  if (names.length === 0) return [];
+  const described = await database.run(names.map((name) => `SELECT name, pk FROM pragma_table_info('${name}')`));
+  return names.map((name, index) => {
+    const [first, ...others] = described[index] ?? [];
+    if (first?.["name"] !== "id" || first["pk"] !== 1 || others.some(({ pk }) => pk !== 0)) {
+      throw new Error(`The table ${name} does not begin with its primary key "id".`);
+    }
+    return { name, columns: [first, ...others].map((column) => String(column["name"])) };
+  });
+}
+
+/** The names of the applied migrations, in their order. */
+export async function readMigrations(database: Database): Promise<string[]> {
+  const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'"]);
+  if (table === undefined) return [];
+  const [names = []] = await database.run(["SELECT name FROM d1_migrations ORDER BY id"]);
+  return names.map(({ name }) => String(name));
+}
+
+/** SQL for a row of a table as JSON. */
+export const lineOf = ({ columns }: Table) =>
+  `json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")})`;
+
+/** The SELECT of the lines of the next page, in the order of their ids. */
+export function selectPage(table: Table, after: string): string {
+  const { name, columns } = table;
+  const bytes = columns.map((column) => `ifnull(octet_length("${column}"), 0)`).join(" + ");
+  // The inner LIMIT bounds what the window function reads.
+  return `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${name}"
+    WHERE id > ${after} AND id <= (
+      SELECT ifnull(max(id) FILTER (WHERE total <= ${PAGE_BYTES}), min(id)) FROM (
+        SELECT id, sum(bytes) OVER (ORDER BY id) AS total FROM (
+          SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
+    ORDER BY id`;
+}
+
+export const toLines = (rows: Row[] = []): Line[] =>
+  rows.map(({ id, line }) => ({ id: String(id), line: String(line) }));
+
+/** All rows of a table, page by page, each of its own moment. */
+export async function* pagesOf(database: Database, table: Table): AsyncGenerator<Line[]> {
+  for (let after = BEFORE_ALL; ;) {
+    const [rows] = await database.run([selectPage(table, after)]);
+    const lines = toLines(rows);
+    const last = lines.at(-1);
+    if (last === undefined) return;
+    yield lines;
+    after = last.id;
+  }
+}
