@@ -26,14 +26,16 @@ export interface Bundles extends AsyncDisposable {
  * @param bundles the modules of each by its name, the entry first.
  * @param key an API key for the animals and the orders.
  * @param onLine receives each line of the log.
+ * @param persistTo the folder of the storage, if it has to outlive them.
  */
 export async function startBundles(
   bundles: { [name: string]: Module[] },
   key: string,
   onLine: (line: Record<string, unknown>) => void = () => {},
+  persistTo?: string,
 ): Promise<Bundles> {
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
+  const miniflare = new Miniflare({
+    ...convertV4MiniflareOptions({
       workers: Object.entries(bundles).map(([name, modules]) => ({
         name,
         modules,
@@ -48,7 +50,8 @@ export async function startBundles(
         if (message.startsWith("{")) onLine(JSON.parse(message));
       },
     }),
-  );
+    ...(persistTo !== undefined && { resourcePersistencePath: persistTo }),
+  });
   const port = Number((await miniflare.ready).port);
   const [first = ""] = Object.keys(bundles);
   await (await miniflare.getKVNamespace("API_KEYS", first)).put(await keyRecordName(key), RECORD);

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { findDatabase } from "../release/database.ts";
@@ -6,6 +7,9 @@ import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 import type { Terminal } from "../terminal.ts";
 
+const LOCAL_RETRIES = 20;
+/** Milliseconds. */
+const LOCAL_PAUSE = 20;
 const PROJECT = join(import.meta.dirname, "../..");
 
 export type Row = Record<string, string | number | null>;
@@ -38,7 +42,19 @@ async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<
     persist: { path: resolve(persistTo, "v3") },
     remoteBindings: false,
   });
-  return { ...databaseOf(env.DB, "petstore-local"), close: dispose };
+  const local = databaseOf(env.DB, "petstore-local");
+  return { ...local, run: (statements) => retryLocked(() => local.run(statements)), close: dispose };
+}
+
+/** Repeats what fails because npm run dev writes to the same storage in this moment. */
+async function retryLocked<Result>(attempt: () => Promise<Result>, retries = LOCAL_RETRIES): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (retries === 0 || !/internal error|SQLITE_BUSY/.test(String(error))) throw error;
+    await sleep(LOCAL_PAUSE);
+    return retryLocked(attempt, retries - 1);
+  }
 }
 
 /** A database behind the binding of a Worker. */

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import type { Terminal } from "../terminal.ts";
 import { type Manifest, readLines, readManifest, sha256, verify } from "./archive.ts";
 import type { Database } from "./database.ts";
@@ -62,13 +61,19 @@ export async function restoreDatabase(
     await compare(database, manifest);
   }
   for (const [name, sql] of migrations.later) {
-    if (!applied.includes(name)) await database.run([...splitSqlQuery(sql), insertMigration(name)]);
+    if (!applied.includes(name)) await database.run([...(await statementsOf(sql)), insertMigration(name)]);
   }
   await finish(database, manifest);
   return manifest;
 }
 
 type Files = [name: string, sql: string][];
+
+async function statementsOf(sql: string): Promise<string[]> {
+  // Loaded here, because it takes a second, and a backup does not need it.
+  const { unstable_splitSqlQuery: splitSqlQuery } = await import("wrangler");
+  return splitSqlQuery(sql);
+}
 
 /** The migrations of this code: those of the backup, and the later ones. @throws Error when they are not the same. */
 function readMigrationFiles({ migrations }: Manifest): { ofBackup: Files; later: Files } {
@@ -116,12 +121,14 @@ async function prepare(
   const dropped = found
     .map(({ name }) => String(name))
     .filter((name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name));
+  const applied: string[] = [];
+  for (const [name, sql] of ofBackup) applied.push(...(await statementsOf(sql)), insertMigration(name));
   await database.run([
     ...[...dropped, MARKER].map((name) => `DROP TABLE IF EXISTS "${name}"`),
     `CREATE TABLE ${MARKER} (digest TEXT NOT NULL)`,
     `INSERT INTO ${MARKER} VALUES ('${digest}')`,
     CREATE_MIGRATIONS,
-    ...ofBackup.flatMap(([name, sql]) => [...splitSqlQuery(sql), insertMigration(name)]),
+    ...applied,
   ]);
   const tables = await readTables(database);
   for (const [name, { columns }] of Object.entries(manifest.tables)) {

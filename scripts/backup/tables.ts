@@ -56,13 +56,13 @@ export const lineOf = ({ columns }: Table) =>
 export function selectPage(table: Table, after: string): string {
   const { name, columns } = table;
   const bytes = columns.map((column) => `ifnull(octet_length("${column}"), 0)`).join(" + ");
-  // The inner LIMIT bounds what the window function reads.
+  // The inner LIMIT bounds what the window function reads. The last `id` is the column, because the text would sort as text.
   return `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${name}"
     WHERE id > ${after} AND id <= (
       SELECT ifnull(max(id) FILTER (WHERE total <= ${PAGE_BYTES}), min(id)) FROM (
         SELECT id, sum(bytes) OVER (ORDER BY id) AS total FROM (
           SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
-    ORDER BY id`;
+    ORDER BY "${name}".id`;
 }
 
 export const toLines = (rows: Row[] = []): Line[] =>
