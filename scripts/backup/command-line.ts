@@ -2,9 +2,11 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
-import { newProgram, runProgram } from "../program.ts";
+import { newProgram, refuseOption, runProgram } from "../program.ts";
+import { connect } from "../release/cloudflare.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import type { Manifest } from "./archive.ts";
+import { download, upload } from "./bucket.ts";
 import { copyDatabase } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { restoreDatabase, type RestoreOptions } from "./restore.ts";
@@ -14,6 +16,10 @@ interface CommonOptions {
   persistTo?: string;
 }
 
+interface BucketOptions {
+  bucket?: string;
+}
+
 /** Runs `npm run backup`. Returns the exit code. */
 export async function runBackup(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describe("npm run backup --", terminal)
@@ -21,10 +27,12 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
       "Copies the database of an environment into a folder, exact and of one moment, while others change it.",
     )
     .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
-    .action((options: CommonOptions & { to: string }) =>
+    .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
+    .action((options: CommonOptions & BucketOptions & { to: string }) =>
       withDatabase(options, terminal, async (database) => {
         const began = performance.now();
         const manifest = await copyDatabase(database, resolve(options.to), terminal);
+        if (options.bucket !== undefined) await upload(await connect(terminal), options.bucket, options.to);
         await recordBackup(database, manifest);
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
         terminal.say(
@@ -39,13 +47,19 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
 export async function runRestore(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = describe("npm run restore --", terminal)
     .description("Replaces the database of an environment by a backup. The service must not serve it meanwhile.")
-    .requiredOption("--from <folder>", "Where npm run backup wrote it.", toFolder)
+    .requiredOption("--from <folder>", "The folder of the backup, or its name in the bucket.", toFolder)
+    .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
     .addOption(new Option("--yes", "Changes production without asking."))
-    .action((options: CommonOptions & RestoreOptions & { from: string; yes?: true }) =>
+    .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
       withDatabase(options, terminal, async (database) => {
         await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-        const { moment } = await restoreDatabase(database, resolve(options.from), options, terminal);
+        let folder = resolve(options.from);
+        if (options.bucket !== undefined) {
+          folder = resolve("backups", options.from);
+          await download(await connect(terminal), options.bucket, options.from, folder);
+        }
+        const { moment } = await restoreDatabase(database, folder, options, terminal);
         terminal.say(
           `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
             "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
@@ -89,6 +103,11 @@ async function withDatabase(
   } finally {
     await database.close();
   }
+}
+
+function toName(value: string): string {
+  refuseOption(value);
+  return value;
 }
 
 /** Lets a release name the last backup. */

@@ -96,9 +96,22 @@ export async function readBookmark(cloudflare: Cloudflare, { uuid, name }: Datab
  * @param config of wrangler, with the same id.
  */
 export async function migrate(cloudflare: Cloudflare, id: string, config: string, terminal: Terminal): Promise<void> {
-  const [table] = await query<object>(cloudflare, id, "SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'");
-  const applied =
-    table === undefined ? [] : await query<{ name: string }>(cloudflare, id, "SELECT name FROM d1_migrations");
+  const tables = await query<{ name: string }>(
+    cloudflare,
+    id,
+    "SELECT name FROM sqlite_schema WHERE name IN ('d1_migrations', 'last_backup')",
+  );
+  const has = (table: string) => tables.some(({ name }) => name === table);
+  const backup = has("last_backup") ? "(SELECT moment FROM last_backup)" : "NULL";
+  const applied = has("d1_migrations")
+    ? await query<{ name: string; backup: string | null }>(
+        cloudflare,
+        id,
+        `SELECT name, ${backup} AS backup FROM d1_migrations`,
+      )
+    : [];
+  const [first] = applied;
+  if (first !== undefined) terminal.say(`\nLast backup: ${first.backup ?? "none"}`);
   const names = new Set(applied.map(({ name }) => name));
   const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
   if (files.every((file) => names.has(file))) return terminal.say("\nThe database has all migrations.");

@@ -38,7 +38,7 @@ test.concurrent.for(SECTIONS)("$name", async ({ name, page, commands }, { expect
     await operator.stop();
     checkout.remove();
   });
-  BEFORE[name]?.(operator);
+  await BEFORE[name]?.(operator);
   for (const { text } of commands) {
     const { code, stdout, stderr } = await operator.run(text);
     expect.soft(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);

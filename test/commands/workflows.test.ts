@@ -39,7 +39,7 @@ const STEPS = JOBS.flatMap(({ steps }) => steps);
 
 const SECRET = /\bsecrets\b/;
 /** The commands that need the token of Cloudflare. */
-const NEEDS_TOKEN = /^npm run (?:--silent )?(?:preview|release) -- /;
+const NEEDS_TOKEN = /^npm run (?:--silent )?(?:backup|preview|release) -- /;
 
 test("only pull_request, push and schedule start a workflow, because other events give forks the rights of the repository", () => {
   const events = WORKFLOWS.flatMap(({ workflow }) => Object.keys(workflow.on));
@@ -73,6 +73,7 @@ test("secrets reach only the step that needs them, in a job with an environment"
     steps.filter(({ env }) => SECRET.test(JSON.stringify(env ?? {}))).map((step) => ({ ...step, name })),
   );
   expect(withSecrets.map(({ name }) => name)).toEqual([
+    "backup.yml, backup",
     "preview.yml, publish",
     "preview.yml, remove",
     "preview.yml, sweep",
@@ -90,7 +91,8 @@ test("secrets reach only the step that needs them, in a job with an environment"
   const mentions = JSON.stringify(WORKFLOWS.map(({ workflow }) => workflow)).split("secrets").length - 1;
   expect(mentions).toBe(JSON.stringify(withSecrets.map(({ env }) => env)).split("secrets").length - 1);
   for (const { name, steps, environment } of JOBS) {
-    if (SECRET.test(JSON.stringify(steps))) expect(environment, name).toMatch(/^(?:preview|staging|production)$/);
+    if (SECRET.test(JSON.stringify(steps)))
+      expect(environment, name).toMatch(/^(?:backup|preview|staging|production)$/);
   }
 });
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { analyticsRoutes } from "./analytics.ts";
+import { Buckets } from "./buckets.ts";
 import { Databases } from "./databases.ts";
 import { importRoutes } from "./imports.ts";
 import { Logs } from "./logs.ts";
@@ -37,6 +38,7 @@ const LATE = 200;
  * SQLite. It stores Workers and never runs them. It records every request.
  */
 export class CloudflareApi {
+  readonly buckets = new Buckets();
   readonly databases = new Databases();
   readonly logs = new Logs();
   readonly namespaces = new Namespaces();
@@ -52,6 +54,7 @@ export class CloudflareApi {
     | undefined;
   readonly #routes: Route[] = [
     ...account(),
+    ...this.buckets.routes(),
     ...this.databases.routes(),
     ...this.namespaces.routes(),
     ...this.workers.routes(),

@@ -98,6 +98,10 @@ export class Operator {
       .replaceAll(/\bkey_\w{12}\b/g, KEY_ID)
       .replaceAll(/--promote <version id>/g, `--promote ${versions.at(-1)?.id}`)
       .replaceAll("<version id>", versions[0]?.id ?? "")
+      .replaceAll(
+        "<moment>",
+        /petstore-production\/([^/]+)/.exec([...this.api.buckets.objects.keys()].join())?.[1] ?? "",
+      )
       .replaceAll(/<bookmark[^>]*>/g, () => this.api.databases.lastBookmark("petstore-production"))
       .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, this.goodMoment);
   }

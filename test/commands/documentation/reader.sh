@@ -8,6 +8,7 @@ npm() {
     *" keys -- "*create* | *" keys -- "*revoke*) more=(--yes) ;;
     *" release -- "*--promote* | *" rollback -- "*) more=(--yes --url "$(edge "$@")") ;;
     *" release -- "*) more=(--yes --skip-checks --url "$(edge "$@")") ;;
+    *" restore -- "*) more=(--yes) ;;
     *" preview -- "*--delete* | *" preview -- "*--sweep*) ;;
     *" preview -- "*) more=(--url "$EDGE_PREVIEW") ;;
   esac

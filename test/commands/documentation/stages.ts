@@ -1,12 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { prepareLocalState } from "../../../scripts/local-state.ts";
 import type { Operator } from "./account.ts";
 
 const PRODUCTION = "petstore-production";
 
+/** Backs up the animals of the operator's own machine. */
+async function backUpLocally(operator: Operator): Promise<void> {
+  await prepareLocalState(join(operator.checkout.folder, ".wrangler/state"));
+  await operator.run("npm run backup -- --env local --to backups/local");
+}
+
 /** Puts an account into the state in which a section begins. */
-export const BEFORE: { [section: string]: (operator: Operator) => void } = {
+export const BEFORE: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   // The first release of staging, and a later one of production.
   "docs/releases.md, Release": ({ api }) => {
     api.workers.all.delete("petstore-staging");
@@ -23,6 +30,14 @@ export const BEFORE: { [section: string]: (operator: Operator) => void } = {
     api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
   },
   "docs/runbook.md, The Worker was deleted": ({ api }) => void api.workers.all.delete(PRODUCTION),
+  "docs/runbook.md, The database was deleted": async (operator) => {
+    await operator.run("npm run backup -- --env production --to backups/night --bucket petstore-backups");
+    const { all } = operator.api.databases;
+    all.delete(operator.api.databases.find(PRODUCTION).uuid);
+  },
+  "docs/backups.md, Make a backup": ({ checkout }) => prepareLocalState(join(checkout.folder, ".wrangler/state")),
+  "docs/backups.md, What is in the folder": backUpLocally,
+  "docs/backups.md, Restore a backup": backUpLocally,
 };
 
 /** Compares an account with the promises of a section. */
@@ -47,6 +62,18 @@ export const AFTER: { [section: string]: (operator: Operator) => void } = {
     const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
     const version = versions.find(({ id }) => id === deployments.at(-1)?.versions[0]?.version_id);
     expect(version?.bindings.map(({ name }) => name)).toContain("DB");
+  },
+  "docs/runbook.md, The database was deleted": ({ api }) => {
+    const { uuid } = api.databases.find(PRODUCTION);
+    const version = api.workers.all.get(PRODUCTION)?.versions.at(-1);
+    expect(version?.bindings).toContainEqual(expect.objectContaining({ name: "DB", id: uuid }));
+    expect(api.databases.query(PRODUCTION, "SELECT id, name FROM pets")).toEqual([
+      { id: 1, name: "Rex" },
+      { id: 2, name: "Rex" },
+    ]);
+    expect(api.databases.query(PRODUCTION, "SELECT seq FROM sqlite_sequence WHERE name = 'pets'")).toEqual([
+      { seq: 1_000_000_002 },
+    ]);
   },
   "docs/runbook.md, The Worker was deleted": ({ api }) => {
     expect(api.databases.query(PRODUCTION, "SELECT id FROM pets")).toHaveLength(2);

@@ -1,0 +1,31 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Cloudflare } from "../release/cloudflare.ts";
+import { MANIFEST, type Manifest, readManifest } from "./archive.ts";
+
+// Backups in an R2 bucket: the files of each under the name of its database and its moment.
+
+export const pathInBucket = ({ database, moment }: Manifest) => `${database}/${moment.time}`;
+
+/** Copies a backup into a bucket. The manifest goes last, so that a backup without one is not finished. */
+export async function upload(cloudflare: Cloudflare, bucket: string, folder: string): Promise<void> {
+  const { manifest } = readManifest(folder);
+  for (const file of [...filesOf(manifest), MANIFEST]) {
+    const path = `${bucket}/${pathInBucket(manifest)}/${file}`;
+    await cloudflare.wrangler(["r2", "object", "put", path, `--file=${join(folder, file)}`, "--remote"]);
+  }
+}
+
+/** Copies a backup from a bucket into a folder, but for the files that are there. */
+export async function download(cloudflare: Cloudflare, bucket: string, path: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const copy = async (file: string) => {
+    const to = join(folder, file);
+    if (existsSync(to)) return;
+    await cloudflare.wrangler(["r2", "object", "get", `${bucket}/${path}/${file}`, `--file=${to}`, "--remote"]);
+  };
+  await copy(MANIFEST);
+  for (const file of filesOf(readManifest(folder).manifest)) await copy(file);
+}
+
+const filesOf = ({ tables }: Manifest) => Object.values(tables).flatMap(({ files }) => files);
