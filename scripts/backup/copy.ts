@@ -44,7 +44,8 @@ interface Place {
   tag: string;
 }
 const atPlace = ({ id, tag }: Place) => `SELECT 1 AS one FROM ${EVENTS} WHERE id = ${id} AND tag = ${tag}`;
-const NEWEST = `SELECT CAST(id AS TEXT) AS id, CAST(tag AS TEXT) AS tag FROM ${EVENTS} ORDER BY id DESC LIMIT 1`;
+// An unqualified id would be the text of the result, which sorts 9 after 10.
+const NEWEST = `SELECT CAST(id AS TEXT) AS id, CAST(tag AS TEXT) AS tag FROM ${EVENTS} ORDER BY ${EVENTS}.id DESC LIMIT 1`;
 
 /** What is known before the first page. */
 interface Start {

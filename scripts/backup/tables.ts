@@ -62,7 +62,7 @@ export function selectPage(table: Table, after: string): string {
       SELECT ifnull(max(id) FILTER (WHERE total <= ${PAGE_BYTES}), min(id)) FROM (
         SELECT id, sum(bytes) OVER (ORDER BY id) AS total FROM (
           SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
-    ORDER BY id`;
+    ORDER BY "${name}".id`;
 }
 
 export const toLines = (rows: Row[] = []): Line[] =>
