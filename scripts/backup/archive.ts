@@ -4,10 +4,11 @@ import {
   existsSync,
   openSync,
   closeSync,
-  writeSync,
   fsyncSync,
   readFileSync,
+  readdirSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -26,6 +27,8 @@ const MEMBER_BYTES = 2 ** 20;
 const FILE_BYTES = 2 ** 27;
 
 const name = z.string().regex(/^\w+$/);
+/** Of a database or a file: printed, and nothing else. */
+const title = z.string().regex(/^[\w.-]+$/);
 const digits = z.string().regex(/^-?\d{1,19}$/);
 const tableSchema = z.strictObject({
   /** The files in the order of their rows. */
@@ -38,7 +41,7 @@ const tableSchema = z.strictObject({
 const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
   /** The name of the database. */
-  database: z.string(),
+  database: title,
   /** The moment up to which the backup is the truth. */
   moment: z.strictObject({
     /** By the clock of the database. */
@@ -47,7 +50,7 @@ const manifestSchema = z.strictObject({
     event: z.strictObject({ id: digits, tag: digits }),
   }),
   /** The name and the SHA-256 of each applied migration. */
-  migrations: z.array(z.strictObject({ name: z.string(), sha256: z.string() })),
+  migrations: z.array(z.strictObject({ name: title, sha256: z.string() })),
   /** The largest id that was ever given out, in digits. */
   counters: z.record(name, digits),
   tables: z.record(name, tableSchema),
@@ -88,7 +91,7 @@ export function readManifest(folder: string): { manifest: Manifest; digest: stri
   return { manifest: data, digest: sha256(text) };
 }
 
-/** Writes the files of one table. A file that is there from an earlier attempt is replaced. */
+/** Writes the files of one table, in the place of those from an earlier attempt. */
 export class TableWriter {
   readonly #folder: string;
   readonly #name: string;
@@ -102,6 +105,8 @@ export class TableWriter {
   constructor(folder: string, name: string) {
     this.#folder = folder;
     this.#name = name;
+    const earlier = new RegExp(`^${name}-\\d{4,}\\.ndjson\\.gz$`);
+    for (const file of readdirSync(folder)) if (earlier.test(file)) rmSync(join(folder, file));
   }
 
   add(line: string): void {
@@ -126,7 +131,8 @@ export class TableWriter {
     const member = gzipSync(text);
     if (this.#file === undefined || this.#file.bytes + member.length > FILE_BYTES) this.#open();
     if (this.#file === undefined) return;
-    writeSync(this.#file.descriptor, member);
+    // Not by writeSync, which writes a part when the disk has no room for the rest.
+    writeFileSync(this.#file.descriptor, member);
     this.#file.bytes += member.length;
   }
 

@@ -2,14 +2,15 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
+import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
 import { connect } from "../release/cloudflare.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import type { Manifest } from "./archive.ts";
+import { type Manifest, readManifest } from "./archive.ts";
 import { download, upload } from "./bucket.ts";
-import { copyDatabase } from "./copy.ts";
+import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { restoreDatabase, type RestoreOptions } from "./restore.ts";
+import type { RestoreOptions } from "./restore.ts";
 
 interface CommonOptions {
   env: Environment;
@@ -31,9 +32,15 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
     .action((options: CommonOptions & BucketOptions & { to: string }) =>
       withDatabase(options, terminal, async (database) => {
         const began = performance.now();
-        const manifest = await copyDatabase(database, resolve(options.to), terminal);
+        // An upload that failed is repeated alone.
+        const isUpload = options.bucket !== undefined && isFinished(options.to);
+        const manifest = isUpload
+          ? readManifest(options.to).manifest
+          : await copyDatabase(database, resolve(options.to), terminal);
         if (options.bucket !== undefined) await upload(await connect(terminal), options.bucket, options.to);
-        await recordBackup(database, manifest);
+        await recordBackup(database, manifest).catch((error: unknown) =>
+          terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
+        );
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
         terminal.say(
           `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
@@ -59,6 +66,8 @@ export async function runRestore(args: readonly string[], terminal: Terminal): P
           folder = resolve("backups", options.from);
           await download(await connect(terminal), options.bucket, options.from, folder);
         }
+        // Loaded here, because it loads wrangler, which a backup does not need.
+        const { restoreDatabase } = await import("./restore.ts");
         const { moment } = await restoreDatabase(database, folder, options, terminal);
         terminal.say(
           `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +

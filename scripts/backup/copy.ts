@@ -4,14 +4,17 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Terminal } from "../terminal.ts";
 import { MANIFEST, type Manifest, readManifest, sha256, TableWriter, verify, writeWhole } from "./archive.ts";
 import type { Database, Row } from "./database.ts";
-import { readMarker } from "./restore.ts";
+import { readProgress } from "./progress.ts";
 import {
   BEFORE_ALL,
   type Line,
   lineOf,
   readMigrations,
   readTables,
+  SELECT_MIGRATIONS,
+  selectMaximum,
   selectPage,
+  selectRow,
   type Table,
   toLines,
 } from "./tables.ts";
@@ -44,6 +47,7 @@ interface Place {
   tag: string;
 }
 const atPlace = ({ id, tag }: Place) => `SELECT 1 AS one FROM ${EVENTS} WHERE id = ${id} AND tag = ${tag}`;
+// An unqualified id would be the text of the result, which sorts 9 after 10.
 const NEWEST = `SELECT CAST(id AS TEXT) AS id, CAST(tag AS TEXT) AS tag FROM ${EVENTS} ORDER BY ${EVENTS}.id DESC LIMIT 1`;
 
 /** What is known before the first page. */
@@ -78,6 +82,9 @@ interface End {
 /** The history of the database is not the one that the copy began with, or has lost its place in it. */
 class OtherHistory extends Error {}
 
+/** Whether a folder has a whole backup. */
+export const isFinished = (folder: string) => existsSync(join(folder, MANIFEST)) && !existsSync(join(folder, WORK));
+
 /**
  * Copies a database into a folder. After an interruption, a repetition goes on where the last attempt ended.
  *
@@ -86,10 +93,12 @@ class OtherHistory extends Error {}
 export async function copyDatabase(database: Database, folder: string, terminal: Terminal): Promise<Manifest> {
   const work = join(folder, WORK);
   if (existsSync(join(folder, MANIFEST))) {
-    if (!existsSync(work)) throw new Error(`${folder} has a finished backup. Name another folder.`);
+    if (isFinished(folder)) throw new Error(`${folder} has a finished backup. Name another folder.`);
+    const { manifest } = readManifest(folder);
+    if (manifest.database !== database.name) throw new Error(`${folder} has a backup of ${manifest.database}.`);
     // Only the removal was interrupted.
     rmSync(work, { recursive: true });
-    return readManifest(folder).manifest;
+    return manifest;
   }
   for (let start = 1; ; start++) {
     try {
@@ -100,7 +109,7 @@ export async function copyDatabase(database: Database, folder: string, terminal:
     } catch (error) {
       if (!(error instanceof OtherHistory)) throw error;
       rmSync(work, { recursive: true });
-      const what = `${database.name} was restored, or removed events that the backup needs`;
+      const what = `${database.name} was restored or migrated, or removed events that the backup needs`;
       if (start === STARTS) throw new Error(`${what}, ${STARTS} times. Try again later.`, { cause: error });
       terminal.say(`${what}. The backup starts anew.`);
     }
@@ -126,18 +135,20 @@ class Copy {
     const { name } = this.#database;
     if (noted !== undefined) {
       if (noted.database !== name) throw new Error(`${this.#work} has a part of a backup of ${noted.database}.`);
+      if ((await readMigrations(this.#database)).join() !== noted.migrations.join()) throw new OtherHistory();
       this.#terminal.say("Going on with the backup that was interrupted.");
       this.#start = noted;
       return;
     }
-    if ((await readMarker(this.#database)) !== undefined)
+    if ((await readProgress(this.#database)) !== undefined)
       throw new Error(`A restore of ${name} has not ended. Repeat it.`);
+    // Before the tables: the last step reads the migrations again, so that the tables are theirs.
+    const migrations = await readMigrations(this.#database);
     const tables = await readTables(this.#database);
     for (const table of [EVENTS, KEYS, ...Object.values(RESOURCES)]) {
       if (table === null || tables.some((known) => known.name === table)) continue;
       throw new Error(`${name} has no table ${table}. Release the present version first.`);
     }
-    const migrations = await readMigrations(this.#database);
     const unknown = migrations.find((migration) => !existsSync(join(MIGRATIONS, migration)));
     if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
     const [newest] = await this.#database.run([NEWEST]);
@@ -149,8 +160,7 @@ class Copy {
   async readAll(): Promise<End> {
     const ended = this.#read<End>("end");
     if (ended !== undefined) return ended;
-    const { place, tables } = this.#started;
-    for (const table of tables) await this.#readPages(table, table.name === EVENTS ? place.id : undefined);
+    for (const table of this.#started.tables) await this.#readPages(table);
     for (;;) {
       while (!(await this.#readChanges()).isLast);
       await this.#readPages(this.#table(KEYS));
@@ -172,17 +182,29 @@ class Copy {
     return table;
   }
 
-  /** Reads the pages of a table that earlier ones do not have, up to this id. */
-  async #readPages(table: Table, upTo?: string): Promise<void> {
-    let after = this.#pages<Page>(table.name).last?.lines.at(-1)?.id ?? BEFORE_ALL;
+  /** Reads the pages of a table that earlier ones do not have, up to the largest id of now: more may be created than a page has. */
+  async #readPages(table: Table): Promise<void> {
+    let last = this.#pages<Page>(table.name).last?.lines.at(-1);
+    let end: bigint | undefined;
     for (let count = 1; ; count++) {
-      const [newest, rows] = await this.#database.run([NEWEST, selectPage(table, after)]);
-      const lines = toLines(rows).filter(({ id }) => upTo === undefined || BigInt(id) <= BigInt(upTo));
-      const last = lines.at(-1);
+      const [newest, maximum, same, rows] = await this.#database.run([
+        NEWEST,
+        selectMaximum(table),
+        selectRow(table, last?.id),
+        selectPage(table, last?.id ?? BEFORE_ALL),
+      ]);
+      if (table.name === KEYS && last !== undefined && toLines(same)[0]?.line !== last.line) {
+        this.#forget(KEYS);
+        [last, end] = [undefined, undefined];
+        continue;
+      }
+      const lines = toLines(rows);
+      last = lines.at(-1);
       if (last === undefined) return;
       this.#add(table.name, { newest: placeOf(newest), lines } satisfies Page);
-      after = last.id;
-      if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${after}`);
+      end ??= BigInt(String(maximum?.[0]?.["id"]));
+      if (BigInt(last.id) >= end) return;
+      if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${last.id}`);
     }
   }
 
@@ -230,14 +252,18 @@ class Copy {
     const { isLast, results } = await this.#readChanges([
       `SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time`,
       NEWEST,
-      "SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence",
-      `SELECT CAST(max(id) AS TEXT) AS id FROM ${KEYS}`,
-      `SELECT CAST(id AS TEXT) AS id, ${lineOf(keys)} AS line FROM ${KEYS} WHERE id = ${lastKey?.id ?? "NULL"}`,
+      // A table whose counter nobody has used is not in sqlite_sequence.
+      `SELECT known.name, CAST(ifnull(seq, 0) AS TEXT) AS seq FROM sqlite_schema AS known
+        LEFT JOIN sqlite_sequence ON sqlite_sequence.name = known.name WHERE sql LIKE '%AUTOINCREMENT%'`,
+      SELECT_MIGRATIONS,
+      selectMaximum(keys),
+      selectRow(keys, lastKey?.id),
       selectPage(keys, lastKey?.id ?? BEFORE_ALL),
       ...counts,
     ]);
-    const [clock, newest, counters = [], maximum, same, since, ...counted] = results;
-    // Every key was removed, and new ones took the ids of the old ones.
+    const [clock, newest, counters = [], applied = [], maximum, same, since, ...counted] = results;
+    if (applied.map(({ name }) => name).join() !== this.#started.migrations.join()) throw new OtherHistory();
+    // Perhaps every key was removed, and new ones took the ids of the old ones.
     const [largest] = maximum ?? [];
     if (lastKey !== undefined && largest?.["id"] != null && toLines(same)[0]?.line !== lastKey.line) {
       this.#forget(KEYS);

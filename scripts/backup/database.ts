@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { findDatabase } from "../release/database.ts";
+import { type Lease, takeLease } from "../release/lease.ts";
 import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 import type { Terminal } from "../terminal.ts";
@@ -21,6 +22,8 @@ export interface Database {
   run(statements: readonly string[]): Promise<Row[][]>;
   /** Runs one statement with one parameter, a text of up to 2 MB. */
   load(statement: string, parameter: string): Promise<void>;
+  /** Keeps releases and other restores away, where there are any. A rollback may take the lease. */
+  takeLease?(command: string): Promise<Lease>;
   close(): Promise<void>;
 }
 
@@ -85,6 +88,7 @@ async function openRemote(env: DeployedEnvironment, terminal: Terminal): Promise
     async load(sql, parameter) {
       await query(cloudflare, uuid, { sql, params: [parameter] });
     },
+    takeLease: (command) => takeLease(cloudflare, database, { worker: target.worker, command, yields: true }, terminal),
     close: async () => {},
   };
 }

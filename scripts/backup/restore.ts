@@ -1,14 +1,17 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import type { Terminal } from "../terminal.ts";
 import { type Manifest, readLines, readManifest, sha256, verify } from "./archive.ts";
-import type { Database } from "./database.ts";
-import { type Line, OWN_TABLES, pagesOf, readMigrations, readTables, type Table } from "./tables.ts";
-import { createHash } from "node:crypto";
+import type { Database, Row } from "./database.ts";
+import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
+import { type Line, OWN_TABLES, pagesOf, readMigrations, readTables, selectMaximum, type Table } from "./tables.ts";
 
 /**
- * A restore adds this to each counter of ids. So no id is given out again that was given out between the backup and its restore, unless
- * there were more: D1 can create fewer rows in a day. JavaScript holds such ids exactly.
+ * A restore adds this to each counter of ids, of the backup or of the data that it replaces. So no id is given out again that was given out
+ * between the backup and its restore, unless there were more: D1 can create fewer rows in a day. JavaScript holds such ids exactly.
  */
 export const MARGIN = 1_000_000_000n;
 const MAX_ID = 2n ** 63n - 1n;
@@ -18,8 +21,6 @@ const PAGE_CHARACTERS = 500_000;
 const PAGE_ROWS = 2_000;
 /** Pages between two lines of progress. */
 const PROGRESS = 100;
-/** Which backup is being restored. The last transaction of the restore removes the table. */
-const MARKER = "restore_progress";
 const CREATE_MIGRATIONS = `CREATE TABLE d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`;
 
@@ -43,40 +44,38 @@ export async function restoreDatabase(
 ): Promise<Manifest> {
   const { manifest, digest } = readManifest(folder);
   const migrations = readMigrationFiles(manifest);
+  await checkTables(manifest, migrations);
   terminal.say(`Reading the backup of ${manifest.database}, which is the truth of ${manifest.moment.time} ...`);
   await verify(folder, manifest);
 
-  const begun = await readMarker(database);
-  if (begun !== digest) {
-    await refuseData(database, overwrite);
-    await prepare(database, manifest, migrations, digest);
-  } else {
-    terminal.say("Going on with the restore that was interrupted.");
-  }
-  const applied = await readMigrations(database);
-  if (applied.length === manifest.migrations.length) {
-    for (const [name, table] of Object.entries(manifest.tables)) {
-      if (name !== "events") await load(database, folder, { name, ...table }, terminal);
+  const lease = await database.takeLease?.(`the restore of a backup of ${manifest.database}`);
+  try {
+    const progress = await begin(database, manifest, { digest, migrations, overwrite }, terminal);
+    if (!progress.loaded) {
+      for (const [name, table] of Object.entries(manifest.tables)) {
+        await lease?.confirm();
+        if (name !== "events") await load(database, folder, { name, ...table }, terminal);
+      }
+      await compare(database, manifest);
+      await database.run([`UPDATE ${PROGRESS_TABLE} SET loaded = 1`]);
     }
-    await compare(database, manifest);
+    await lease?.confirm();
+    await migrate(database, migrations.later);
+    await finish(database, manifest, progress.counters);
+  } finally {
+    await lease?.free();
   }
-  for (const [name, sql] of migrations.later) {
-    if (!applied.includes(name)) await database.run([...(await statementsOf(sql)), insertMigration(name)]);
-  }
-  await finish(database, manifest);
   return manifest;
 }
 
 type Files = [name: string, sql: string][];
-
-async function statementsOf(sql: string): Promise<string[]> {
-  // Loaded here, because it takes a second, and a backup does not need it.
-  const { unstable_splitSqlQuery: splitSqlQuery } = await import("wrangler");
-  return splitSqlQuery(sql);
+interface Migrations {
+  ofBackup: Files;
+  later: Files;
 }
 
 /** The migrations of this code: those of the backup, and the later ones. @throws Error when they are not the same. */
-function readMigrationFiles({ migrations }: Manifest): { ofBackup: Files; later: Files } {
+function readMigrationFiles({ migrations }: Manifest): Migrations {
   const all: Files = readdirSync(MIGRATIONS)
     .filter((file) => file.endsWith(".sql"))
     .toSorted()
@@ -90,13 +89,54 @@ function readMigrationFiles({ migrations }: Manifest): { ofBackup: Files; later:
   return { ofBackup: all.slice(0, migrations.length), later: all.slice(migrations.length) };
 }
 
-/** The digest of the backup that is being restored, if any. */
-export async function readMarker(database: Database): Promise<string | undefined> {
-  const [[table] = []] = await database.run([`SELECT name FROM sqlite_schema WHERE name = '${MARKER}'`]);
-  if (table === undefined) return undefined;
-  const [[row] = []] = await database.run([`SELECT digest FROM ${MARKER}`]);
-  return String(row?.["digest"]);
+/** @throws Error when the tables of a backup are not those of its migrations. */
+async function checkTables({ tables }: Manifest, { ofBackup }: Migrations): Promise<void> {
+  const sqlite = new DatabaseSync(":memory:");
+  for (const [, sql] of ofBackup) sqlite.exec(sql);
+  const made = await readTables({
+    run: async (statements) => statements.map((statement) => sqlite.prepare(statement).all() as Row[]),
+  });
+  sqlite.close();
+  const columns = new Map(made.map((table) => [table.name, table.columns.join()]));
+  for (const name of new Set([...columns.keys(), ...Object.keys(tables)])) {
+    if (columns.get(name) === tables[name]?.columns.join()) continue;
+    throw new Error(`The backup has other columns in the table ${name} than its migrations make.`);
+  }
 }
+
+/** Goes on with the restore of the same backup, or begins one. @throws Error when nobody allows to replace the data. */
+async function begin(
+  database: Database,
+  manifest: Manifest,
+  { digest, migrations, overwrite }: { digest: string; migrations: Migrations; overwrite: string | undefined },
+  terminal: Terminal,
+): Promise<Progress> {
+  const begun = await readProgress(database);
+  if (begun?.digest === digest) {
+    const applied = await readMigrations(database);
+    // A release in between may have changed the rows that are there.
+    if (begun.loaded || applied.join() === manifest.migrations.map(({ name }) => name).join()) {
+      terminal.say("Going on with the restore that was interrupted.");
+      return begun;
+    }
+  }
+  await refuseData(database, overwrite);
+  const progress = { digest, counters: await readCounters(database, begun?.counters), loaded: false };
+  await prepare(database, migrations, progress);
+  return progress;
+}
+
+/** The counters of the data that is replaced, and of that from before an earlier restore which did not end. */
+async function readCounters(database: Database, before: Counters = {}): Promise<Counters> {
+  const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'sqlite_sequence'"]);
+  if (table === undefined) return before;
+  const [rows = []] = await database.run(["SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence"]);
+  const counters = { ...before };
+  for (const { name, seq } of rows) counters[String(name)] = larger(String(seq), counters[String(name)]);
+  return counters;
+}
+
+const larger = (one: string, other = "0"): string => (BigInt(one) > BigInt(other) ? one : other);
 
 /** @throws Error when the database has data that nobody allows to replace. */
 async function refuseData(database: Database, overwrite: string | undefined): Promise<void> {
@@ -111,34 +151,35 @@ async function refuseData(database: Database, overwrite: string | undefined): Pr
 }
 
 /** Gives the database the empty tables of the backup, in one transaction that may run twice. */
-async function prepare(
-  database: Database,
-  manifest: Manifest,
-  { ofBackup }: { ofBackup: Files },
-  digest: string,
-): Promise<void> {
+async function prepare(database: Database, { ofBackup }: Migrations, { digest, counters }: Progress): Promise<void> {
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
   const dropped = found
     .map(({ name }) => String(name))
     .filter((name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name));
-  const applied: string[] = [];
-  for (const [name, sql] of ofBackup) applied.push(...(await statementsOf(sql)), insertMigration(name));
   await database.run([
-    ...[...dropped, MARKER].map((name) => `DROP TABLE IF EXISTS "${name}"`),
-    `CREATE TABLE ${MARKER} (digest TEXT NOT NULL)`,
-    `INSERT INTO ${MARKER} VALUES ('${digest}')`,
+    ...[...dropped, PROGRESS_TABLE].map((name) => `DROP TABLE IF EXISTS "${name}"`),
+    `CREATE TABLE ${PROGRESS_TABLE} (digest TEXT NOT NULL, counters TEXT NOT NULL, loaded INTEGER NOT NULL)`,
+    `INSERT INTO ${PROGRESS_TABLE} VALUES ('${digest}', '${JSON.stringify(counters)}', 0)`,
     CREATE_MIGRATIONS,
-    ...applied,
+    ...ofBackup.flatMap(([name, sql]) => [...splitSqlQuery(sql), insertMigration(name)]),
   ]);
-  const tables = await readTables(database);
-  for (const [name, { columns }] of Object.entries(manifest.tables)) {
-    const table = tables.find((known) => known.name === name);
-    if (table?.columns.join() === columns.join()) continue;
-    throw new Error(`The backup has the table ${name} with other columns than its migrations make.`);
-  }
 }
 
 const insertMigration = (name: string) => `INSERT INTO d1_migrations (name) VALUES ('${name}')`;
+
+/** Applies the migrations that the database does not have. */
+async function migrate(database: Database, later: Files): Promise<void> {
+  const applied = await readMigrations(database);
+  for (const [name, sql] of later) {
+    if (applied.includes(name)) continue;
+    try {
+      await database.run([...splitSqlQuery(sql), insertMigration(name)]);
+    } catch (error) {
+      // A migration whose response is lost is sent again, and fails.
+      if (!(await readMigrations(database)).includes(name)) throw error;
+    }
+  }
+}
 
 /** Inserts the rows of a table that are not there. */
 async function load(
@@ -148,8 +189,8 @@ async function load(
   terminal: Terminal,
 ): Promise<void> {
   const { name, columns, rows } = table;
-  const [[row] = []] = await database.run([`SELECT CAST(max(id) AS TEXT) AS last FROM "${name}"`]);
-  const last = row?.["last"] == null ? undefined : BigInt(String(row["last"]));
+  const [[row] = []] = await database.run([selectMaximum(table)]);
+  const last = row?.["id"] == null ? undefined : BigInt(String(row["id"]));
   const values = columns.map((column) => `value ->> '$.${column}'`).join(", ");
   let [page, characters, pages]: [Line[], number, number] = [[], 0, 0];
   const send = async () => {
@@ -193,7 +234,7 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
 }
 
 /** Raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done. */
-async function finish(database: Database, { counters, moment }: Manifest): Promise<void> {
+async function finish(database: Database, { counters, moment }: Manifest, before: Counters): Promise<void> {
   const raised = (id: string) => {
     const sum = BigInt(id) + MARGIN;
     return sum > MAX_ID ? MAX_ID : sum;
@@ -202,12 +243,12 @@ async function finish(database: Database, { counters, moment }: Manifest): Promi
     ...Object.entries(counters).flatMap(([table, id]) => [
       `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
-      `UPDATE sqlite_sequence SET seq = ${raised(id)} WHERE name = '${table}'`,
+      `UPDATE sqlite_sequence SET seq = ${raised(larger(id, before[table]))} WHERE name = '${table}'`,
     ]),
     "DELETE FROM events",
     // Above every event of the lost history, so that each cursor of before expires.
     `INSERT INTO events (id, tag, type, version, data, created_at)
       VALUES (${raised(moment.event.id)}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
-    `DROP TABLE IF EXISTS ${MARKER}`,
+    `DROP TABLE IF EXISTS ${PROGRESS_TABLE}`,
   ]);
 }

@@ -1,3 +1,4 @@
+import { PROGRESS_TABLE } from "./progress.ts";
 import type { Database, Row } from "./database.ts";
 
 /** Rows of one page at most. A page of such rows takes the database a few milliseconds. */
@@ -8,7 +9,7 @@ const PAGE_BYTES = 500_000;
 export const BEFORE_ALL = "-9223372036854775808";
 
 /** Written by commands, and of no use in another database. */
-export const OWN_TABLES = ["release_lease", "restore_progress", "last_backup"];
+export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup"];
 /** The tables of SQLite, of D1 and of its migrations. */
 const isForeign = (name: string) => /^(?:sqlite_|_cf_|d1_)/.test(name);
 
@@ -26,7 +27,7 @@ export interface Line {
 }
 
 /** All tables with data, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
-export async function readTables(database: Database): Promise<Table[]> {
+export async function readTables(database: Pick<Database, "run">): Promise<Table[]> {
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"]);
   const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !OWN_TABLES.includes(name));
   if (names.length === 0) return [];
@@ -40,11 +41,13 @@ export async function readTables(database: Database): Promise<Table[]> {
   });
 }
 
+export const SELECT_MIGRATIONS = "SELECT name FROM d1_migrations ORDER BY id";
+
 /** The names of the applied migrations, in their order. */
 export async function readMigrations(database: Database): Promise<string[]> {
   const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'"]);
   if (table === undefined) return [];
-  const [names = []] = await database.run(["SELECT name FROM d1_migrations ORDER BY id"]);
+  const [names = []] = await database.run([SELECT_MIGRATIONS]);
   return names.map(({ name }) => String(name));
 }
 
@@ -64,6 +67,12 @@ export function selectPage(table: Table, after: string): string {
           SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
     ORDER BY "${name}".id`;
 }
+
+/** The SELECT of the line of one row, or of none. */
+export const selectRow = (table: Table, id = "NULL") =>
+  `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${table.name}" WHERE id = ${id}`;
+
+export const selectMaximum = ({ name }: Table) => `SELECT CAST(max(id) AS TEXT) AS id FROM "${name}"`;
 
 export const toLines = (rows: Row[] = []): Line[] =>
   rows.map(({ id, line }) => ({ id: String(id), line: String(line) }));

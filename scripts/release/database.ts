@@ -99,9 +99,11 @@ export async function migrate(cloudflare: Cloudflare, id: string, config: string
   const tables = await query<{ name: string }>(
     cloudflare,
     id,
-    "SELECT name FROM sqlite_schema WHERE name IN ('d1_migrations', 'last_backup')",
+    "SELECT name FROM sqlite_schema WHERE name IN ('d1_migrations', 'last_backup', 'restore_progress')",
   );
   const has = (table: string) => tables.some(({ name }) => name === table);
+  if (has("restore_progress"))
+    throw new Error("A restore of the database has not ended. Repeat it before the release.");
   const backup = has("last_backup") ? "(SELECT moment FROM last_backup)" : "NULL";
   const applied = has("d1_migrations")
     ? await query<{ name: string; backup: string | null }>(

@@ -17,6 +17,8 @@ export interface Database {
 /** A fake of D1. Each database is an SQLite file, and a bookmark is a copy of it. */
 export class Databases {
   readonly all = new Map<string, Database>();
+  /** What happens at a query of a command. A test may change the database before or after it, or throw a Refusal. */
+  atQuery: (sql: string, run: () => unknown) => unknown = (_, run) => run();
   readonly #folder = mkdtempSync(join(tmpdir(), "petstore-fake-d1-"));
   /** The state of each bookmark, the oldest first. */
   readonly #snapshots: { bookmark: string; uuid: string; at: number }[] = [];
@@ -47,6 +49,11 @@ export class Databases {
     return this.#run(this.find(name), sql).flatMap(({ results }) => results);
   }
 
+  /** Gives a test the SQLite of a database, while no query runs. */
+  use<Result>(idOrName: string, use: (sqlite: DatabaseSync) => Result): Result {
+    return this.#open(this.find(idOrName).uuid, use);
+  }
+
   /** @throws Refusal when no database has this id or name. */
   find(idOrName = ""): Database {
     const database = this.all.get(idOrName) ?? this.named(idOrName);
@@ -62,6 +69,11 @@ export class Databases {
     copyFileSync(this.#file(uuid), this.#file(bookmark));
     this.#snapshots.push({ bookmark, uuid, at: Date.now() });
     return bookmark;
+  }
+
+  /** Gives a database the state of a bookmark, as Time Travel does. */
+  restore(idOrName: string, bookmark: string): void {
+    copyFileSync(this.#file(bookmark), this.#file(this.find(idOrName).uuid));
   }
 
   /** The last saved state of a database. */
@@ -95,8 +107,8 @@ export class Databases {
         return null;
       },
       "POST /d1/database/:database/query": async ({ params, body }) => {
-        const { sql } = (await body.json()) as { sql: string };
-        return this.#run(this.find(params["database"]), sql);
+        const { sql, params: values } = (await body.json()) as { sql: string; params?: string[] };
+        return this.atQuery(sql, () => this.#run(this.find(params["database"]), sql, values));
       },
       "GET /d1/database/:database/time_travel/bookmark": ({ params, query }) => {
         const { uuid } = this.find(params["database"]);
@@ -108,7 +120,7 @@ export class Databases {
         const { uuid } = this.find(params["database"]);
         const bookmark = query.get("bookmark") ?? "";
         const before = this.snapshot(uuid);
-        copyFileSync(this.#file(bookmark), this.#file(uuid));
+        this.restore(uuid, bookmark);
         return { bookmark, previous_bookmark: before, message: "Restored" };
       },
     });
@@ -127,13 +139,17 @@ export class Databases {
     }
   }
 
-  /** Runs all statements or none. */
-  #run({ uuid }: Database, sql: string): { results: Record<string, unknown>[]; success: true; meta: object }[] {
+  /** Runs all statements or none. Values are for a single statement. */
+  #run(
+    { uuid }: Database,
+    sql: string,
+    values?: string[],
+  ): { results: Record<string, unknown>[]; success: true; meta: object }[] {
     return this.#open(uuid, (sqlite) => {
       sqlite.exec("BEGIN");
       try {
-        const done = splitSqlQuery(sql).map((statement) => ({
-          results: sqlite.prepare(statement).all(),
+        const done = (values === undefined ? splitSqlQuery(sql) : [sql]).map((statement) => ({
+          results: sqlite.prepare(statement).all(...(values ?? [])),
           success: true as const,
           meta: { duration: 0 },
         }));

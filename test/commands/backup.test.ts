@@ -1,0 +1,583 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
+import {
+  addKey,
+  change,
+  CHANGES,
+  type Contents,
+  contentsOf,
+  contentsOfBackup,
+  countersOf,
+  everythingIn,
+  fill,
+  randomNumbers,
+} from "./backup-data.ts";
+import type { CloudflareApi } from "./cloudflare/api.ts";
+import { addReleases, closeAccount, endLeases, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
+import { Refusal } from "./cloudflare/route.ts";
+
+// Backups of the staging environment of a fake account, and their restores into its production.
+
+const SOURCE = "petstore-staging";
+const TARGET = "petstore-production";
+const MARGIN = 1_000_000_000n;
+/** Requests of which one meets a failure. BAD_DAY=1000 goes through all of them, as in bad-day.test.ts. */
+const STEP = process.env["BAD_DAY"] === undefined ? 4 : 1;
+const SEEDS = Number(process.env["BAD_DAY"] ?? 30);
+/** Is repeated at once. */
+const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" });
+
+let api: CloudflareApi;
+let scratch: string;
+let folder: string;
+beforeEach(async () => {
+  api = await openAccount();
+  addReleases(api, SOURCE, 1);
+  addReleases(api, TARGET, 1);
+  scratch = mkdtempSync(join(tmpdir(), "petstore-backup-"));
+  folder = join(scratch, "backup");
+});
+afterEach(async () => {
+  await closeAccount(api);
+  rmSync(scratch, { recursive: true });
+});
+
+const backup = (to = folder) => runHere(runBackup, ["--env", "staging", "--to", to]);
+const restore = (...more: string[]) => runHere(runRestore, ["--env", "production", "--yes", "--from", folder, ...more]);
+const contents = (name: string) => api.databases.use(name, contentsOf);
+const counters = (name: string) => api.databases.use(name, countersOf);
+const manifest = () => JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+
+async function expectBackup(): Promise<void> {
+  const result = await backup();
+  expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
+}
+
+/** Whether the target is what the backup of this source promises. */
+function expectRestored(source: Contents, before: { [table: string]: bigint }): void {
+  const { events = [], ...others } = contents(TARGET);
+  const { events: lost = [], ...expected } = source;
+  expect(Object.keys(others)).toEqual(Object.keys(expected));
+  for (const [table, rows] of Object.entries(expected)) expect(others[table], table).toEqual(rows);
+  expect(counters(TARGET)).toEqual(
+    Object.fromEntries(Object.entries(before).map(([table, id]) => [table, id + MARGIN])),
+  );
+  expect(events).toHaveLength(1);
+  const places = api.databases.query(TARGET, "SELECT id, type, data FROM events");
+  const newest = api.databases.query(SOURCE, "SELECT max(id) AS id FROM events");
+  expect(places).toMatchObject([{ type: "feed.started", data: "{}" }]);
+  expect(Number(places[0]?.["id"])).toBeGreaterThanOrEqual(Number(newest[0]?.["id"]) + 1_000_000_000);
+  // The service answers 410 when it has no event with the id and the tag of the cursor.
+  const present = new Set(events.map(([id, tag]) => `${id} ${tag}`));
+  expect(lost.filter(([id, tag]) => present.has(`${id} ${tag}`))).toEqual([]);
+  const tables = api.databases.query(TARGET, "SELECT name FROM sqlite_schema WHERE name = 'restore_progress'");
+  expect(tables).toEqual([]);
+  const names = (name: string) => api.databases.query(name, "SELECT name FROM d1_migrations ORDER BY id");
+  expect(names(TARGET)).toEqual(names(SOURCE));
+}
+
+test("every value comes back", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets: 5_000, responses: 12 }));
+  const [source, before] = [contents(SOURCE), counters(SOURCE)];
+  let [longest, pages] = [0, 0];
+  api.databases.atQuery = (sql, run) => {
+    const result = run();
+    longest = Math.max(longest, sql.length, Buffer.byteLength(JSON.stringify(result)));
+    if (sql.includes(`FROM "idempotency_keys"`) && sql.includes("OVER")) pages++;
+    return result;
+  };
+  await expectBackup();
+  // Four rows of 120 KB are a page.
+  expect(pages).toBeGreaterThan(3);
+  expect(longest).toBeLessThan(2_000_000);
+  expect(contentsOfBackup(folder)).toEqual(source);
+  expect(existsSync(join(folder, "unfinished"))).toBe(false);
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
+  expectRestored(source, before);
+  const created = api.databases.use(TARGET, (sqlite) => {
+    const add = sqlite.prepare(
+      "INSERT INTO pets (name, category_id, status) VALUES ('New', 1, 'available') RETURNING CAST(id AS TEXT) AS id",
+    );
+    return BigInt(String(add.get()?.["id"]));
+  });
+  expect(created).toBe((before["pets"] ?? 0n) + MARGIN + 1n);
+});
+
+test("a table that never had a row gets no id twice either", async () => {
+  await expectBackup();
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), { pets: 0n, categories: 0n, orders: 0n });
+});
+
+test("a second restore of the same backup gives out no id of the time after the first one", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  await restore();
+  api.databases.use(TARGET, (sqlite) => change(sqlite, "creations of categories", randomNumbers(1)));
+  const before = counters(TARGET);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), before);
+});
+
+/** Writes other lines into a file of the backup. */
+function editFile(edit: (lines: string[]) => string[]): void {
+  const path = join(folder, "pets-0001.ndjson.gz");
+  writeFileSync(path, gzipSync(edit(gunzipSync(readFileSync(path)).toString().split("\n")).join("\n")));
+}
+
+function editManifest(edit: (value: ReturnType<typeof manifest>) => void): void {
+  const value = manifest();
+  edit(value);
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(value));
+}
+
+const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?: string[] } } = {
+  "no manifest": { spoil: () => rmSync(join(folder, "manifest.json")), message: /has no manifest\.json/ },
+  "a manifest of another format": {
+    spoil: () => editManifest((value) => (value.format = 2)),
+    message: /has format 2\. This program reads format 1\.$/,
+  },
+  "a manifest that was cut off": {
+    spoil: () => truncateSync(join(folder, "manifest.json"), 200),
+    message: /manifest\.json is damaged: it is not JSON/,
+  },
+  "a manifest of something else": {
+    spoil: () => writeFileSync(join(folder, "manifest.json"), "[]"),
+    message: /manifest\.json is damaged: it is not a manifest/,
+  },
+  "a manifest with a path": {
+    spoil: () => editManifest((value) => (value.tables.pets.files = ["../pets-0001.ndjson.gz"])),
+    message: /manifest\.json is damaged/,
+  },
+  "a manifest with SQL": {
+    spoil: () => editManifest((value) => (value.counters["pets'; DROP TABLE pets; --"] = "1")),
+    message: /manifest\.json is damaged/,
+  },
+  "a manifest without a table": {
+    spoil: () => editManifest((value) => delete value.tables.orders),
+    message: /orders/,
+  },
+  "a manifest with a table of its own": {
+    spoil: () => editManifest((value) => (value.tables.others = value.tables.pets)),
+    message: /others/,
+  },
+  "a manifest with another column": {
+    spoil: () => editManifest((value) => value.tables.pets.columns.push("owner")),
+    message: /pets/,
+  },
+  "a missing file": {
+    spoil: () => rmSync(join(folder, "pets-0001.ndjson.gz")),
+    message: /pets-0001\.ndjson\.gz is missing\.$/,
+  },
+  "a truncated file": {
+    spoil: () => truncateSync(join(folder, "pets-0001.ndjson.gz"), 300),
+    message: /pets-0001\.ndjson\.gz is damaged: unexpected end of file/,
+  },
+  "an empty file": {
+    spoil: () => truncateSync(join(folder, "pets-0001.ndjson.gz"), 0),
+    message: /pets(?:-0001\.ndjson\.gz)? is damaged/,
+  },
+  "a flipped byte": {
+    spoil: () => {
+      const path = join(folder, "pets-0001.ndjson.gz");
+      const bytes = readFileSync(path);
+      bytes.writeUInt8(bytes.readUInt8(300) ^ 1, 300);
+      writeFileSync(path, bytes);
+    },
+    message: /pets(?:-0001\.ndjson\.gz)? is damaged/,
+  },
+  "an exchanged line": {
+    spoil: () => editFile(([first = "", ...others]) => [first.replace("Rex", "Max"), ...others]),
+    message: /pets is damaged: its \d+ rows in .* are not the \d+ of the manifest/,
+  },
+  "a missing line": {
+    spoil: () => editFile(([, ...others]) => others),
+    message: /pets is damaged/,
+  },
+  "a line that is no row": {
+    spoil: () => editFile((lines) => ["{}", ...lines]),
+    message: /pets-0001\.ndjson\.gz is damaged: a line has no id/,
+  },
+  "a migration that this code lacks": {
+    spoil: () => editManifest((value) => value.migrations.push({ name: "9999_later.sql", sha256: "" })),
+    message: /has the migration 9999_later\.sql\. This code does not have it/,
+  },
+  "a migration with another text": {
+    spoil: () => editManifest((value) => (value.migrations[0].sha256 = "")),
+    message: /0000_pets\.sql\. Its text differs here/,
+  },
+  "a target with data": {
+    spoil: () => api.databases.use(TARGET, (sqlite) => fill(sqlite)),
+    message:
+      /^petstore-production has data in categories, idempotency_keys, orders, pets\. To replace all of it, say --overwrite petstore-production\.$/,
+  },
+  "the name of another database": {
+    spoil: () => api.databases.use(TARGET, (sqlite) => fill(sqlite)),
+    args: ["--overwrite", SOURCE],
+    message: /^--overwrite names petstore-staging, and the database is petstore-production\.$/,
+  },
+};
+
+test.each(Object.keys(REFUSALS))("a restore refuses %s and changes nothing", async (name) => {
+  const { spoil, message, args = [] } = REFUSALS[name] ?? expect.unreachable();
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  spoil();
+  const before = api.databases.use(TARGET, everythingIn);
+  const result = await restore(...args);
+  expect(result.code).toBe(1);
+  expect(lastLine(result)).toMatch(message);
+  expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+});
+
+test("a restore of production asks, and changes nothing without an answer", async () => {
+  await expectBackup();
+  const before = api.databases.use(TARGET, everythingIn);
+  const result = await runHere(runRestore, ["--env", "production", "--from", folder]);
+  expect(result).toMatchObject({ code: 1, stderr: "This replaces the data of petstore-production. Say --yes.\n" });
+  expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+});
+
+test("a backup never touches a finished one, nor a part of another database", async () => {
+  await expectBackup();
+  const before = readFileSync(join(folder, "manifest.json"), "utf8");
+  expect(await backup()).toMatchObject({ code: 1, stderr: `${folder} has a finished backup. Name another folder.\n` });
+  expect(readFileSync(join(folder, "manifest.json"), "utf8")).toBe(before);
+  api.breakFrom(10, FAILURE);
+  const other = join(scratch, "other");
+  expect(await backup(other)).toMatchObject({ code: 1 });
+  api.repair();
+  const production = () => runHere(runBackup, ["--env", "production", "--to", other]);
+  expect(lastLine(await production())).toBe(`${other}/unfinished has a part of a backup of ${SOURCE}.`);
+  // Only the removal of the parts was interrupted.
+  cpSync(folder, other, { recursive: true });
+  expect(lastLine(await production())).toContain(`${other} has a backup of ${SOURCE}`);
+  expect(await backup(other)).toMatchObject({ code: 0 });
+  expect(existsSync(join(other, "unfinished"))).toBe(false);
+});
+
+test("a backup removes the files that another attempt left", async () => {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "pets-0002.ndjson.gz"), gzipSync("{}\n"));
+  await expectBackup();
+  expect(readdirSync(folder)).not.toContain("pets-0002.ndjson.gz");
+});
+
+test.each([
+  ["its parts", 100],
+  ["its files", 700],
+])("a backup whose disk is full with %s goes on when there is room", async (_, kilobytes) => {
+  api.databases.use(SOURCE, (sqlite) => {
+    fill(sqlite);
+    sqlite.exec(`INSERT INTO pets (name, category_id, status)
+      SELECT hex(randomblob(500)), 1, 'sold' FROM json_each('[${"1,".repeat(1_999)}1]')`);
+  });
+  const script = `ulimit -f ${kilobytes}; exec "${process.execPath}" scripts/backup.ts --env staging --to "${folder}"`;
+  const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = await once(child, "close");
+  expect({ code, said }).toMatchObject({ code: 1, said: expect.stringContaining("EFBIG: file too large, write\n") });
+  expect(existsSync(join(folder, "manifest.json"))).toBe(false);
+  const source = contents(SOURCE);
+  await expectBackup();
+  expect(contentsOfBackup(folder)).toEqual(source);
+});
+
+test("a backup that fails at any request goes on", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  const source = contents(SOURCE);
+  for (let request = 0; ; request += STEP) {
+    folder = join(scratch, String(request));
+    api.breakFrom(request, FAILURE);
+    await backup();
+    api.repair();
+    const isFinished = existsSync(join(folder, "manifest.json"));
+    if (!isFinished) {
+      expect((await restore()).code, `request ${request}`).toBe(1);
+      await expectBackup();
+    }
+    expect(contentsOfBackup(folder), `request ${request}`).toEqual(source);
+    if (isFinished) return expect(request).toBeGreaterThan(10);
+  }
+});
+
+test("a restore that fails at any request goes on", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  const [source, before] = [contents(SOURCE), counters(SOURCE)];
+  await expectBackup();
+  const empty = api.databases.snapshot(TARGET);
+  for (let request = 0; ; request += STEP) {
+    api.databases.restore(TARGET, empty);
+    api.breakFrom(request, FAILURE);
+    const { code } = await restore();
+    api.repair();
+    if (code === 0) return expect(request).toBeGreaterThan(20);
+    endLeases(api);
+    const again = await restore();
+    expect(again, `request ${request}\n${again.stderr}`).toMatchObject({ code: 0 });
+    expectRestored(source, before);
+  }
+});
+
+test("responses that are lost neither double nor lose anything", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  let [lost, count] = ["", 0];
+  api.databases.atQuery = (sql, run) => {
+    const result = run();
+    if (sql === lost) return result;
+    lost = sql;
+    count++;
+    throw FAILURE;
+  };
+  await expectBackup();
+  expect(contentsOfBackup(folder)).toEqual(contents(SOURCE));
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), counters(SOURCE));
+  expect(count).toBeGreaterThan(35);
+});
+
+test("a restore that a migration interrupts begins again", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  // The backup of an earlier release, whose restore ends after the first table.
+  editManifest((value) => {
+    value.migrations.pop();
+    delete value.tables.events;
+  });
+  let loads = 0;
+  api.databases.atQuery = (text, run) => {
+    if (text.startsWith("INSERT") && loads++ > 0) throw FAILURE;
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
+  api.databases.query(TARGET, readFileSync("drizzle/0006_events.sql", "utf8"));
+  api.databases.query(TARGET, "INSERT INTO d1_migrations (name) VALUES ('0006_events.sql')");
+  expect(lastLine(await restore())).toMatch(/has data in categories/);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
+test("a backup of an earlier release gets the later migrations", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  editManifest((value) => {
+    value.migrations.pop();
+    delete value.tables.events;
+  });
+  let migrations = 0;
+  api.databases.atQuery = (sql, run) => {
+    const result = run();
+    if (sql.includes("'0006_events.sql'") && migrations++ === 0) throw FAILURE;
+    return result;
+  };
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(migrations).toBe(1);
+  expectRestored(contents(SOURCE), counters(SOURCE));
+});
+
+test("a restore waits for a release, holds its lease, and stops when a rollback takes it", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  api.databases.query(
+    TARGET,
+    `CREATE TABLE release_lease (id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL, holder TEXT NOT NULL,
+      yields INTEGER NOT NULL, expires_at INTEGER NOT NULL);
+    INSERT INTO release_lease VALUES (1, 'theirs', 'the release of v1', 1, unixepoch() + 60)`,
+  );
+  const before = api.databases.use(TARGET, everythingIn);
+  let [looks, held] = [0, 0];
+  api.databases.atQuery = (_, run) => {
+    const [lease] = api.databases.query(TARGET, "SELECT token, expires_at > unixepoch() AS held FROM release_lease");
+    if (lease?.["token"] === "theirs") {
+      expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+      if (looks++ > 0) endLeases(api);
+    } else if (lease?.["held"] === 1) held++;
+    return run();
+  };
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(result.stderr).toContain("This waits for the release of v1.");
+  expect(held).toBeGreaterThan(20);
+  expect(api.databases.query(TARGET, "SELECT yields, expires_at FROM release_lease")).toEqual([
+    { yields: 1, expires_at: 0 },
+  ]);
+
+  api.databases.atQuery = (sql, run) => {
+    const done = run();
+    if (sql.startsWith("INSERT")) {
+      api.databases.query(TARGET, "UPDATE release_lease SET token = 'theirs', holder = 'the rollback to v1'");
+    }
+    return done;
+  };
+  const stopped = await restore("--overwrite", TARGET);
+  expect(stopped.code).toBe(1);
+  expect(lastLine(stopped)).toContain("because of the rollback to v1");
+  expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
+});
+
+/** Backs up while something happens before each query. Returns what was there at the last transaction, and what the backup has. */
+async function backUpDuring(before: (query: number) => void) {
+  let truth: Contents = {};
+  let last: { [table: string]: bigint } = {};
+  let query = 0;
+  api.databases.atQuery = (sql, run) => {
+    before(query++);
+    const result = run();
+    if (sql.includes("sqlite_sequence")) [truth, last] = [contents(SOURCE), counters(SOURCE)];
+    return result;
+  };
+  const result = await backup();
+  api.databases.atQuery = (_, run) => run();
+  return { result, truth, last, query };
+}
+
+async function expectTruth(before: (query: number) => void, what = ""): Promise<string> {
+  const { result, truth, last } = await backUpDuring(before);
+  expect(result, `${what}\n${result.stderr}`).toMatchObject({ code: 0 });
+  const found = contentsOfBackup(folder);
+  // Comparing texts is faster, and says less.
+  if (JSON.stringify(found) !== JSON.stringify(truth)) expect(found, what).toEqual(truth);
+  const counted = Object.entries(manifest().counters).map(([table, id]) => [table, BigInt(String(id))]);
+  expect(Object.fromEntries(counted)).toEqual(last);
+  return result.stderr;
+}
+
+test.each(Object.keys(CHANGES))("%s during a backup are in it", async (name) => {
+  const random = randomNumbers(7);
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets: 2_100, responses: 6 }));
+  await expectTruth((query) => {
+    // The backup reads the keys again when all were removed.
+    if (name === "the removal of all keys" && query % 7 !== 0) return;
+    api.databases.use(SOURCE, (sqlite) => change(sqlite, name, random));
+  });
+});
+
+const ANEW =
+  "petstore-staging was restored or migrated, or removed events that the backup needs. The backup starts anew.";
+
+/** Makes changes of every kind. */
+function changeSource(count: number, random: (limit: number) => number): void {
+  const names = Object.keys(CHANGES);
+  api.databases.use(SOURCE, (sqlite) => {
+    for (; count > 0; count--) change(sqlite, names[random(names.length)] ?? "", random);
+  });
+}
+
+test("random changes during a backup are in it", async () => {
+  const empty = api.databases.snapshot(SOURCE);
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const random = randomNumbers(seed);
+    folder = join(scratch, String(seed));
+    api.databases.restore(SOURCE, empty);
+    // Two pages of animals, and of keys.
+    const pets = seed % 3 === 0 ? 2_050 : 40;
+    api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets, responses: 5 }));
+    await expectTruth(() => changeSource(random(4) * random(3), random), `seed ${seed}`);
+  }
+});
+
+test.each(["before", "after"])("Time Travel to a moment %s the first page starts the backup anew", async (moment) => {
+  const empty = api.databases.snapshot(SOURCE);
+  let anew = 0;
+  for (let travel = 8; travel < 18; travel++) {
+    const random = randomNumbers(travel);
+    folder = join(scratch, String(travel));
+    api.databases.restore(SOURCE, empty);
+    api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets: 20 }));
+    let bookmark = api.databases.snapshot(SOURCE);
+    changeSource(30, random);
+    const said = await expectTruth((query) => {
+      if (query === travel - 1 && moment === "after") {
+        bookmark = api.databases.snapshot(SOURCE);
+        changeSource(9, random);
+      }
+      if (query !== travel) return;
+      api.databases.restore(SOURCE, bookmark);
+      changeSource(random(30), random);
+    }, `travel before query ${travel}`);
+    if (said.includes(ANEW)) anew++;
+  }
+  expect(anew).toBeGreaterThan(3);
+});
+
+test.each(["a removal of all earlier events", "a migration"])("%s starts the backup anew", async (name) => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  const migration = "DELETE FROM d1_migrations WHERE name = '0006_events.sql'";
+  if (name === "a migration") api.databases.query(SOURCE, migration);
+  const said = await expectTruth((query) => {
+    if (query !== 9) return;
+    api.databases.query(SOURCE, "UPDATE pets SET name = 'Migrated', version = version + 1");
+    if (name === "a migration")
+      api.databases.query(SOURCE, "INSERT INTO d1_migrations (name) VALUES ('0006_events.sql')");
+    else {
+      changeSource(9, randomNumbers(1));
+      api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");
+    }
+  });
+  expect(said.split(ANEW)).toHaveLength(2);
+  expect(manifest().migrations).toHaveLength(7);
+});
+
+test("a backup gives up when its place in the feed is removed again and again", async () => {
+  const { result } = await backUpDuring(() => {
+    changeSource(5, randomNumbers(1));
+    api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");
+  });
+  expect(result.code).toBe(1);
+  expect(lastLine(result)).toMatch(/, 3 times\. Try again later\.$/);
+  expect(existsSync(join(folder, "manifest.json"))).toBe(false);
+});
+
+test("a row that goes without an event is noticed", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  const { result } = await backUpDuring((query) => {
+    if (query === 12) api.databases.query(SOURCE, "DELETE FROM pets WHERE id = 1");
+  });
+  expect(result.code).toBe(1);
+  expect(lastLine(result)).toMatch(/^pets has (\d+) rows, and the copy \d+\. Did something but the present version/);
+  await expectBackup();
+  expect(contentsOfBackup(folder)).toEqual(contents(SOURCE));
+});
+
+test("keys that take the ids of removed ones between two pages are in the backup", async () => {
+  const add = () =>
+    api.databases.use(SOURCE, (sqlite) => {
+      sqlite.exec("DELETE FROM idempotency_keys");
+      for (let count = 0; count < 6; count++) addKey(sqlite, null, "x".repeat(120_000));
+    });
+  add();
+  let pages = 0;
+  api.databases.atQuery = (sql, run) => {
+    if (sql.includes(`FROM "idempotency_keys" WHERE id >`) && pages++ === 1) add();
+    return run();
+  };
+  await expectBackup();
+  expect(pages).toBeGreaterThan(2);
+  expect(contentsOfBackup(folder)).toEqual(contents(SOURCE));
+});
