@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { startWrangler } from "../../scripts/wrangler.ts";
 
@@ -9,6 +10,8 @@ export interface KillableService {
   url: string;
   /** Sends SIGKILL. Returns when all of its processes have ended. */
   kill(): Promise<void>;
+  /** The resident memory of its workerd in MiB. Linux only. */
+  memory(): number;
 }
 
 /**
@@ -50,5 +53,25 @@ export async function startKillableService(state: string, ...args: string[]): Pr
       await ended;
       process.off("exit", sendKill);
     },
+    memory: () => residentMemory(-group),
   };
+}
+
+function residentMemory(group: number): number {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const kibibytes = all.map((pid) => {
+    const status = readStatus(pid);
+    const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1];
+    return field("Name") === "workerd" && field("NSpgid") === String(group) ? Number(field("VmRSS") ?? 0) : 0;
+  });
+  return kibibytes.reduce((sum, value) => sum + value, 0) / 1_024;
+}
+
+/** Empty when the process has ended. */
+function readStatus(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    return "";
+  }
 }

@@ -8,7 +8,7 @@ import { grantProductionKey } from "../../../scripts/production-service.ts";
 import { type KillableService, startKillableService } from "../killable-service.ts";
 
 /** Ids that a `number` would round. These rows are older than the feed. */
-const OLD_ROWS = [
+export const OLD_ROWS = [
   "INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Old', 9223372036854775807, 'sold')",
   "INSERT INTO categories (id, name) VALUES (9007199254740993, 'Old')",
   "INSERT INTO orders (id, pet_id, status, created_at, ship_date) VALUES (9007199254740993, 9007199254740993, 'shipped', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')",
@@ -30,12 +30,15 @@ export class FragileService {
     this.keys = keys;
   }
 
-  /** @param keys how many keys of production it has. */
-  static async start(bundle: string, keys: number): Promise<FragileService> {
+  /**
+   * @param keys how many keys of production it has.
+   * @param rows the statements that fill its storage.
+   */
+  static async start(bundle: string, keys: number, rows: string[] = []): Promise<FragileService> {
     const folder = mkdtempSync(join(tmpdir(), "petstore-copy-"));
     const granted = await useLocalState(join(folder, "state"), "production", async (bindings) => {
       await applyMigrations(bindings.DB, join(import.meta.dirname, "../../../drizzle"));
-      await bindings.DB.batch(OLD_ROWS.map((row) => bindings.DB.prepare(row)));
+      for (const row of rows) await bindings.DB.prepare(row).run();
       const worker = { getEnv: async () => bindings };
       return Promise.all(Array.from({ length: keys }, () => grantProductionKey(worker)));
     });
@@ -65,6 +68,11 @@ export class FragileService {
     await this.#running?.kill();
     this.#running = undefined;
     this.kills++;
+  }
+
+  /** The resident memory of its workerd in MiB. */
+  memory(): number {
+    return this.#running?.memory() ?? 0;
   }
 
   /** Keeps the storage of a service that is stopped. */
