@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { atRandom, type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { Copier, IDLE } from "./copy/copier.ts";
-import { FragileService, OLD_ROWS, readFile } from "./copy/service.ts";
+import { FragileService, OLD_ROWS, readFile } from "./fragile-service.ts";
 import { CHANGES_PER_KEY, PATIENCE, writeAtRandom } from "./copy/writers.ts";
 
 // Keeps copies with examples/copy.mjs while the store changes, and compares them with the file of the database.

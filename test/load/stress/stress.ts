@@ -7,7 +7,7 @@ import { History } from "../../world/history.ts";
 import { INVARIANTS } from "../../world/invariants.ts";
 import type { Outcome } from "../../world/world.ts";
 import { atRandom, startChaosProxy } from "../chaos/proxy.ts";
-import { FragileService } from "../copy/service.ts";
+import { FragileService } from "../fragile-service.ts";
 import { contradictions, type Stored } from "./checker.ts";
 import { runPrograms, type Sent } from "./programs.ts";
 import { Trouble, TROUBLEMAKERS } from "./trouble.ts";
