@@ -25,6 +25,8 @@ const LASTING_KEYS = 3;
 const LIFE = { least: 60_000, most: 200_000 };
 /** A client uses such a key in one location, mostly at about its end, and until no location has it for certain. */
 const USE = { requests: 20, atEnd: 0.7, around: 30_000, after: 300_000 };
+/** How long the storage is slow, and the polls in and after this time. */
+const SLOW = { milliseconds: 15_000, polls: 16 };
 
 /** The code that a world runs. */
 export interface Code {
@@ -177,6 +179,14 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     );
   };
 
+  /** Sends the same read at these times. */
+  const poll = (key: ApiKey, location: number, times: number[], headers: Exchange["headers"]) => {
+    const request = { method: "GET", path: "/v1/pets?limit=1", headers, body: undefined, session: undefined };
+    const ofStep = step;
+    for (const time of times)
+      clock.after(time - clock.now, () => void send(request, ofStep, key, location).catch(() => {}));
+  };
+
   /** What a step may be, beside a call. */
   const snapshots: { content: Uint8Array; number: number }[] = [];
   const happenings: { [name: string]: (random: Random, index: number) => void } = {
@@ -213,14 +223,17 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
         history.occurred(clock.now, `an operator revokes ${key.name}`);
       };
       if (!expires) clock.after(end - clock.now, revoke);
-      const location = random.between(0, LOCATIONS - 1);
-      const request = { method: "GET", path: "/v1/pets/1", headers: {}, body: undefined, session: undefined };
-      const ofStep = step;
-      for (let use = 0; use < USE.requests; use++) {
-        const atEnd = random.chance(USE.atEnd);
-        const at = end + (atEnd ? random.between(-USE.around, USE.around) : random.between(0, USE.after));
-        clock.after(at - clock.now, () => void send(request, ofStep, key, location).catch(() => {}));
-      }
+      const times = Array.from({ length: USE.requests }, () =>
+        random.chance(USE.atEnd) ? end + random.between(-USE.around, USE.around) : end + random.between(0, USE.after),
+      );
+      poll(key, random.between(0, LOCATIONS - 1), times, {});
+    },
+    // Then polls of one page in one location: slow reads, followed by some from memory.
+    "slow for a while": (random) => {
+      history.fault("slow for a while");
+      service.slowUntil = clock.now + SLOW.milliseconds;
+      const times = Array.from({ length: SLOW.polls }, () => clock.now + random.between(0, 3 * SLOW.milliseconds));
+      poll(random.pick(lasting), random.between(0, LOCATIONS - 1), times, { "Cache-Control": "max-age=60" });
     },
     overload: (random) => {
       history.fault("overload");
@@ -309,6 +322,7 @@ const HAPPENINGS = {
   "a program goes on after its crash": 60,
   "a key that ends": 8,
   overload: 2,
+  "slow for a while": 4,
   "replica falls behind": 4,
   "clock jumps": 4,
   "a snapshot": 2,
