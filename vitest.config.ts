@@ -90,8 +90,8 @@ export default defineConfig({
         },
       },
       {
-        // npm run test:load: longer tests of the bundle. Races, a crowd of buyers, and the client and the examples behind a
-        // faulty proxy.
+        // npm run test:load: simulated worlds, and longer tests of the bundle: the service under kills and hostile connections, and the
+        // client, the copy and the examples behind a faulty proxy.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { atRandom, type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { Copier, IDLE } from "./copy/copier.ts";
-import { FragileService, readFile } from "./copy/service.ts";
+import { FragileService, OLD_ROWS, readFile } from "./fragile-service.ts";
 import { CHANGES_PER_KEY, PATIENCE, writeAtRandom } from "./copy/writers.ts";
 
 // Keeps copies with examples/copy.mjs while the store changes, and compares them with the file of the database.
@@ -60,7 +60,11 @@ function findContradictions(service: FragileService): string[] {
 }
 
 test(`a copy equals the store after ${CHANGES} changes, and kills of the service and of the copier`, async () => {
-  await using service = await FragileService.start(inject("bundle"), Math.ceil(CHANGES / CHANGES_PER_KEY) + 2);
+  await using service = await FragileService.start(
+    inject("bundle"),
+    Math.ceil(CHANGES / CHANGES_PER_KEY) + 2,
+    OLD_ROWS,
+  );
   const [key = "", ...keys] = service.keys;
   const proxy = await startChaosProxy(service.url, atRandom(FAULT_SHARE), PATIENCE * 1.5);
   onTestFinished(() => proxy.close());
@@ -103,7 +107,7 @@ test(`a copy equals the store after ${CHANGES} changes, and kills of the service
 });
 
 test("after a restore, a copy past it starts again, one behind it goes on, and nothing of the lost history is left", async () => {
-  await using service = await FragileService.start(inject("bundle"), 6);
+  await using service = await FragileService.start(inject("bundle"), 6, OLD_ROWS);
   const [key = "", ...keys] = service.keys;
   // A copy takes the present end as its place at first, and when the service no longer has its place.
   const starts: Record<string, number> = { past: 0, live: 0, behind: 0 };
@@ -156,7 +160,7 @@ test("after a restore, a copy past it starts again, one behind it goes on, and n
 });
 
 test("a copy of a store that nobody changes sends one request for each period", async () => {
-  await using service = await FragileService.start(inject("bundle"), 1);
+  await using service = await FragileService.start(inject("bundle"), 1, OLD_ROWS);
   const requests: { url: string | undefined; at: number }[] = [];
   const note: Choice = ({ url }) => {
     requests.push({ url, at: performance.now() });

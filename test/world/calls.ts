@@ -165,10 +165,12 @@ export const CALLS: { [name: string]: Kind } = {
     },
   },
   "poll a page": {
-    weight: 5,
+    weight: 2,
     prepare({ random }) {
       const maxAge = random.pick([1, 5, 20]);
-      return (client) => client.pets.list({ sort: "-id", limit: 3 }, { maxAge }).page();
+      return async (client) => {
+        for (let poll = 0; poll < 4; poll++) await client.pets.list({ sort: "-id", limit: 3 }, { maxAge }).page();
+      };
     },
   },
   // So that the store stays small.

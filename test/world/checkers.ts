@@ -239,7 +239,10 @@ function expectKey(name: string): never {
   throw new Error(`There is no key ${name}`);
 }
 
-/** A response from memory is at most as old as the request allows: somebody got it from the database in that time. */
+/**
+ * A response from memory is at most as old as the request allows, and not older than its `Age`: somebody got it from the database in that
+ * time.
+ */
 function* memoriesAreYoung({ history }: Outcome): Generator<Finding> {
   /** When each content was read, by its path and its bookmark. */
   const readAt = new Map<string, number[]>();
@@ -257,7 +260,8 @@ function* memoriesAreYoung({ history }: Outcome): Generator<Finding> {
     const times = readAt.get(place(exchange)) ?? [];
     // The clock of the isolate may have jumped in between. A content is as old as the request for it, and not as its transaction.
     const jump = history.faults.has("clock jumps") ? 2 * LARGEST_SKEW : 0;
-    const oldest = (exchange.respondedAt ?? 0) - allowed * 1000 - jump;
+    // `Age` has whole seconds.
+    const oldest = (exchange.respondedAt ?? 0) - Math.min(allowed, Number(age) + 1) * 1000 - jump;
     const isYoung = times.some((time) => time >= oldest && time <= (exchange.respondedAt ?? 0));
     if (!isYoung || Number(age) > allowed) {
       yield {

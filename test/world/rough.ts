@@ -1,7 +1,11 @@
+import type { Int64 } from "../../src/exact/int64.ts";
+import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
 import { categoryOf, nameOf } from "./calls.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";
+// oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
+import "./workerd.ts";
 
 /** A request of a client that sends what it likes. */
 export interface Rough {
@@ -15,6 +19,8 @@ export interface Rough {
 
 const STATUSES = ["available", "pending", "sold"];
 const RESOURCES = ["pets", "categories", "store/orders"] as const;
+/** A cursor of the other order. */
+const ASCENDING = encodeCursor({ after: "1" as Int64, sort: "id" });
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 const KINDS: { [name: string]: { weight: number; make: (random: Random, known: Known, state: number) => Rough } } = {
@@ -89,6 +95,7 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
         { ...post, body: "{}", headers: { "Content-Type": "text/plain" }, refusal: 415 },
         { ...post, method: "PUT", body: "{}", refusal: 405 },
         { method: "GET", path: "/v1/pets?limit=0", headers: {}, refusal: 400 },
+        { method: "GET", path: `/v1/pets?sort=-id&cursor=${ASCENDING}`, headers: {}, refusal: 400 },
         { method: "GET", path: "/v1/pets/01", headers: {}, refusal: 404 },
         { method: "GET", path: "/v1/pets", headers: { "x-d1-bookmark": "newest" }, refusal: 400 },
         { method: "DELETE", path: "/v1/pets/1", headers: { "If-Match": "1" }, refusal: 400 },

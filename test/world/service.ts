@@ -67,6 +67,8 @@ export class Service {
   #started = 0;
   /** Until when the database refuses everything. */
   overloadedUntil = 0;
+  /** Until when the storage is slow. */
+  slowUntil = 0;
 
   constructor(platform: Platform, versions: readonly Version[]) {
     this.#platform = platform;
@@ -210,7 +212,10 @@ export class Service {
       clock,
       database,
       replica: isolate.location % Math.max(1, database.replicas),
-      delay: () => (faults.meets(random, "slow database") ? random.delay(100, SLOWEST) : random.delay(0.2, 15)),
+      delay: () =>
+        faults.meets(random, "slow database") || clock.now < this.slowUntil
+          ? random.delay(100, SLOWEST)
+          : random.delay(0.2, 15),
       deliver: (run) => {
         if (isolate.isAlive) run();
       },

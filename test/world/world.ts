@@ -21,8 +21,12 @@ const HOUR = 3_600_000;
 const PROGRAMS = 6;
 /** API keys that stay good. */
 const LASTING_KEYS = 3;
-/** Others, which clients use until they are refused and longer. */
-const NEW_KEYS = 2;
+/** Milliseconds until others end. The shortest is long enough that every location has the key. */
+const LIFE = { least: 60_000, most: 200_000 };
+/** A client uses such a key in one location, mostly at about its end, and until no location has it for certain. */
+const USE = { requests: 20, atEnd: 0.7, around: 30_000, after: 300_000 };
+/** How long the storage is slow, and the polls in and after this time. */
+const SLOW = { milliseconds: 15_000, polls: 16 };
 
 /** The code that a world runs. */
 export interface Code {
@@ -175,6 +179,14 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     );
   };
 
+  /** Sends the same read at these times. */
+  const poll = (key: ApiKey, location: number, times: number[], headers: Exchange["headers"]) => {
+    const request = { method: "GET", path: "/v1/pets?limit=1", headers, body: undefined, session: undefined };
+    const ofStep = step;
+    for (const time of times)
+      clock.after(time - clock.now, () => void send(request, ofStep, key, location).catch(() => {}));
+  };
+
   /** What a step may be, beside a call. */
   const snapshots: { content: Uint8Array; number: number }[] = [];
   const happenings: { [name: string]: (random: Random, index: number) => void } = {
@@ -185,7 +197,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     },
     "a rough request": (random) => {
       const { path, refusal, ...request } = roughRequest(random, known, database.state);
-      const key = random.pick(random.chance(0.3) ? operators.keys.slice(-NEW_KEYS) : lasting);
+      const key = random.pick(random.chance(0.1) ? operators.keys.slice(-1) : lasting);
       const exchange = { body: undefined, session: undefined, ...request, path, refusal };
       send(exchange, step, key, random.between(0, LOCATIONS - 1)).catch(() => {});
     },
@@ -201,15 +213,27 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       const shop = shops[index] as Shop;
       if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
     },
-    "a new key": (random) => {
-      const lives = random.chance(0.5) ? undefined : clock.now + random.between(5_000, 60_000);
-      history.occurred(clock.now, `an operator creates ${operators.create(lives && Math.floor(lives)).name}`);
+    "a key that ends": (random) => {
+      const end = Math.floor(clock.now + random.between(LIFE.least, LIFE.most));
+      const expires = random.chance(0.5);
+      const key = operators.create(expires ? end : undefined);
+      history.occurred(clock.now, `an operator creates ${key.name}`);
+      const revoke = () => {
+        operators.revoke(key);
+        history.occurred(clock.now, `an operator revokes ${key.name}`);
+      };
+      if (!expires) clock.after(end - clock.now, revoke);
+      const times = Array.from({ length: USE.requests }, () =>
+        random.chance(USE.atEnd) ? end + random.between(-USE.around, USE.around) : end + random.between(0, USE.after),
+      );
+      poll(key, random.between(0, LOCATIONS - 1), times, {});
     },
-    "a revocation": (random) => {
-      const key = random.pick(operators.keys);
-      if (lasting.includes(key) || key.revokedAt !== undefined) return;
-      operators.revoke(key);
-      history.occurred(clock.now, `an operator revokes ${key.name}`);
+    // Then polls of one page in one location: slow reads, followed by some from memory.
+    "slow for a while": (random) => {
+      history.fault("slow for a while");
+      service.slowUntil = clock.now + SLOW.milliseconds;
+      const times = Array.from({ length: SLOW.polls }, () => clock.now + random.between(0, 3 * SLOW.milliseconds));
+      poll(random.pick(lasting), random.between(0, LOCATIONS - 1), times, { "Cache-Control": "max-age=60" });
     },
     overload: (random) => {
       history.fault("overload");
@@ -296,9 +320,9 @@ const HAPPENINGS = {
   "a crash": 10,
   "a journey": 20,
   "a program goes on after its crash": 60,
-  "a new key": 6,
-  "a revocation": 4,
+  "a key that ends": 8,
   overload: 2,
+  "slow for a while": 4,
   "replica falls behind": 4,
   "clock jumps": 4,
   "a snapshot": 2,

@@ -1,0 +1,159 @@
+import { once } from "node:events";
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { useLocalState } from "../../scripts/local-state.ts";
+import { applyMigrations } from "../../scripts/migrations.ts";
+import { grantProductionKey } from "../../scripts/production-service.ts";
+import { startWrangler } from "../../scripts/wrangler.ts";
+
+// Without this, a signal would end this process before it ends its services.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+/** Ids that a `number` would round. These rows are older than the feed. */
+export const OLD_ROWS = [
+  "INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Old', 9223372036854775807, 'sold')",
+  "INSERT INTO categories (id, name) VALUES (9007199254740993, 'Old')",
+  "INSERT INTO orders (id, pet_id, status, created_at, ship_date) VALUES (9007199254740993, 9007199254740993, 'shipped', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')",
+];
+
+/** A service that can be killed, started again on its storage, and set back. It ends with this process. */
+export class FragileService {
+  /** Its present address. The same object through all restarts, for a proxy in front of it. */
+  readonly url = new URL("http://127.0.0.1");
+  readonly keys: string[];
+  kills = 0;
+  readonly #folder: string;
+  readonly #bundle: string;
+  /** The group of its processes. Undefined while it is stopped. */
+  #group: number | undefined;
+  /** Its output closes after the last process of the group ends. */
+  #ended: Promise<unknown> | undefined;
+  readonly #sendKill = () => {
+    try {
+      if (this.#group !== undefined) process.kill(-this.#group, "SIGKILL");
+    } catch {
+      // The process has already ended.
+    }
+  };
+
+  private constructor(folder: string, bundle: string, keys: string[]) {
+    this.#folder = folder;
+    this.#bundle = bundle;
+    this.keys = keys;
+    process.once("exit", this.#sendKill);
+  }
+
+  /**
+   * @param keys how many keys of production it has.
+   * @param rows the statements that fill its storage.
+   */
+  static async start(bundle: string, keys: number, rows: string[] = []): Promise<FragileService> {
+    const folder = mkdtempSync(join(tmpdir(), "petstore-fragile-"));
+    const granted = await useLocalState(join(folder, "state"), "production", async (bindings) => {
+      await applyMigrations(bindings.DB, join(import.meta.dirname, "../../drizzle"));
+      for (const row of rows) await bindings.DB.prepare(row).run();
+      const worker = { getEnv: async () => bindings };
+      return Promise.all(Array.from({ length: keys }, () => grantProductionKey(worker)));
+    });
+    const service = new FragileService(folder, join(bundle, "index.js"), granted);
+    await service.start();
+    return service;
+  }
+
+  /** Starts `wrangler dev` in a new process group, so that one signal reaches workerd too. */
+  async start(): Promise<void> {
+    const address = ["--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0"];
+    const settings = ["--no-bundle", "--env=production", "--var", "LOG_SUCCESS_SHARE:0", ...address];
+    const child = startWrangler(["dev", this.#bundle, ...settings, "--persist-to", this.#state], {
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true,
+    });
+    if (child.stdout === null || child.pid === undefined) throw new Error("wrangler dev did not start");
+    this.#group = child.pid;
+    this.#ended = once(child, "close");
+    const lines = createInterface({ input: child.stdout });
+    this.url.href = await new Promise<string>((resolve, reject) => {
+      lines.on("line", (line) => {
+        const [, ready] = /Ready on (\S+)/.exec(line) ?? [];
+        if (ready !== undefined) resolve(ready);
+      });
+      lines.on("close", () => reject(new Error("wrangler dev ended before it was ready")));
+    });
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** Sends SIGKILL. Returns when all of its processes have ended. */
+  async kill(): Promise<void> {
+    this.#sendKill();
+    await this.#ended;
+    this.#group = undefined;
+    this.kills++;
+  }
+
+  /** The resident memory of its workerd in MiB. Linux only. */
+  memory(): number {
+    const kibibytes = readdirSync("/proc").map((pid) => {
+      const status = readStatus(pid);
+      const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1];
+      const isIts = field("Name") === "workerd" && field("NSpgid") === String(this.#group);
+      return isIts ? Number(field("VmRSS") ?? 0) : 0;
+    });
+    return kibibytes.reduce((sum, value) => sum + value, 0) / 1_024;
+  }
+
+  /** Keeps the storage of a service that is stopped. */
+  save(): void {
+    cpSync(this.#state, this.#saved, { recursive: true });
+  }
+
+  /** Puts back the storage that was kept, while the service is stopped. */
+  restore(): void {
+    rmSync(this.#state, { recursive: true });
+    cpSync(this.#saved, this.#state, { recursive: true });
+  }
+
+  /** The rows of a table in the file of the database, with exact integers. The service is stopped. */
+  read(sql: string): Record<string, unknown>[] {
+    const [file] = globSync(join(this.#state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"));
+    if (file === undefined) throw new Error("There is no database.");
+    return readFile(file, sql);
+  }
+
+  get #state(): string {
+    return join(this.#folder, "state");
+  }
+
+  get #saved(): string {
+    return join(this.#folder, "saved");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    process.off("exit", this.#sendKill);
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+/** The rows of a query in a SQLite file, with exact integers. */
+export function readFile(file: string, sql: string): Record<string, unknown>[] {
+  using database = new DatabaseSync(file);
+  const statement = database.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement.all();
+}
+
+/** Empty for what is no process, or one that has ended. */
+function readStatus(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    return "";
+  }
+}
