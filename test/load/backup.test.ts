@@ -15,7 +15,7 @@ import { MARGIN } from "../../scripts/backup/restore.ts";
 import { startBundles } from "../../scripts/bundles.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
-import { readFile } from "./copy/service.ts";
+import { readFile } from "./fragile-service.ts";
 import { writeAtRandom } from "./copy/writers.ts";
 
 // Backs up the database of a service that many clients change, and restores it elsewhere. The feed tells what the truth of the backup's
