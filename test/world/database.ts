@@ -68,7 +68,8 @@ export class Database {
     const writes = statements.some(mayWrite);
     if (writes) {
       const changes = this.primary.totalChanges;
-      if (changes !== this.#changes) this.#commit({ time: this.#clock.now, seed, statements });
+      if (changes !== this.#changes)
+        this.#commit({ time: this.#clock.now, seed, statements: statements.filter(mayWrite) });
       this.#changes = changes;
     }
     return { instance: "primary", before, after: this.state, mayWrite: writes, results };
@@ -128,7 +129,7 @@ export class Database {
   #catchUp(replica: Replica): void {
     while ((replica.times[replica.applied] ?? Infinity) <= this.#clock.now) {
       const { statements, time, seed, content } = this.#commits[replica.applied++] as Commit;
-      if (content === undefined) replica.instance.run(statements, time, seed);
+      if (content === undefined) replica.instance.repeat(statements, time, seed);
       else replica.instance.restore(content);
     }
   }

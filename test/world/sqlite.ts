@@ -73,6 +73,13 @@ export class Instance {
     }
   }
 
+  /** Runs the writing statements of a transaction again. They succeed, as they did before. */
+  repeat(statements: readonly Statement[], time: number, seed: number): void {
+    this.#time = Math.floor(time);
+    this.#chance = new Random(seed);
+    for (const { sql, values } of statements) this.#prepare(sql).statement.run(...values.map(toSqlite));
+  }
+
   #rowsOf({ sql, values }: Statement): Row[] {
     const { statement, parameters } = this.#prepare(sql);
     if (parameters !== values.length)

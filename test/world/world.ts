@@ -117,6 +117,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
   const lasting = Array.from({ length: LASTING_KEYS }, () => operators.create());
   // Until every location has them.
   clock.now += 2 * 60_000;
+  // One for all programs, because code that is new is slow.
+  const { PetStore } = code.client({ ...alive, random: random("clients") });
   const known = new Known();
   const breaches: Outcome["breaches"] = [];
   let step = 0;
@@ -170,8 +172,9 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
   /** Starts a session, which goes on where another one was if it has a bookmark. */
   function start(location: number, key: ApiKey, bookmark?: string, isAlive = alive.isAlive): Session {
     const session = `session ${++sessions}`;
-    const { PetStore } = code.client({ ...alive, isAlive, random: random(session) });
     const fetch = async (url: string, { method = "GET", headers, body, signal }: RequestInit): Promise<Response> => {
+      // Not a failure of the network, after which the client would try again.
+      if (!isAlive()) throw new Error("The program has ended");
       const fields = Object.fromEntries((headers as [string, string][]).filter(([field]) => field !== "Authorization"));
       const path = url.replace("https://petstore.example", "");
       const request = { method, path, headers: fields, body: body as string | undefined, session };
