@@ -189,7 +189,8 @@ function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
     // The place of a cursor is gone. The client forgets its bookmark too, which may be from a history that is gone.
     if (session !== undefined && exchange.status === 410) {
       newest.delete(session);
-      for (const call of starts.keys()) if (call.includes(` ${session} GET /v1/events`)) starts.delete(call);
+      for (const call of starts.keys())
+        if (call.startsWith(`${exchange.step} ${session} GET /v1/events`)) starts.delete(call);
       continue;
     }
     const bookmark = bookmarkIn(exchange);
