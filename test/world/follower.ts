@@ -78,7 +78,10 @@ export class Follower {
 
   #query({ random }: Life) {
     const all = this.kinds.length === Object.keys(LISTS).length && random.chance(0.5);
-    return { ...(!all && { types: this.kinds.flatMap((kind) => TYPES[kind]) }), limit: random.pick([1, 2, 10, 100]) };
+    // With few attempts, more failures reach `follow`.
+    const retry = { attempts: random.pick([1, 2, 6]) };
+    const limit = random.pick([1, 2, 10, 100]);
+    return { ...(!all && { types: this.kinds.flatMap((kind) => TYPES[kind]) }), limit, retry };
   }
 
   async #copyAnew({ session, random, isAlive }: Life): Promise<void> {
