@@ -228,7 +228,7 @@ function isRepeatable({ method, path, headers }: Exchange): boolean {
   if (headers["Idempotency-Key"] !== undefined) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
   if (!isOrder || headers["If-None-Match"] !== undefined) return false;
-  return method === "DELETE" || (method === "PATCH" && headers["If-Match"] === undefined);
+  return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));
 }
 
 /** A revoked or expired key is refused after the documented time. A good one is accepted. */
