@@ -328,16 +328,16 @@ export function failure(status: number, code: string): Answer {
   return { status, body: code };
 }
 
-function writePet({ id, name, categoryId, status }: Pet): string {
+export function writePet({ id, name, categoryId, status }: Pet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-function writeCategory({ id, name, description }: Category): string {
+export function writeCategory({ id, name, description }: Category): string {
   const more = description === null ? "" : `,"description":${JSON.stringify(description)}`;
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
 }
 
-function writeOrder({ id, petId, status, shipDate }: Order): string {
+export function writeOrder({ id, petId, status, shipDate }: Order): string {
   const date = shipDate === null ? "null" : `"${shipDate}"`;
   return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}}`;
 }

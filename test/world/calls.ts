@@ -1,4 +1,5 @@
 import type { List, Page, Session } from "../../client/src/index.ts";
+import { EVENT_TYPES } from "../../src/changes/table.ts";
 import type { Known } from "./known.ts";
 import type { Random } from "./random.ts";
 
@@ -13,6 +14,11 @@ export const newPet = (random: Random) => ({
   categoryId: categoryOf(random),
   ...(random.chance(0.3) && { status: random.pick(STATUSES) }),
 });
+/** A place of the feed that a client knows, its end or its start. */
+export const cursorOf = (random: Random, known: Known) =>
+  random.chance(0.8) && known.cursors.length > 0
+    ? random.pick(random.chance(0.5) ? known.cursors.slice(-5) : known.cursors)
+    : random.pick(["latest", undefined]);
 const description = (random: Random) => random.pick(["", "first", 'a"\\']);
 const patchOfPet = (random: Random) => ({
   ...(random.chance(0.5) && { name: nameOf(random) }),
@@ -22,7 +28,7 @@ const patchOfPet = (random: Random) => ({
 
 /** What a call has: the client, the chance of its step and what clients know. */
 export interface Call {
-  client: Pick<Session, "pets" | "categories" | "orders">;
+  client: Pick<Session, "pets" | "categories" | "orders" | "events">;
   random: Random;
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */
@@ -170,6 +176,18 @@ export const CALLS: { [name: string]: Kind } = {
       const maxAge = random.pick([1, 5, 20]);
       return async (client) => {
         for (let poll = 0; poll < 4; poll++) await client.pets.list({ sort: "-id", limit: 3 }, { maxAge }).page();
+      };
+    },
+  },
+  "list events": {
+    weight: 5,
+    prepare({ random, known }) {
+      const cursor = cursorOf(random, known);
+      const types = random.chance(0.5) ? { types: EVENT_TYPES.filter(() => random.chance(0.3)) } : {};
+      const query = { cursor, limit: random.between(1, 8), ...(types.types?.length !== 0 && types) };
+      return async (client) => {
+        const page = await client.events.list(query);
+        if (page.more) await client.events.list({ ...query, cursor: page.cursor });
       };
     },
   },

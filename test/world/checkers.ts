@@ -5,6 +5,7 @@ import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
+import { copiesAreTrue, feedIsExact, leavesItsEvents } from "./feed.ts";
 import type { Exchange } from "./history.ts";
 import { LARGEST_SKEW } from "./service.ts";
 import { answerOf, codeOf, type Question, questionOf, unavailable } from "./specification.ts";
@@ -17,7 +18,7 @@ export interface Violation {
   exchange?: Exchange | undefined;
 }
 
-type Finding = Omit<Violation, "checker">;
+export type Finding = Omit<Violation, "checker">;
 type Checker = (outcome: Outcome) => Iterable<Finding>;
 
 /** The longest time until a revocation or a new key reaches every isolate (docs/managing-keys.md), in milliseconds. */
@@ -36,7 +37,8 @@ const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !==
  * Every response is that of the model, which runs the transactions in the order of the primary. A change gets the response of its own
  * transaction, and happens once under its key. A read gets that of the state of its bookmark, and a list everything that is there.
  */
-function* oneAfterAnother({ history, database }: Outcome): Generator<Finding> {
+function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
+  const { history, database } = outcome;
   let model = new Model();
   const copies = new Map<number, Model>();
   const questions = new Map<Exchange, Question | undefined>();
@@ -73,7 +75,10 @@ function* oneAfterAnother({ history, database }: Outcome): Generator<Finding> {
         if (event.after !== event.before) yield { exchange, message: "A read changed the database." };
       } else if (question === undefined || exchange.refusal !== undefined) {
         yield { exchange, message: "A request that cannot succeed reached the database." };
-      } else answers.set(exchange, question(model, event.at));
+      } else {
+        answers.set(exchange, question(model, event.at));
+        yield* leavesItsEvents(event, model.feed.splice(0), outcome);
+      }
       yield* readsOf(event.after);
     } else if (event.kind === "response" && !isRead(event.exchange) && event.exchange.status !== undefined) {
       const { exchange } = event;
@@ -181,6 +186,13 @@ function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
       if (least !== undefined && stateOf(least) <= last) needed.set(exchange, least);
       continue;
     }
+    // The place of a cursor is gone. The client forgets its bookmark too, which may be from a history that is gone.
+    if (session !== undefined && exchange.status === 410) {
+      newest.delete(session);
+      for (const call of starts.keys())
+        if (call.startsWith(`${exchange.step} ${session} GET /v1/events`)) starts.delete(call);
+      continue;
+    }
     const bookmark = bookmarkIn(exchange);
     const least = needed.get(exchange);
     if (bookmark === undefined) continue;
@@ -197,7 +209,7 @@ function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
     const { trips } = exchange;
     const again = trips.slice(0, -1).filter(({ failure }) => TRANSIENT_ERRORS.includes(failure ?? "")).length;
-    const most = isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) + 1 : 1;
+    const most = isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) + 1 : asksThePrimaryToo(exchange) ? 2 : 1;
     if (trips.length > most)
       yield { exchange, message: `The request took ${trips.length} round trips instead of ${most}.` };
     const isTransient = TRANSIENT_ERRORS.includes(trips.at(-1)?.failure ?? "") && exchange.version === PRESENT;
@@ -207,12 +219,16 @@ function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
   }
 }
 
+/** Whether a replica may not have the place of the cursor yet. */
+const asksThePrimaryToo = ({ path, trips: [first] }: Exchange) =>
+  path.startsWith("/v1/events?") && typeof first?.instance === "number" && first.failure === undefined;
+
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
 function isRepeatable({ method, path, headers }: Exchange): boolean {
   if (headers["Idempotency-Key"] !== undefined) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
   if (!isOrder || headers["If-None-Match"] !== undefined) return false;
-  return method === "DELETE" || (method === "PATCH" && headers["If-Match"] === undefined);
+  return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));
 }
 
 /** A revoked or expired key is refused after the documented time. A good one is accepted. */
@@ -320,6 +336,8 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
     for (const exchange of pages) {
       if (exchange.receivedAt === undefined) continue;
       const cursor = /cursor=([^&]*)/.exec(exchange.path)?.[1] ?? "";
+      // A follower of the feed may walk again in the same session.
+      if (cursor === "") ids.clear();
       for (const [, id = ""] of (exchange.text ?? "").matchAll(/\{"id":(\d+)/g)) {
         const other = ids.get(id);
         // A program that goes on after its crash walks again.
@@ -374,6 +392,8 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   keysAreRemembered,
   failuresHaveCauses,
   walksSeeEverything,
+  feedIsExact,
+  copiesAreTrue,
   responsesFit: responsesFit(document),
   invariantsHold,
 });

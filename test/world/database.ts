@@ -5,6 +5,7 @@ import { Instance, mayWrite, type Statement } from "./sqlite.ts";
 /** A transaction with changes, or a restore. */
 interface Commit {
   time: number;
+  seed: number;
   statements: readonly Statement[];
   content?: Uint8Array;
 }
@@ -50,6 +51,8 @@ export class Database {
   }
 
   #changes: number;
+  /** Transactions of the primary so far. Each has its own chance, which its replicas repeat. */
+  #transactions = 0;
   /** Called after each transaction with changes. */
   onCommit = (): void => {};
 
@@ -60,11 +63,13 @@ export class Database {
   /** Runs a transaction on the primary. */
   onPrimary(statements: readonly Statement[]): Execution {
     const before = this.state;
-    const results = this.primary.run(statements, this.#clock.now);
+    const seed = ++this.#transactions;
+    const results = this.primary.run(statements, this.#clock.now, seed);
     const writes = statements.some(mayWrite);
     if (writes) {
       const changes = this.primary.totalChanges;
-      if (changes !== this.#changes) this.#commit({ time: this.#clock.now, statements });
+      if (changes !== this.#changes)
+        this.#commit({ time: this.#clock.now, seed, statements: statements.filter(mayWrite) });
       this.#changes = changes;
     }
     return { instance: "primary", before, after: this.state, mayWrite: writes, results };
@@ -74,7 +79,7 @@ export class Database {
   onReplica(index: number, statements: readonly Statement[]): Execution {
     const replica = this.#replicas[index] as Replica;
     this.#catchUp(replica);
-    const results = replica.instance.run(statements, this.#clock.now);
+    const results = replica.instance.run(statements, this.#clock.now, 0);
     return { instance: index, before: replica.applied, after: replica.applied, mayWrite: false, results };
   }
 
@@ -102,7 +107,7 @@ export class Database {
   restore(content: Uint8Array): void {
     this.primary.restore(content);
     this.#changes = this.primary.totalChanges;
-    this.#commit({ time: this.#clock.now, statements: [], content });
+    this.#commit({ time: this.#clock.now, seed: 0, statements: [], content });
   }
 
   close(): void {
@@ -123,8 +128,8 @@ export class Database {
 
   #catchUp(replica: Replica): void {
     while ((replica.times[replica.applied] ?? Infinity) <= this.#clock.now) {
-      const { statements, time, content } = this.#commits[replica.applied++] as Commit;
-      if (content === undefined) replica.instance.run(statements, time);
+      const { statements, time, seed, content } = this.#commits[replica.applied++] as Commit;
+      if (content === undefined) replica.instance.repeat(statements, time, seed);
       else replica.instance.restore(content);
     }
   }

@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 const WORST = {
   "request lost": 0.06,
   "response lost": 0.08,
-  "isolate killed": 0.01,
+  "isolate killed": 0.003,
   "transient error before a transaction": 0.06,
   "transient error after a transaction": 0.08,
   "lasting error before a transaction": 0.03,

@@ -1,3 +1,5 @@
+import type { Stored } from "./feed.ts";
+
 /** A transaction that a request ran in the database. */
 export interface Trip {
   kind: "trip";
@@ -53,11 +55,15 @@ export interface Occurrence {
   restored?: number;
   /** The transaction of a restore. */
   state?: number;
+  /** The state of a snapshot. */
+  noted?: number;
   /** A session that goes on from the bookmark of another. */
   session?: string;
   bookmark?: string;
   /** Keys that the hourly job removed, with the ages that they had in seconds. */
   forgotten?: { apiKeyId: string; key: string; age: number }[];
+  /** What a follower of the feed stored. */
+  stored?: Stored;
 }
 
 export type Event =

@@ -14,7 +14,12 @@ export class Known {
   /** By resource and id. */
   readonly #versions = new Map<string, number>();
 
+  /** Cursors of the feed. */
+  readonly cursors: string[] = [];
+
   hear({ path, status = 0, responseHeaders, text = "" }: Exchange): void {
+    const [, cursor] = (path.startsWith("/v1/events") && /"cursor":"(\w+)"/.exec(text.slice(-60))) || [];
+    if (cursor !== undefined && this.cursors.push(cursor) > REMEMBERED) this.cursors.shift();
     const resource = /^\/v1\/(pets|categories|store\/orders)\b/.exec(path)?.[1] as Resource | undefined;
     if (resource === undefined || status >= 300) return;
     const ids = this.#ids[resource];

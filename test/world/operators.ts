@@ -42,7 +42,7 @@ export class Operators {
     const record = {
       id: name,
       name,
-      scopes: ["pets:read", "pets:write", "store:read", "store:write"],
+      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read"],
       createdAt: new Date(createdAt).toISOString(),
       ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
       ...(revokedAt !== undefined && { revokedAt: new Date(revokedAt).toISOString() }),

@@ -23,7 +23,18 @@ export interface Surroundings {
   onError: (line: string) => void;
 }
 
-const GLOBALS = ["Date", "Math", "setTimeout", "clearTimeout", "scheduler", "performance", "crypto", "console"];
+/** "Function" is one that fails, because workerd has no `eval`. */
+const GLOBALS = [
+  "Function",
+  "Date",
+  "Math",
+  "setTimeout",
+  "clearTimeout",
+  "scheduler",
+  "performance",
+  "crypto",
+  "console",
+];
 
 /**
  * Bundles a module and all that it imports.
@@ -65,6 +76,10 @@ export async function programAt<Exports>(commit: string, entry: string): Promise
   }
 }
 
+function noFunction(): never {
+  throw new EvalError("Code generation from strings disallowed for this context");
+}
+
 function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unknown[] {
   const now = () => Math.floor(clock.now + skew());
   class WorldDate extends Date {
@@ -79,6 +94,7 @@ function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unk
     });
   const print = (line: unknown) => onError(String(line));
   return [
+    noFunction,
     WorldDate,
     Object.assign(Object.create(Math), { random: random.next }),
     after,

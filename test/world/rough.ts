@@ -1,7 +1,9 @@
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
-import { categoryOf, nameOf } from "./calls.ts";
+import { EVENT_TYPES } from "../../src/changes/table.ts";
+import { encodeEventCursor } from "../../src/events/cursor.ts";
+import { categoryOf, cursorOf, nameOf } from "./calls.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -84,6 +86,24 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
       };
     },
   },
+  "follow the feed from places that nobody may have": {
+    weight: 4,
+    make(random, known, state) {
+      const remembered = cursorOf(random, known);
+      const id = random.chance(0.8) ? random.between(0, state + 5) : random.pick([2 ** 31, -1]);
+      const made = encodeEventCursor(BigInt.asUintN(64, BigInt(id)).toString(16).padStart(16, "0") + random.hex(8));
+      const cursor = random.chance(0.6) ? remembered : made;
+      const types = EVENT_TYPES.filter(() => random.chance(0.2)).map((type) => ["type", type]);
+      const query = new URLSearchParams([["limit", String(random.between(1, 5))], ...types]);
+      if (cursor !== undefined) query.set("cursor", cursor);
+      const bookmark = bookmarkOf(random.chance(0.3) ? state + 1_000_000 : random.between(0, state));
+      return {
+        method: "GET",
+        path: `/v1/events?${query.toString()}`,
+        headers: random.chance(0.3) ? { "x-d1-bookmark": bookmark } : {},
+      };
+    },
+  },
   nonsense: {
     weight: 3,
     make(random) {
@@ -97,6 +117,8 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
         { method: "GET", path: "/v1/pets?limit=0", headers: {}, refusal: 400 },
         { method: "GET", path: `/v1/pets?sort=-id&cursor=${ASCENDING}`, headers: {}, refusal: 400 },
         { method: "GET", path: "/v1/pets/01", headers: {}, refusal: 404 },
+        { method: "GET", path: `/v1/events?cursor=${"0".repeat(32)}`, headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/events?type=pet.sold", headers: {}, refusal: 400 },
         { method: "GET", path: "/v1/pets", headers: { "x-d1-bookmark": "newest" }, refusal: 400 },
         { method: "DELETE", path: "/v1/pets/1", headers: { "If-Match": "1" }, refusal: 400 },
         { method: "GET", path: "/v1/pets", headers: { Authorization: "Bearer wrong" }, refusal: 401 },

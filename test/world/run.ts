@@ -16,15 +16,16 @@ const HOUR = 3_600_000;
 /** Milliseconds between two lines of progress. */
 const PROGRESS = 10_000;
 
-const { seed, operations, hours, steps, beside } = new Command("npm run test:world --")
+const { seed, worlds, operations, hours, steps, beside } = new Command("npm run test:world --")
   .description("Checks the guarantees of the service in simulated worlds, one for each seed.")
   .option("--seed <number>", "of the first world", Number, randomInt(2 ** 31))
+  .option("--worlds <number>", "worlds to run", Number)
   .option("--operations <number>", "requests to send, over all worlds", Number)
   .option("--hours <number>", "simulated hours to run, over all worlds", Number)
   .option("--steps <number>", "steps of each world", Number, 8_000)
   .option("--beside <commit>", "run the service as of this commit in some of the isolates, on the newest schema")
   .parse()
-  .opts<{ seed: number; operations?: number; hours?: number; steps: number; beside?: string }>();
+  .opts<{ seed: number; worlds?: number; operations?: number; hours?: number; steps: number; beside?: string }>();
 
 const document = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8"),
@@ -34,13 +35,15 @@ if (beside !== undefined)
   code.versions.push({ name: beside, program: await programAt<Worker>(beside, "src/index.ts") });
 const begin = performance.now();
 const faults = new Map<string, number>();
-let [worlds, sent, duration, shown] = [0, 0, 0, begin];
+let [ran, sent, duration, shown] = [0, 0, 0, begin];
 const enough = () =>
-  worlds > 0 && (operations === undefined || sent >= operations) && (hours === undefined || duration >= hours * HOUR);
+  ran >= (worlds ?? 1) &&
+  (operations === undefined || sent >= operations) &&
+  (hours === undefined || duration >= hours * HOUR);
 
 console.log(`The first seed is ${seed}.`);
 while (!enough()) {
-  const plan = { seed: seed + worlds, steps };
+  const plan = { seed: seed + ran, steps };
   const outcome = await runWorld(code, plan);
   const [violation] = judge(outcome, document);
   if (violation !== undefined) {
@@ -49,7 +52,7 @@ while (!enough()) {
     console.error(picture(shortest));
     process.exit(1);
   }
-  worlds++;
+  ran++;
   sent += outcome.history.exchanges.length;
   duration += outcome.duration;
   for (const [kind, count] of outcome.history.faults) faults.set(kind, (faults.get(kind) ?? 0) + count);
@@ -66,5 +69,5 @@ function summary(): string {
   const seconds = (performance.now() - begin) / 1000;
   const { user, system } = process.cpuUsage();
   const rate = Math.round(sent / ((user + system) / 1e6));
-  return `${worlds} seeds, ${sent} operations in ${Math.round(seconds)} s, ${rate} per CPU second, ${Math.round(duration / HOUR)} simulated hours, no violation`;
+  return `${ran} seeds, ${sent} operations in ${Math.round(seconds)} s, ${rate} per CPU second, ${Math.round(duration / HOUR)} simulated hours, no violation`;
 }

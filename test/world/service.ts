@@ -43,7 +43,7 @@ export interface Platform {
   faults: Faults;
   history: History;
   /** The variables of wrangler.toml that differ between worlds. */
-  variables: { READ_MAX_AGE: string; READS: string };
+  variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
   /** The generator of a part of this world. */
   random: (...names: (string | number)[]) => Random;
 }
@@ -111,7 +111,7 @@ export class Service {
 
   /** Runs the hourly job in some isolate. */
   async runJob(random: Random): Promise<void> {
-    const { history, clock, database } = this.#platform;
+    const { history, clock, database, variables } = this.#platform;
     const isolate = this.#isolateAt(random.between(0, LOCATIONS - 1), random);
     const path = this.#path(isolate, undefined, random);
     let remembered: Remembered[] = [];
@@ -129,7 +129,7 @@ export class Service {
         history.occurred(clock.now, `the hourly job forgets ${forgotten.length} keys, state ${execution.after}`, more);
       },
     });
-    await isolate.worker.default.scheduled({}, { DB }).catch(() => {});
+    await isolate.worker.default.scheduled({}, { ...variables, DB }).catch(() => {});
   }
 
   /** Sets the clock of an isolate to another time. */

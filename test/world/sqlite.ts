@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { Random } from "./random.ts";
 
 export interface Statement {
   sql: string;
@@ -19,11 +20,14 @@ interface Prepared {
   parameters: number;
 }
 
-/** One instance of the database: SQLite with the rules of D1. Its clock is that of the transaction. */
+const DAY = 86_400_000;
+
+/** One instance of the database: SQLite with the rules of D1. Its clock and its chance are those of the transaction. */
 export class Instance {
   #database = new DatabaseSync(":memory:");
   #prepared = new Map<string, Prepared>();
   #time = 0;
+  #chance = new Random(0);
 
   constructor() {
     this.#setUp();
@@ -32,7 +36,12 @@ export class Instance {
   #setUp(): void {
     const seconds = () => Math.floor(this.#time / 1000);
     this.#database.function("unixepoch", { varargs: true }, seconds);
-    this.#database.function("strftime", { varargs: true }, () => new Date(this.#time).toISOString());
+    this.#database.function("strftime", { varargs: true }, (_format, _now, modifier) => {
+      // The only modifier of the service: "-7 days". SQLite knows no other time after a wrong one.
+      const days = modifier === undefined ? 0 : Number(/^(-\S+) days$/.exec(String(modifier))?.[1]);
+      return Number.isNaN(days) ? null : new Date(this.#time + days * DAY).toISOString();
+    });
+    this.#database.function("random", () => BigInt(this.#chance.between(0, 2 ** 32 - 1)));
     this.#database.exec("PRAGMA foreign_keys = ON");
   }
 
@@ -42,9 +51,14 @@ export class Instance {
     }
   }
 
-  /** Runs statements in one transaction. Returns the rows and the number of changes of each. */
-  run(statements: readonly Statement[], time: number): { rows: Row[]; changes: number }[] {
+  /**
+   * Runs statements in one transaction. Returns the rows and the number of changes of each.
+   *
+   * @param seed of what SQL does by chance.
+   */
+  run(statements: readonly Statement[], time: number, seed: number): { rows: Row[]; changes: number }[] {
     this.#time = Math.floor(time);
+    this.#chance = new Random(seed);
     const isTransaction = statements.length > 1;
     if (isTransaction) this.#database.exec("BEGIN");
     try {
@@ -57,6 +71,13 @@ export class Instance {
       if (isTransaction) this.#database.exec("ROLLBACK");
       throw toFailure(error);
     }
+  }
+
+  /** Runs the writing statements of a transaction again. They succeed, as they did before. */
+  repeat(statements: readonly Statement[], time: number, seed: number): void {
+    this.#time = Math.floor(time);
+    this.#chance = new Random(seed);
+    for (const { sql, values } of statements) this.#prepare(sql).statement.run(...values.map(toSqlite));
   }
 
   #rowsOf({ sql, values }: Statement): Row[] {
@@ -74,8 +95,8 @@ export class Instance {
     return Number(Object.values(this.#prepare(sql).statement.get() ?? {})[0]);
   }
 
-  rows(sql: string): Row[] {
-    const rows = this.#prepare(sql).statement.all() as Row[];
+  rows(sql: string, ...values: SQLInputValue[]): Row[] {
+    const rows = this.#prepare(sql).statement.all(...values) as Row[];
     return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, fromSqlite(value)])));
   }
 

@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
-import type { PetStore } from "../../client/src/index.ts";
+import type { PetStore, Session } from "../../client/src/index.ts";
 import { type Call, CALLS, type Prepared } from "./calls.ts";
 import { Clock } from "./clock.ts";
 import { Database } from "./database.ts";
-import { Faults } from "./faults.ts";
+import { FAULTS, Faults } from "./faults.ts";
+import { type Copy, type Feed, type Kind, readFeed, type Stored } from "./feed.ts";
+import { Follower } from "./follower.ts";
 import { type Exchange, History } from "./history.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { Known } from "./known.ts";
@@ -16,9 +18,13 @@ import { roughRequest } from "./rough.ts";
 import { LOCATIONS, Service, type Version, type Worker } from "./service.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
+/** Milliseconds until every replica has what the last step did. */
+const QUIET = 180_000;
 const START = Date.parse("2026-11-22T00:00:00Z");
 const HOUR = 3_600_000;
 const PROGRAMS = 6;
+/** Programs that follow the feed, with the resources of their copies. */
+const FOLLOWERS: Kind[][] = [["pet", "category", "order"], ["pet"], ["category", "order"]];
 /** API keys that stay good. */
 const LASTING_KEYS = 3;
 /** Milliseconds until others end. The shortest is long enough that every location has the key. */
@@ -62,6 +68,11 @@ export interface Outcome {
   history: History;
   operators: Operators;
   database: { [table: string]: Record<string, unknown>[] };
+  /** The feed after each transaction, and for how many days its events are kept. */
+  feed: Feed[];
+  days: number;
+  /** The followers that had a copy, after a while without faults and changes. */
+  followers: { name: string; kinds: readonly Kind[]; copy: Copy; isAtEnd: boolean }[];
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
   /** Lines of errors in the log of the service. */
@@ -81,10 +92,18 @@ interface Shop {
   unfinished: Prepared[];
 }
 
+/** A follower of the feed, its present life, and the bookmark that the last one had. */
+interface Following {
+  follower: Follower;
+  life: { isAlive: boolean };
+  bookmark: string | undefined;
+}
+
 /** Runs a world from its seed. The same plan gives the same history. */
-export async function runWorld(code: Code, { seed, steps, only, calm = new Set() }: Plan): Promise<Outcome> {
+export async function runWorld(code: Code, { seed, steps, only, calm: absent = new Set() }: Plan): Promise<Outcome> {
   const random = (...names: (string | number)[]) => new Random(seed, ...names);
   const setting = random("setting");
+  const calm = new Set(absent);
   const clock = new Clock(START);
   const history = new History();
   const faults = new Faults(setting, history, calm);
@@ -93,6 +112,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   const variables = {
     READ_MAX_AGE: setting.pick(["0", "0", "0", "5"]),
     READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
+    EVENT_DAYS: setting.pick(["7", "0.5", "0.1", "0.02"]),
   };
   const service = new Service({ clock, database, keys, faults, history, variables, random }, code.versions);
   const alive = { clock, skew: () => 0, isAlive: () => true, onError: () => {} };
@@ -101,6 +121,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   const lasting = Array.from({ length: LASTING_KEYS }, () => operators.create());
   // Until every location has them.
   clock.now += 2 * 60_000;
+  // One for all programs, because code that is new is slow.
+  const { PetStore } = code.client({ ...alive, random: random("clients") });
   const known = new Known();
   const breaches: Outcome["breaches"] = [];
   let step = 0;
@@ -110,7 +132,9 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   /** Distinguishes the requests of a step. */
   const sent = new Map<number, number>();
 
+  const feed = [readFeed(database.primary, clock.now, undefined)];
   database.onCommit = () => {
+    feed.push(readFeed(database.primary, clock.now, feed.at(-1)));
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
       const ids = database.primary.rows(sql).map(({ id }) => id);
       const message = `${sentence}, but not for ${ids.join(", ")}.`;
@@ -149,11 +173,12 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     return response;
   }
 
-  /** Starts a program, which goes on where another one was if it has a bookmark. */
-  function open(name: string, location: number, key: ApiKey, bookmark?: string, unfinished: Prepared[] = []): Shop {
+  /** Starts a session, which goes on where another one was if it has a bookmark. */
+  function start(location: number, key: ApiKey, bookmark?: string, isAlive = alive.isAlive): Session {
     const session = `session ${++sessions}`;
-    const { PetStore } = code.client({ ...alive, random: random(session) });
     const fetch = async (url: string, { method = "GET", headers, body, signal }: RequestInit): Promise<Response> => {
+      // Not a failure of the network, after which the client would try again.
+      if (!isAlive()) throw new Error("The program has ended");
       const fields = Object.fromEntries((headers as [string, string][]).filter(([field]) => field !== "Authorization"));
       const path = url.replace("https://petstore.example", "");
       const request = { method, path, headers: fields, body: body as string | undefined, session };
@@ -163,6 +188,12 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     const client = store.session(bookmark);
     if (bookmark !== undefined)
       history.occurred(clock.now, `${session} goes on from ${bookmark}`, { session, bookmark });
+    return client;
+  }
+
+  /** Starts a program. */
+  function open(name: string, location: number, key: ApiKey, bookmark?: string, unfinished: Prepared[] = []): Shop {
+    const client = start(location, key, bookmark);
     return { name, location, key, client, bookmark: () => client.bookmark, unfinished };
   }
 
@@ -186,6 +217,15 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     for (const time of times)
       clock.after(time - clock.now, () => void send(request, ofStep, key, location).catch(() => {}));
   };
+
+  const followers = FOLLOWERS.map((kinds, index): Following => {
+    const name = `follower ${index}`;
+    const onStore = (stored: Stored) => {
+      const what = `${name} stores ${stored.events.length} events, and goes from ${stored.from} to ${stored.to}`;
+      history.occurred(clock.now, what, { stored });
+    };
+    return { follower: new Follower(name, kinds, onStore), life: { isAlive: false }, bookmark: undefined };
+  });
 
   /** What a step may be, beside a call. */
   const snapshots: { content: Uint8Array; number: number }[] = [];
@@ -212,6 +252,26 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
     "a program goes on after its crash": (random, index) => {
       const shop = shops[index] as Shop;
       if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
+    },
+    // Its last life ends, wherever it is.
+    "a follower goes on": (random) => {
+      const one = random.pick(followers);
+      one.life.isAlive = false;
+      const life: Following["life"] = { isAlive: true };
+      one.life = life;
+      const isAlive = () => life.isAlive;
+      const bookmark = random.chance(0.5) ? one.bookmark : undefined;
+      const session = start(random.between(0, LOCATIONS - 1), random.pick(lasting), bookmark, isAlive);
+      const lives = random.weighted({ short: 6, long: 3, job: 3 });
+      const begin = { session, random, isAlive };
+      const ended = callStep.run(step, () =>
+        lives === "job" ? one.follower.catchUp(begin) : one.follower.follow(begin),
+      );
+      ended.catch(() => {});
+      clock.after(random.delay(1_000, { short: 60_000, long: HOUR / 2, job: 600_000 }[lives]), () => {
+        life.isAlive = false;
+        one.bookmark = session.bookmark;
+      });
     },
     "a key that ends": (random) => {
       const end = Math.floor(clock.now + random.between(LIFE.least, LIFE.most));
@@ -254,6 +314,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
       snapshots.push({ content: database.snapshot(), number: snapshots.length });
       history.occurred(clock.now, `an operator notes the time, state ${database.state}`, {
         snapshot: snapshots.length - 1,
+        noted: database.state,
       });
     },
     restore: (random) => {
@@ -297,11 +358,31 @@ export async function runWorld(code: Code, { seed, steps, only, calm = new Set()
   begin(0);
   keepJob();
   await clock.run();
+  // Quiet, until every replica has everything. Then the followers go on to the end.
+  for (const kind of FAULTS) calm.add(kind);
+  service.overloadedUntil = 0;
+  const ends = followers.filter(({ follower }) => follower.isStarted);
+  for (const [index, { follower }] of ends.entries()) {
+    clock.after(QUIET, () => {
+      const session = start(index % LOCATIONS, lasting[0] as ApiKey);
+      void follower.catchUp({ session, random: random(follower.name), isAlive: () => true }).catch(() => {});
+    });
+  }
+  await clock.run();
+  const { newest = 0 } = feed.at(-1) ?? {};
+  const copies = ends.map(({ follower }) => ({
+    name: follower.name,
+    kinds: follower.kinds,
+    copy: follower.copy,
+    isAtEnd: follower.place === newest,
+  }));
   const tables = ["pets", "categories", "orders"];
   const rows = Object.fromEntries(tables.map((name) => [name, database.primary.rows(TABLES[name] ?? "")]));
   database.close();
   const duration = clock.now - START;
-  return { history, operators, database: rows, breaches, errors: service.errors, duration };
+  const days = Number(variables.EVENT_DAYS);
+  const { errors } = service;
+  return { history, operators, database: rows, feed, days, followers: copies, breaches, errors, duration };
 }
 
 /** As the model writes them. */
@@ -321,12 +402,13 @@ const HAPPENINGS = {
   "a journey": 20,
   "a program goes on after its crash": 60,
   "a key that ends": 8,
+  "a follower goes on": 45,
   overload: 2,
   "slow for a while": 4,
   "replica falls behind": 4,
   "clock jumps": 4,
-  "a snapshot": 2,
-  restore: 0.5,
+  "a snapshot": 4,
+  restore: 2,
 };
 
 /** When each step begins: in bursts, with pauses between them that are sometimes long. */

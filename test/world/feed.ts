@@ -1,0 +1,273 @@
+import { type Place, decodeEventCursor } from "../../src/events/cursor.ts";
+import { TIMELESS, writeCategory, writeOrder, writePet } from "../model/model.ts";
+import type { Finding } from "./checkers.ts";
+import type { Exchange, Trip } from "./history.ts";
+import type { Instance } from "./sqlite.ts";
+import { codeOf } from "./specification.ts";
+import { type Outcome, PRESENT } from "./world.ts";
+
+/** A row of the feed. */
+export interface Row {
+  id: number;
+  place: string;
+  type: string;
+  version: number;
+  data: string;
+  createdAt: string;
+}
+
+/** What a transaction left in the feed. */
+export interface Feed {
+  at: number;
+  /** The ids of its first row and of its last. */
+  oldest: number;
+  newest: number;
+  /** The rows that are newer than those of the state before. */
+  added: Row[];
+}
+
+const ADDED = `SELECT id, printf('%016x%08x', id, tag) AS place, type, version, data, created_at AS createdAt FROM events
+  WHERE id > ? ORDER BY id`;
+const BOUNDS = "SELECT min(id) AS oldest, max(id) AS newest FROM events";
+
+/** Reads what the last transaction left in the feed. */
+export function readFeed(primary: Instance, at: number, before: Feed | undefined): Feed {
+  const [bounds] = primary.rows(BOUNDS) as { oldest: number; newest: number }[];
+  const { oldest = 0, newest = 0 } = bounds ?? {};
+  const isSame = before !== undefined && newest <= before.newest;
+  return { at, oldest, newest, added: isSame ? [] : (primary.rows(ADDED, before?.newest ?? 0) as unknown as Row[]) };
+}
+
+/** What a follower of the feed stored in one transaction. */
+export interface Stored {
+  follower: string;
+  /** Its cursor before and after. */
+  from: string;
+  to: string;
+  /** The ids of the events between both. */
+  events: string[];
+  /** The state that the lists of its first copy have seen. */
+  copiedAt: number;
+  /** Its resources, and the types of their events. */
+  kinds: readonly Kind[];
+  copy: Copy;
+}
+
+/** Resources by their kind and id, as their version and their text. */
+export type Copy = ReadonlyMap<string, { version: number; text: string }>;
+
+export type Kind = "pet" | "category" | "order";
+export const kindOf = (type: string) => type.slice(0, type.indexOf(".")) as Kind;
+
+const withoutTimes = (text: string) => text.replace(/"createdAt":"[^"]+"/, `"createdAt":"${TIMELESS}"`);
+
+/** A transaction leaves exactly the events of its change, in their order. */
+export function* leavesItsEvents(
+  { exchange, before, after }: Trip,
+  expected: string[],
+  { feed }: Outcome,
+): Generator<Finding> {
+  const added = before === after ? [] : (feed[after]?.added ?? []);
+  // The version before the feed leaves none.
+  if (added.length === 0 && (expected.length === 0 || exchange.version !== PRESENT)) return;
+  const left = added.map(({ type, version, data }) => `${type} ${version} ${withoutTimes(data)}`);
+  if (left.join() !== expected.join()) {
+    yield {
+      exchange,
+      message: `The change leaves the events ${left.join("; ")}, and its events are ${expected.join("; ")}.`,
+    };
+  }
+}
+
+/** The feed at a state: the rows of its history, the first of which has the id 1. The purge has removed those before the oldest. */
+interface View {
+  rows: readonly Row[];
+  oldest: number;
+  newest: number;
+}
+
+const has = ({ rows, oldest, newest }: View, { id, text }: Place): boolean =>
+  Number(id) >= oldest && Number(id) <= newest && rows[Number(id) - 1]?.place === text;
+
+const endOf = ({ rows, newest }: View) => rows[newest - 1];
+
+/** The states that operators noted, and the notes that they restored, by the state of the restore. */
+function restoresOf({ history }: Outcome): Map<number, number> {
+  const notes = new Map<number, number>();
+  const restores = new Map<number, number>();
+  for (const event of history.events) {
+    if (event.kind !== "occurrence") continue;
+    if (event.snapshot !== undefined) notes.set(event.snapshot, event.noted ?? 0);
+    if (event.restored !== undefined) restores.set(event.state ?? 0, notes.get(event.restored) ?? 0);
+  }
+  return restores;
+}
+
+/** The feed at each state. */
+function viewsOf(outcome: Outcome): View[] {
+  const restores = restoresOf(outcome);
+  const views: View[] = [];
+  let rows: Row[] = [];
+  for (const [state, { oldest, newest, added }] of outcome.feed.entries()) {
+    const restored = views[restores.get(state) ?? -1];
+    if (restored === undefined) rows.push(...added);
+    else rows = restored.rows.slice(0, restored.newest);
+    views.push({ rows, oldest, newest });
+  }
+  return views;
+}
+
+const isFeed = ({ path, method }: Exchange) => method === "GET" && /^\/v1\/events(?:\?|$)/.test(path);
+const PAGE = /^\{"events":\[(.*)\],"cursor":"([0-9a-f]{32})","more":(true|false)\}$/s;
+const HOUR = 3_600_000;
+
+/**
+ * The feed has each event once, without a gap, and loses only the oldest of them, when they are old. A page has exactly the events between
+ * its two places, and says 410 only when the primary does not have the place.
+ */
+export function* feedIsExact(outcome: Outcome): Generator<Finding> {
+  const { feed, history } = outcome;
+  const views = viewsOf(outcome);
+  yield* rowsStay(outcome, views);
+  const written = new Set(history.events.flatMap((event) => (event.kind === "trip" ? event.after : [])));
+  const strange = feed.findIndex(({ added }, state) => state > 0 && added.length > 0 && !written.has(state));
+  if (strange !== -1) yield { message: `State ${strange} leaves events, and no request made it.` };
+  for (const exchange of history.exchanges) {
+    const { status, trips, version, refusal, text = "" } = exchange;
+    const trip = trips.at(-1);
+    if (!isFeed(exchange) || version !== PRESENT || refusal !== undefined || trip === undefined) continue;
+    if (status !== 200 && status !== 410) continue;
+    const view = views[trip.after] as View;
+    const query = new URLSearchParams(exchange.path.split("?")[1]);
+    const cursor = query.get("cursor");
+    const place = cursor === null ? undefined : decodeEventCursor(cursor);
+    const isThere = place === undefined || has(view, place);
+    if (status === 410) {
+      const isAsked = trip.instance === "primary";
+      if (!isAsked) yield { exchange, message: "The service says 410, and has not asked the primary." };
+      if (isThere || codeOf(text) !== "cursor_expired") yield { exchange, message: "The primary has the place." };
+      continue;
+    }
+    const [, events, next = "", more] = PAGE.exec(text) ?? [];
+    const end = decodeEventCursor(next);
+    if (!isThere)
+      yield { exchange, message: `The history at state ${trip.after} does not have the place of the cursor.` };
+    else if (end === undefined || !has(view, end)) yield { exchange, message: `No event has the place ${next}.` };
+    else {
+      const from = cursor === null ? view.oldest - 1 : place === undefined ? view.newest : Number(place.id);
+      const to = Number(end.id);
+      const types = query.getAll("type");
+      const wanted = view.rows
+        .slice(from, to)
+        .filter(({ type }) => (types.length === 0 ? type !== "feed.started" : types.includes(type)));
+      const expected = wanted.map(write).join();
+      if (events !== expected) yield { exchange, message: `The events of the page have to be ${expected}.` };
+      if (more !== String(to < view.newest)) yield { exchange, message: `The feed ends with ${view.newest}.` };
+      if (to < from || (to === from && to < view.newest)) yield { exchange, message: "The page does not go on." };
+      if (wanted.length > Number(query.get("limit") ?? 100)) yield { exchange, message: "The page is too long." };
+    }
+  }
+}
+
+const write = ({ place, type, version, data, createdAt }: Row) =>
+  `{"id":"evt_${place}","type":"${type}","timestamp":"${createdAt}","version":${version},"data":${data}}`;
+
+/** The ids of the rows have no gap. Only old rows go, the oldest first, and the newest row stays. */
+function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding> {
+  const { feed, days } = outcome;
+  const restores = restoresOf(outcome);
+  for (const [state, view] of views.entries()) {
+    const { added, at, oldest, newest } = feed[state] as Feed;
+    const restored = views[restores.get(state) ?? -1];
+    const before = restored ?? views[state - 1] ?? { ...view, oldest: 1, newest: 0 };
+    const isWhole = restored !== undefined || added.every(({ id }, index) => id === before.newest + 1 + index);
+    const isEnd = newest === before.newest + (restored === undefined ? added.length : 0);
+    if (!isWhole || !isEnd || oldest < before.oldest || oldest > newest) {
+      yield {
+        message: `The feed has the events ${oldest} to ${newest} at state ${state}, and ${before.oldest} to ${before.newest} before.`,
+      };
+      return;
+    }
+    const young = view.rows
+      .slice(before.oldest - 1, oldest - 1)
+      .find((row) => Date.parse(row.createdAt) > at - days * 24 * HOUR);
+    if (young !== undefined) yield { message: `State ${state} loses the event ${young.place} of ${young.createdAt}.` };
+  }
+}
+
+/**
+ * A follower of the feed gets every event between its places, once and in order. Its copy equals the resources as of the place of its
+ * cursor, as soon as that is after its lists. When nothing happens any more, it equals the database.
+ */
+export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
+  const { feed, history, followers } = outcome;
+  // The version before the feed leaves no events.
+  if (history.exchanges.some(({ version }) => version !== "" && version !== PRESENT)) return;
+  const views = viewsOf(outcome);
+  const restores = restoresOf(outcome);
+  const noted = new Set(restores.values());
+  const all = history.events.flatMap((event) => (event.kind === "occurrence" && event.stored) || []);
+  const left = Map.groupBy(all, ({ to }) => decodeEventCursor(to)?.text ?? to);
+  const finding = ({ follower, to }: Stored, message: string) => ({
+    exchange: history.exchanges.findLast(({ text }) => text?.includes(to)),
+    message: `${follower}, at ${to}: ${message}`,
+  });
+  /** The resources after each event, and at the states that operators noted. */
+  let contents = new Map<string, { version: number; text: string }>();
+  const notes = new Map<number, typeof contents>();
+  for (const [state, { added }] of feed.entries()) {
+    const restored = restores.get(state);
+    if (restored !== undefined) contents = new Map(notes.get(restored));
+    else {
+      for (const { id, place, type, version, data } of added) {
+        const name = `${kindOf(type)} ${/^\{"id":(\d+)/.exec(data)?.[1]}`;
+        if (type.endsWith(".deleted")) contents.delete(name);
+        else if (type !== "feed.started") contents.set(name, { version, text: data });
+        const { rows } = views[state] as View;
+        for (const stored of left.get(place) ?? []) {
+          const { from, events, copiedAt, kinds, copy } = stored;
+          const start = decodeEventCursor(from);
+          const first = start === undefined ? id : Number(start.id);
+          if (start !== undefined && rows[first - 1]?.place !== start.text) {
+            yield finding(stored, "It went on from another history.");
+          }
+          const expected = rows.slice(first, id).filter((row) => kinds.includes(kindOf(row.type)));
+          if (expected.map((row) => `evt_${row.place}`).join() !== events.join()) {
+            yield finding(stored, `It got ${events.join()} instead of ${expected.map((row) => row.place).join()}.`);
+          }
+          const end = endOf(views[copiedAt] as View);
+          const isWhole = end !== undefined && end.id <= id && rows[end.id - 1] === end;
+          const difference = isWhole ? differenceOf(copy, contents, kinds) : undefined;
+          if (difference !== undefined) yield finding(stored, difference);
+        }
+        left.delete(place);
+      }
+    }
+    if (noted.has(state)) notes.set(state, new Map(contents));
+  }
+  for (const [stored] of left.values()) if (stored) yield finding(stored, "The feed never had the place.");
+  const database = new Map(
+    [
+      ...(outcome.database["pets"] ?? []).map((row) => ["pet", row, writePet(row as never)] as const),
+      ...(outcome.database["categories"] ?? []).map((row) => ["category", row, writeCategory(row as never)] as const),
+      ...(outcome.database["orders"] ?? []).map((row) => ["order", row, writeOrder(row as never)] as const),
+    ].map(([kind, row, text]) => [`${kind} ${String(row["id"])}`, { version: Number(row["version"]), text }]),
+  );
+  for (const { name, kinds, copy, isAtEnd } of followers) {
+    const timeless = [...copy].map(([id, { version, text }]) => [id, { version, text: withoutTimes(text) }] as const);
+    const difference = isAtEnd ? differenceOf(new Map(timeless), database, kinds) : "It does not reach the end.";
+    if (difference !== undefined) yield { message: `${name}, after quiet: ${difference}` };
+  }
+}
+
+/** The first resource of some kinds that differs. */
+function differenceOf(copy: Copy, contents: Copy, kinds: readonly Kind[]): string | undefined {
+  for (const name of new Set([...copy.keys(), ...contents.keys()])) {
+    const [has, wants] = [copy.get(name), contents.get(name)];
+    if (!kinds.some((kind) => name.startsWith(kind))) continue;
+    if (has?.version !== wants?.version || has?.text !== wants?.text) {
+      return `The copy has ${name} as ${has?.version} ${has?.text}, and it is ${wants?.version} ${wants?.text}.`;
+    }
+  }
+  return undefined;
+}
