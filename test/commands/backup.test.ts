@@ -16,6 +16,8 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
+import { connect } from "../../scripts/release/cloudflare.ts";
+import { migrate } from "../../scripts/release/database.ts";
 import {
   addKey,
   change,
@@ -355,6 +357,20 @@ test("responses that are lost neither double nor lose anything", async () => {
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expectRestored(contents(SOURCE), counters(SOURCE));
   expect(count).toBeGreaterThan(35);
+});
+
+test("a release refuses a database whose restore has not ended, and names the last backup of another", async () => {
+  await expectBackup();
+  const said: string[] = [];
+  const terminal = { print: () => {}, say: (text: string) => void said.push(text), read: async () => "" };
+  const cloudflare = await connect(terminal);
+  const migrateOf = (name: string) => migrate(cloudflare, api.databases.find(name).uuid, "", terminal);
+  await migrateOf(SOURCE);
+  expect(said[0]).toBe(`\nLast backup: ${manifest().moment.time}`);
+  api.databases.query(TARGET, "CREATE TABLE restore_progress (digest TEXT)");
+  await expect(migrateOf(TARGET)).rejects.toThrow(
+    "A restore of the database has not ended. Repeat it before the release.",
+  );
 });
 
 test("a restore that a migration interrupts begins again", async () => {
