@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { getPlatformProxy } from "wrangler";
 import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { openLocalBindings } from "./local-bindings.ts";
 import { applyMigrations } from "./migrations.ts";
 import { SEED } from "./seed.ts";
 
@@ -45,8 +45,7 @@ export async function useLocalState<Result>(
   environment: string,
   use: (bindings: Env) => Promise<Result>,
 ): Promise<Result> {
-  const persist = { path: join(persistTo, "v3") };
-  const local = await getPlatformProxy<Env>({ environment, persist, remoteBindings: false });
+  const local = await openLocalBindings(persistTo, environment);
   try {
     return await use(local.env);
   } finally {

@@ -5,7 +5,7 @@ import { MANIFEST, type Manifest, readManifest } from "./archive.ts";
 
 // Backups in an R2 bucket: the files of each under the name of its database and its moment.
 
-export const pathInBucket = ({ database, moment }: Manifest) => `${database}/${moment.time}`;
+const pathInBucket = ({ database, moment }: Manifest) => `${database}/${moment.time}`;
 
 /** Copies a backup into a bucket. The manifest goes last, so that a backup without one is not finished. */
 export async function upload(cloudflare: Cloudflare, bucket: string, folder: string): Promise<void> {

@@ -209,7 +209,7 @@ class Copy {
   }
 
   /** Reads a page of the feed, and the rows that it names. */
-  async #readChanges(more: string[] = []): Promise<{ isLast: boolean; results: Row[][]; changes: Changes }> {
+  async #readChanges(more: string[] = []): Promise<{ isLast: boolean; results: Row[][] }> {
     const last = this.#pages<Changes>("changes").last?.events.at(-1);
     const place: Place = last === undefined ? this.#started.place : placeOfLine(last);
     const events = this.#table(EVENTS);
@@ -236,7 +236,7 @@ class Copy {
     }
     if (lines.length > 0) this.#add("changes", changes);
     const isLast = (lines.at(-1)?.id ?? place.id) === placeOf(newest).id;
-    return { isLast, results: rest.slice(resources.length), changes };
+    return { isLast, results: rest.slice(resources.length) };
   }
 
   /** Reads the end of everything in one transaction. Undefined when there was more than fits. */

@@ -1,6 +1,6 @@
-import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
+import { openLocalBindings } from "../local-bindings.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { findDatabase } from "../release/database.ts";
 import { type Lease, takeLease } from "../release/lease.ts";
@@ -11,7 +11,6 @@ import type { Terminal } from "../terminal.ts";
 const LOCAL_RETRIES = 20;
 /** Milliseconds. */
 const LOCAL_PAUSE = 20;
-const PROJECT = join(import.meta.dirname, "../..");
 
 export type Row = Record<string, string | number | null>;
 
@@ -35,16 +34,8 @@ export async function openDatabase(env: Environment, persistTo: string | undefin
   return env === "local" ? openLocal(persistTo) : openRemote(env, terminal);
 }
 
-async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<Database> {
-  // Loaded here, because it takes seconds, and no other environment needs it.
-  const { getPlatformProxy } = await import("wrangler");
-  const { env, dispose } = await getPlatformProxy<Env>({
-    configPath: join(PROJECT, "wrangler.toml"),
-    // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
-    environment: "",
-    persist: { path: resolve(persistTo, "v3") },
-    remoteBindings: false,
-  });
+async function openLocal(persistTo?: string): Promise<Database> {
+  const { env, dispose } = await openLocalBindings(persistTo);
   const local = databaseOf(env.DB, "petstore-local");
   return { ...local, run: (statements) => retryLocked(() => local.run(statements)), close: dispose };
 }
@@ -61,7 +52,7 @@ async function retryLocked<Result>(attempt: () => Promise<Result>, retries = LOC
 }
 
 /** A database behind the binding of a Worker. */
-export function databaseOf(d1: D1Database, name: string): Database {
+function databaseOf(d1: D1Database, name: string): Database {
   return {
     name,
     async run(statements) {

@@ -1,13 +1,11 @@
-import { join, resolve } from "node:path";
 import type { Environment } from "../../src/auth/key-format.ts";
+import { openLocalBindings } from "../local-bindings.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
 import { mainVersion } from "../release/history.ts";
 import { findNamespace, namespaceTitle } from "../release/namespace.ts";
 import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
-
-const PROJECT = join(import.meta.dirname, "../..");
 
 /** The KV namespace that holds the key records of an environment. Every method throws when it cannot be reached. */
 export interface Namespace {
@@ -27,17 +25,8 @@ export async function openNamespace(environment: Environment, persistTo?: string
   return openOwn(environment);
 }
 
-async function openLocal(persistTo = join(PROJECT, ".wrangler/state")): Promise<Namespace> {
-  // Loaded here, because it takes seconds on a slow machine, and no other environment and no mistake needs it.
-  const { getPlatformProxy } = await import("wrangler");
-  const { env, dispose } = await getPlatformProxy<Env>({
-    configPath: join(PROJECT, "wrangler.toml"),
-    // The top level of wrangler.toml, whatever CLOUDFLARE_ENV says.
-    environment: "",
-    // wrangler keeps its state in a folder of this name in the one that its --persist-to names.
-    persist: { path: resolve(persistTo, "v3") },
-    remoteBindings: false,
-  });
+async function openLocal(persistTo?: string): Promise<Namespace> {
+  const { env, dispose } = await openLocalBindings(persistTo);
   return {
     put: (name, value, metadata) => env.API_KEYS.put(name, value, { metadata }),
     get: async (name) => (await env.API_KEYS.get(name)) ?? undefined,

@@ -71,6 +71,16 @@ async function expectBackup(): Promise<void> {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
 }
 
+/** A backup of the release before the last migration. */
+async function expectEarlierBackup(): Promise<void> {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  editManifest((value) => {
+    value.migrations.pop();
+    delete value.tables.events;
+  });
+}
+
 /** Whether the target is what the backup of this source promises. */
 function expectRestored(source: Contents, before: { [table: string]: bigint }): void {
   const { events = [], ...others } = contents(TARGET);
@@ -374,13 +384,8 @@ test("a release refuses a database whose restore has not ended, and names the la
 });
 
 test("a restore that a migration interrupts begins again", async () => {
-  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
-  await expectBackup();
-  // The backup of an earlier release, whose restore ends after the first table.
-  editManifest((value) => {
-    value.migrations.pop();
-    delete value.tables.events;
-  });
+  await expectEarlierBackup();
+  // The restore ends after the first table.
   let loads = 0;
   api.databases.atQuery = (text, run) => {
     if (text.startsWith("INSERT") && loads++ > 0) throw FAILURE;
@@ -399,12 +404,7 @@ test("a restore that a migration interrupts begins again", async () => {
 });
 
 test("a backup of an earlier release gets the later migrations", async () => {
-  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
-  await expectBackup();
-  editManifest((value) => {
-    value.migrations.pop();
-    delete value.tables.events;
-  });
+  await expectEarlierBackup();
   let migrations = 0;
   api.databases.atQuery = (sql, run) => {
     const result = run();
