@@ -74,6 +74,7 @@ export function writeWhole(path: string, contents: string | Buffer): void {
  */
 export function readManifest(folder: string): { manifest: Manifest; digest: string } {
   const path = join(folder, MANIFEST);
+  if (!existsSync(folder)) throw new Error(`There is no folder ${folder}.`);
   if (!existsSync(path)) throw new Error(`${folder} has no ${MANIFEST}: it is no backup, or not a finished one.`);
   const text = readFileSync(path, "utf8");
   let value: unknown;

@@ -10,10 +10,12 @@ import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./pr
 import { type Line, OWN_TABLES, pagesOf, readMigrations, readTables, selectMaximum, type Table } from "./tables.ts";
 
 /**
- * A restore adds this to each counter of ids, of the backup or of the data that it replaces. So no id is given out again that was given out
- * between the backup and its restore, unless there were more: D1 can create fewer rows in a day. JavaScript holds such ids exactly.
+ * A restore adds this to each counter of ids, of the backup or of the data that it replaces, and as much again for each day since the backup.
+ * D1 can create fewer rows in a day. So no id is given out again that was given out since the backup, even when the same one is restored
+ * into a second new database. JavaScript holds such ids exactly.
  */
 export const MARGIN = 1_000_000_000n;
+const DAY = 86_400_000n;
 const MAX_ID = 2n ** 63n - 1n;
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Characters of JSON in one statement. D1 takes 2 MB, and a character takes up to three bytes. */
@@ -45,7 +47,7 @@ export async function restoreDatabase(
   const { manifest, digest } = readManifest(folder);
   const migrations = readMigrationFiles(manifest);
   await checkTables(manifest, migrations);
-  terminal.say(`Reading the backup of ${manifest.database}, which is the truth of ${manifest.moment.time} ...`);
+  terminal.say(`Reading the backup of ${manifest.database} as it was at ${manifest.moment.time} ...`);
   await verify(folder, manifest);
 
   const lease = await database.takeLease?.(`the restore of a backup of ${manifest.database}`);
@@ -235,8 +237,9 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
 
 /** Raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done. */
 async function finish(database: Database, { counters, moment }: Manifest, before: Counters): Promise<void> {
+  const age = BigInt(Math.max(0, Date.now() - Date.parse(moment.time)));
   const raised = (id: string) => {
-    const sum = BigInt(id) + MARGIN;
+    const sum = BigInt(id) + MARGIN + (MARGIN * age) / DAY;
     return sum > MAX_ID ? MAX_ID : sum;
   };
   await database.run([

@@ -71,9 +71,8 @@ export const AFTER: { [section: string]: (operator: Operator) => void } = {
       { id: 1, name: "Rex" },
       { id: 2, name: "Rex" },
     ]);
-    expect(api.databases.query(PRODUCTION, "SELECT seq FROM sqlite_sequence WHERE name = 'pets'")).toEqual([
-      { seq: 1_000_000_002 },
-    ]);
+    const [counter] = api.databases.query(PRODUCTION, "SELECT seq FROM sqlite_sequence WHERE name = 'pets'");
+    expect(counter?.["seq"]).toBeGreaterThanOrEqual(1_000_000_002);
   },
   "docs/runbook.md, The Worker was deleted": ({ api }) => {
     expect(api.databases.query(PRODUCTION, "SELECT id FROM pets")).toHaveLength(2);
