@@ -76,7 +76,7 @@ export function toPage<Row extends { id: Int64; version: number }, Item extends 
 
 /** Adds the address of the next page (RFC 8288), which keeps the whole query. */
 export function addNextPage(c: Context<AppEnv>, query: Query, cursor: string): void {
-  addLink(c, `<${nextPage(c, { ...query, cursor })}>; rel="next"`);
+  addLink(c, `<${nextPage(c, { ...query, cursor: undefined }, cursor)}>; rel="next"`);
 }
 
 /**
@@ -90,11 +90,12 @@ interface Parameters {
 }
 
 /** Concatenates strings, because a URL object costs a tenth of the CPU time of a list. */
-function nextPage(c: Context<AppEnv>, { cursor, ...rest }: Parameters): string {
+function nextPage(c: Context<AppEnv>, filters: Parameters, cursor: string): string {
   // The path as the router read it, so that every spelling of a path gets the same link.
   const path = routePath(c).replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(c.req.param(name) ?? ""));
-  const parameters = Object.entries({ ...rest, cursor }).flatMap(([name, value]) =>
-    [value ?? []].flat().map((item) => `${name}=${encodeURIComponent(item)}`),
-  );
-  return `${ORIGIN.exec(c.req.url)?.[0] ?? ""}${path}?${parameters.join("&")}`;
+  let parameters = "";
+  for (const [name, value = []] of Object.entries(filters)) {
+    for (const item of Array.isArray(value) ? value : [value]) parameters += `${name}=${encodeURIComponent(item)}&`;
+  }
+  return `${ORIGIN.exec(c.req.url)?.[0] ?? ""}${path}?${parameters}cursor=${cursor}`;
 }
