@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Cloudflare } from "../release/cloudflare.ts";
 import { MANIFEST, type Manifest, readManifest } from "./archive.ts";
@@ -16,16 +16,41 @@ export async function upload(cloudflare: Cloudflare, bucket: string, folder: str
   }
 }
 
-/** Copies a backup from a bucket into a folder, but for the files that are there. */
+/**
+ * Copies a backup from a bucket into a folder, but for the files that are there.
+ *
+ * @throws Error when the bucket has no finished backup of this name.
+ */
 export async function download(cloudflare: Cloudflare, bucket: string, path: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const copy = async (file: string) => {
     const to = join(folder, file);
     if (existsSync(to)) return;
-    await cloudflare.wrangler(["r2", "object", "get", `${bucket}/${path}/${file}`, `--file=${to}`, "--remote"]);
+    // wrangler creates the file before it has anything to write.
+    const unfinished = `${to}.unfinished`;
+    try {
+      await cloudflare.wrangler([
+        "r2",
+        "object",
+        "get",
+        `${bucket}/${path}/${file}`,
+        `--file=${unfinished}`,
+        "--remote",
+      ]);
+    } catch (error) {
+      if (!/specified key does not exist/i.test(String(error))) throw error;
+      throw new Error(
+        `The bucket ${bucket} has no ${path}/${file}. A backup has the name <database>/<moment> there, and a ${MANIFEST} if it is finished.`,
+        { cause: error },
+      );
+    }
+    renameSync(unfinished, to);
   };
   await copy(MANIFEST);
-  for (const file of filesOf(readManifest(folder).manifest)) await copy(file);
+  const { manifest } = readManifest(folder);
+  if (pathInBucket(manifest) !== path)
+    throw new Error(`${folder} has the backup ${pathInBucket(manifest)}. Remove it.`);
+  for (const file of filesOf(manifest)) await copy(file);
 }
 
 const filesOf = ({ tables }: Manifest) => Object.values(tables).flatMap(({ files }) => files);

@@ -1,16 +1,17 @@
 import { resolve } from "node:path";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
 import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
 import { connect } from "../release/cloudflare.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { type Manifest, readManifest } from "./archive.ts";
+import { readManifest } from "./archive.ts";
 import { download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
 import type { RestoreOptions } from "./restore.ts";
+import { recordBackup } from "./tables.ts";
 
 interface CommonOptions {
   env: Environment;
@@ -34,13 +35,19 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
         const began = performance.now();
         // An upload that failed is repeated alone.
         const isUpload = options.bucket !== undefined && isFinished(options.to);
+        if (isUpload)
+          terminal.say(`${options.to} has a finished backup already. Only its copy into the bucket is made.`);
         const manifest = isUpload
           ? readManifest(options.to).manifest
           : await copyDatabase(database, resolve(options.to), terminal);
+        if (manifest.database !== database.name)
+          throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (options.bucket !== undefined) await upload(await connect(terminal), options.bucket, options.to);
-        await recordBackup(database, manifest).catch((error: unknown) =>
-          terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
-        );
+        await database
+          .run(recordBackup(manifest.moment.time))
+          .catch((error: unknown) =>
+            terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
+          );
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
         terminal.say(
           `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
@@ -63,8 +70,9 @@ export async function runRestore(args: readonly string[], terminal: Terminal): P
         await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
         let folder = resolve(options.from);
         if (options.bucket !== undefined) {
-          folder = resolve("backups", options.from);
-          await download(await connect(terminal), options.bucket, options.from, folder);
+          const name = toPath(options.from);
+          folder = resolve("backups", options.bucket, name);
+          await download(await connect(terminal), options.bucket, name, folder);
         }
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
@@ -114,15 +122,16 @@ async function withDatabase(
   }
 }
 
+/** The name of a bucket, which is a folder too. */
 function toName(value: string): string {
   refuseOption(value);
+  if (!/^\w[\w.-]*$/.test(value)) throw new InvalidArgumentError("A bucket has a name of letters, digits and hyphens.");
   return value;
 }
 
-/** Lets a release name the last backup. */
-async function recordBackup(database: Database, { moment }: Manifest): Promise<void> {
-  await database.run([
-    "CREATE TABLE IF NOT EXISTS last_backup (id INTEGER PRIMARY KEY CHECK (id = 1), moment TEXT NOT NULL)",
-    `INSERT OR REPLACE INTO last_backup VALUES (1, '${moment.time}')`,
-  ]);
+/** The name of a backup in a bucket, which is a folder too, perhaps with a slash at its end. */
+function toPath(value: string): string {
+  const [, path] = /^(\w[\w.-]*\/\w[\w:.-]*)\/?$/.exec(value) ?? [];
+  if (path === undefined) throw new Error(`--from ${value}: a backup in a bucket has the name <database>/<moment>.`);
+  return path;
 }

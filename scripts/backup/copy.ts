@@ -12,6 +12,7 @@ import {
   readMigrations,
   readTables,
   SELECT_MIGRATIONS,
+  SELECT_TIME,
   selectMaximum,
   selectPage,
   selectRow,
@@ -250,7 +251,7 @@ class Copy {
         `SELECT (SELECT count(*) FROM "${name}") AS count, (SELECT CAST(min(id) AS TEXT) FROM "${name}") AS oldest`,
     );
     const { isLast, results } = await this.#readChanges([
-      `SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time`,
+      SELECT_TIME,
       NEWEST,
       // A table whose counter nobody has used is not in sqlite_sequence.
       `SELECT known.name, CAST(ifnull(seq, 0) AS TEXT) AS seq FROM sqlite_schema AS known

@@ -7,7 +7,17 @@ import type { Terminal } from "../terminal.ts";
 import { type Manifest, readLines, readManifest, sha256, verify } from "./archive.ts";
 import type { Database, Row } from "./database.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
-import { type Line, OWN_TABLES, pagesOf, readMigrations, readTables, selectMaximum, type Table } from "./tables.ts";
+import {
+  type Line,
+  OWN_TABLES,
+  pagesOf,
+  readMigrations,
+  readTables,
+  recordBackup,
+  SELECT_TIME,
+  selectMaximum,
+  type Table,
+} from "./tables.ts";
 
 /**
  * A restore adds this to each counter of ids, of the backup or of the data that it replaces, and as much again for each day since the backup.
@@ -124,17 +134,23 @@ async function begin(
   }
   await refuseData(database, overwrite);
   const progress = { digest, counters: await readCounters(database, begun?.counters), loaded: false };
-  await prepare(database, migrations, progress);
+  await prepare(database, manifest, migrations, progress);
   return progress;
 }
 
+/** The SELECT of the largest ids, by the table that has them. The feed has no counter. */
+const COUNTERS: { [table: string]: string } = {
+  sqlite_sequence: "SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence",
+  events: "SELECT 'events' AS name, CAST(ifnull(max(id), 0) AS TEXT) AS seq FROM events",
+};
+
 /** The counters of the data that is replaced, and of that from before an earlier restore which did not end. */
 async function readCounters(database: Database, before: Counters = {}): Promise<Counters> {
-  const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'sqlite_sequence'"]);
-  if (table === undefined) return before;
-  const [rows = []] = await database.run(["SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence"]);
+  const [tables = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
+  const sources = tables.flatMap(({ name }) => COUNTERS[String(name)] ?? []);
+  const rows = sources.length === 0 ? [] : await database.run(sources);
   const counters = { ...before };
-  for (const { name, seq } of rows) counters[String(name)] = larger(String(seq), counters[String(name)]);
+  for (const { name, seq } of rows.flat()) counters[String(name)] = larger(String(seq), counters[String(name)]);
   return counters;
 }
 
@@ -153,15 +169,22 @@ async function refuseData(database: Database, overwrite: string | undefined): Pr
 }
 
 /** Gives the database the empty tables of the backup, in one transaction that may run twice. */
-async function prepare(database: Database, { ofBackup }: Migrations, { digest, counters }: Progress): Promise<void> {
+async function prepare(
+  database: Database,
+  { tables }: Manifest,
+  { ofBackup }: Migrations,
+  { digest, counters }: Progress,
+): Promise<void> {
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
   const dropped = found
     .map(({ name }) => String(name))
     .filter((name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name));
+  // Those that this transaction creates are dropped too, for its second time.
+  const all = new Set([...dropped, ...Object.keys(tables), "d1_migrations", PROGRESS_TABLE]);
   await database.run([
-    ...[...dropped, PROGRESS_TABLE].map((name) => `DROP TABLE IF EXISTS "${name}"`),
+    ...[...all].map((name) => `DROP TABLE IF EXISTS "${name.replaceAll('"', '""')}"`),
     `CREATE TABLE ${PROGRESS_TABLE} (digest TEXT NOT NULL, counters TEXT NOT NULL, loaded INTEGER NOT NULL)`,
-    `INSERT INTO ${PROGRESS_TABLE} VALUES ('${digest}', '${JSON.stringify(counters)}', 0)`,
+    `INSERT INTO ${PROGRESS_TABLE} VALUES ('${digest}', '${JSON.stringify(counters).replaceAll("'", "''")}', 0)`,
     CREATE_MIGRATIONS,
     ...ofBackup.flatMap(([name, sql]) => [...splitSqlQuery(sql), insertMigration(name)]),
   ]);
@@ -236,22 +259,31 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
 }
 
 /** Raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done. */
-async function finish(database: Database, { counters, moment }: Manifest, before: Counters): Promise<void> {
-  const age = BigInt(Math.max(0, Date.now() - Date.parse(moment.time)));
+async function finish(database: Database, manifest: Manifest, before: Counters): Promise<void> {
+  const { counters, moment } = manifest;
+  const [[clock] = [], counted = []] = await database.run([
+    SELECT_TIME,
+    // A table that is newer than the backup may have given out ids too.
+    "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'd1_migrations'",
+  ]);
+  const age = BigInt(Math.max(0, Date.parse(String(clock?.["time"])) - Date.parse(moment.time)));
   const raised = (id: string) => {
     const sum = BigInt(id) + MARGIN + (MARGIN * age) / DAY;
     return sum > MAX_ID ? MAX_ID : sum;
   };
   await database.run([
-    ...Object.entries(counters).flatMap(([table, id]) => [
-      `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
+    ...counted
+      .map(({ name }) => String(name))
+      .flatMap((table) => [
+        `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
-      `UPDATE sqlite_sequence SET seq = ${raised(larger(id, before[table]))} WHERE name = '${table}'`,
-    ]),
+        `UPDATE sqlite_sequence SET seq = ${raised(larger(counters[table] ?? "0", before[table]))} WHERE name = '${table}'`,
+      ]),
     "DELETE FROM events",
-    // Above every event of the lost history, so that each cursor of before expires.
+    // Above every event of both histories, so that each cursor of before expires.
     `INSERT INTO events (id, tag, type, version, data, created_at)
-      VALUES (${raised(moment.event.id)}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+      VALUES (${raised(larger(moment.event.id, before["events"]))}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+    ...(manifest.database === database.name ? recordBackup(moment.time) : []),
     `DROP TABLE IF EXISTS ${PROGRESS_TABLE}`,
   ]);
 }

@@ -10,6 +10,13 @@ export const BEFORE_ALL = "-9223372036854775808";
 
 /** Written by commands, and of no use in another database. */
 export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup"];
+
+/** The statements that let a release name the last backup, unless it knows a later one. */
+export const recordBackup = (moment: string) => [
+  "CREATE TABLE IF NOT EXISTS last_backup (id INTEGER PRIMARY KEY CHECK (id = 1), moment TEXT NOT NULL)",
+  `INSERT INTO last_backup VALUES (1, '${moment}') ON CONFLICT (id) DO UPDATE SET moment = max(moment, excluded.moment)`,
+];
+
 /** The tables of SQLite, of D1 and of its migrations. */
 const isForeign = (name: string) => /^(?:sqlite_|_cf_|d1_)/.test(name);
 
@@ -41,6 +48,8 @@ export async function readTables(database: Pick<Database, "run">): Promise<Table
   });
 }
 
+/** The time of the database, which dates a backup and tells its age. */
+export const SELECT_TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time";
 export const SELECT_MIGRATIONS = "SELECT name FROM d1_migrations ORDER BY id";
 
 /** The names of the applied migrations, in their order. */

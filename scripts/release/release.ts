@@ -2,7 +2,7 @@ import { confirmProduction, type Terminal } from "../terminal.ts";
 import { runChecks } from "./checks.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { writeConfiguration } from "./configuration.ts";
-import { type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
+import { findDatabase, type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
 import {
   applySettings,
   confirmPresent,
@@ -98,6 +98,7 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
       address: options.url ?? (await addressOf(cloudflare, target.configuration)),
       bookmark,
       previous: present && mainVersion(present.versions),
+      isDatabaseGone: await isGone(cloudflare, survey.bound.database, database.uuid),
     };
     try {
       // A gradual release leaves the settings to the version that has most requests.
@@ -114,6 +115,12 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
   } finally {
     await key.remove();
   }
+}
+
+/** Whether the database of the version before is another one, which is gone. */
+async function isGone(cloudflare: Cloudflare, before: string | undefined, present: string): Promise<boolean> {
+  if (before === undefined || before === present) return false;
+  return (await findDatabase(cloudflare, before)) === undefined;
 }
 
 /** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */

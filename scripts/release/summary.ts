@@ -10,6 +10,8 @@ export interface Outcome {
   bookmark: string;
   /** The version that had most requests before. Undefined for the first release. */
   previous: string | undefined;
+  /** Whether earlier versions use a database that is gone. */
+  isDatabaseGone: boolean;
 }
 
 export function showRelease(outcome: Outcome, terminal: Terminal): void {
@@ -34,10 +36,10 @@ Version ${version} gets ${percentage} % of the requests of ${target.env}
   Go back         ${codeRollback(outcome)}`);
 }
 
-export function codeRollback({ target, previous }: Pick<Outcome, "target" | "previous">): string {
-  return previous === undefined
-    ? "none: this is the first version"
-    : `npm run rollback -- --env ${target.env} --to ${previous}`;
+export function codeRollback({ target, previous, isDatabaseGone }: Outcome): string {
+  if (previous === undefined) return "none: this is the first version";
+  if (isDatabaseGone) return "none: earlier versions use another database, which is gone";
+  return `npm run rollback -- --env ${target.env} --to ${previous}`;
 }
 
 function dataRestore({ target, bookmark }: Outcome): string {

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
 import { connect } from "../../scripts/release/cloudflare.ts";
 import { migrate } from "../../scripts/release/database.ts";
@@ -61,7 +61,8 @@ afterEach(async () => {
 });
 
 const backup = (to = folder) => runHere(runBackup, ["--env", "staging", "--to", to]);
-const restore = (...more: string[]) => runHere(runRestore, ["--env", "production", "--yes", "--from", folder, ...more]);
+const ON_PRODUCTION = ["--env", "production", "--yes"];
+const restore = (...more: string[]) => runHere(runRestore, [...ON_PRODUCTION, "--from", folder, ...more]);
 const contents = (name: string) => api.databases.use(name, contentsOf);
 const counters = (name: string) => api.databases.use(name, countersOf);
 const manifest = () => JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
@@ -156,15 +157,19 @@ test("a second new database from the same backup gets no id of the first one", a
   expect(counters(TARGET)["pets"]).toBeGreaterThan(first + 1n);
 });
 
-test("a second restore of the same backup gives out no id of the time after the first one", async () => {
+test("a second restore gives out no id of the time after the first one, and begins the feed after all events", async () => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   await expectBackup();
   await restore();
   api.databases.use(TARGET, (sqlite) => change(sqlite, "creations of categories", randomNumbers(1)));
-  const before = counters(TARGET);
+  // As after the restore of a newer backup.
+  api.databases.query(TARGET, `UPDATE events SET id = id + ${5n * MARGIN}`);
+  const newest = () => Number(api.databases.query(TARGET, "SELECT max(id) AS id FROM events")[0]?.["id"]);
+  const [before, last] = [counters(TARGET), newest()];
   const result = await restore("--overwrite", TARGET);
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expectRestored(contents(SOURCE), before);
+  expect(newest()).toBeGreaterThan(last);
 });
 
 /** Writes other lines into a file of the backup. */
@@ -286,6 +291,35 @@ test("a restore of production asks, and changes nothing without an answer", asyn
   expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
 });
 
+test("a restore from a bucket goes on after a failure, and says when the bucket has no such backup", async () => {
+  const bucket = `petstore-test-${process.pid}`;
+  const name = (moment: string) => [...ON_PRODUCTION, "--bucket", bucket, "--from", `${TARGET}/${moment}`];
+  onTestFinished(() => rmSync(join("backups", bucket), { recursive: true, force: true }));
+  api.databases.use(TARGET, (sqlite) => fill(sqlite));
+  const before = contents(TARGET);
+  const backedUp = await runHere(runBackup, ["--env", "production", "--to", folder, "--bucket", bucket]);
+  expect(backedUp, backedUp.stderr).toMatchObject({ code: 0 });
+  const { objects } = api.buckets;
+  const { time } = manifest().moment;
+  const path = `${bucket}/${TARGET}/${time}/pets-0001.ndjson.gz`;
+  const pets = objects.get(path) ?? expect.unreachable();
+  objects.delete(path);
+  for (const moment of [time, time, "2026-01-01", "2026-01-01"]) {
+    const refused = await runHere(runRestore, name(moment));
+    expect(refused.code).toBe(1);
+    expect(lastLine(refused)).toMatch(
+      `The bucket ${bucket} has no ${TARGET}/${moment}/${moment === time ? "pets-0001.ndjson.gz" : "manifest.json"}.`,
+    );
+  }
+  objects.set(path, pets);
+  api.databases.all.delete(api.databases.find(TARGET).uuid);
+  api.databases.add(TARGET, "auto");
+  const result = await runHere(runRestore, name(time));
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(before["pets"]);
+  expect(api.databases.query(TARGET, "SELECT moment FROM last_backup")).toEqual([{ moment: time }]);
+});
+
 test("a backup never touches a finished one, nor a part of another database", async () => {
   await expectBackup();
   const before = readFileSync(join(folder, "manifest.json"), "utf8");
@@ -384,7 +418,41 @@ test("responses that are lost neither double nor lose anything", async () => {
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expectRestored(contents(SOURCE), counters(SOURCE));
   expect(count).toBeGreaterThan(35);
+  // Into a new database, whose tables the restore makes.
+  api.databases.all.delete(api.databases.find(TARGET).uuid);
+  api.databases.add(TARGET, "auto");
+  const again = await restore();
+  expect(again, again.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), counters(SOURCE));
 });
+
+test("a table that is newer than the backup gives out no id twice", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  api.databases.use(TARGET, (sqlite) => fill(sqlite));
+  const before = counters(TARGET);
+  await expectBackup();
+  editManifest((value) => delete value.counters.orders);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRaised(counters(TARGET)["orders"], before["orders"]);
+});
+
+test("a backup of another database is not copied into a bucket", async () => {
+  await expectBackup();
+  const result = await runHere(runBackup, ["--env", "production", "--to", folder, "--bucket", "petstore-backups"]);
+  expect(result.code).toBe(1);
+  expect(lastLine(result)).toBe(`${folder} has a backup of ${SOURCE}, and not of ${TARGET}.`);
+  expect([...api.buckets.objects.keys()]).toEqual([]);
+});
+
+test.each(["../production", "/srv/backup", "petstore-production/../x", "petstore-production/x?y"])(
+  "--from %s names no backup in a bucket",
+  async (from) => {
+    const result = await runHere(runRestore, [...ON_PRODUCTION, "--bucket", "petstore-backups", "--from", from]);
+    expect(result.code).toBe(1);
+    expect(lastLine(result)).toBe(`--from ${from}: a backup in a bucket has the name <database>/<moment>.`);
+  },
+);
 
 test("a release refuses a database whose restore has not ended, and names the last backup of another", async () => {
   await expectBackup();

@@ -190,6 +190,7 @@ test("a database that is gone is replaced only when somebody says so", async () 
   expect(changes()).toEqual([]);
   const result = await release(["--location", "weur", "--new-database"]);
   expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(result.stdout).toContain("Roll back code  none: earlier versions use another database, which is gone\n");
   expect(versions().at(-1)?.bindings).toContainEqual(
     expect.objectContaining({ name: "DB", id: api.databases.find(WORKER).uuid }),
   );
