@@ -217,6 +217,16 @@ export class Model {
     this.#done.delete(key);
   }
 
+  /** The last ids that were given out, by table. */
+  get counters(): { [table: string]: number } {
+    return { pets: this.#lastPet, categories: this.#lastCategory, orders: this.#lastOrder };
+  }
+
+  /** The restore of a backup raises the counters of ids. */
+  raise({ pets = 0, categories = 0, orders = 0 }: { [table: string]: number }): void {
+    [this.#lastPet, this.#lastCategory, this.#lastOrder] = [pets, categories, orders];
+  }
+
   copy(): Model {
     const copy = new Model();
     copy.pets = structuredClone(this.pets);

@@ -8,8 +8,6 @@ declare global {
       TEST_MIGRATIONS: D1Migration[];
       /** Two requests a minute, so that a test can reach the limit. */
       TIGHT_RATE_LIMITER: RateLimit;
-      /** How many random histories test/events/cursor-expired.test.ts runs. */
-      FEED_RUNS: string;
     }
   }
 }

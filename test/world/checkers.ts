@@ -65,7 +65,17 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   for (const event of history.events) {
     if (event.kind === "occurrence") {
       if (event.snapshot !== undefined) copies.set(event.snapshot, model.copy());
-      if (event.restored !== undefined) model = (copies.get(event.restored) as Model).copy();
+      if (event.restored !== undefined) {
+        const before = model.counters;
+        model = (copies.get(event.restored) as Model).copy();
+        if (event.counters !== undefined) {
+          for (const [table, last] of [...Object.entries(before), ...Object.entries(model.counters)]) {
+            const { [table]: raised = 0 } = event.counters;
+            if (raised <= last) yield { message: `The restore gives out the ids of ${table} after ${raised} again.` };
+          }
+          model.raise(event.counters);
+        }
+      }
       for (const { apiKeyId, key } of event.forgotten ?? []) model.forget(`${apiKeyId} ${key}`);
       if (event.state !== undefined) yield* readsOf(event.state);
     } else if (event.kind === "trip" && event.instance !== undefined) {

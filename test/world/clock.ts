@@ -38,19 +38,40 @@ export class Clock {
     if (timer !== undefined) timer.run = undefined;
   }
 
+  #stopped = 0;
+  #onGo = (): void => {};
+
+  /** Lets the time stand still, for work that is not of this world, such as that on files. Returns what lets it go on. */
+  stop(): () => void {
+    this.#stopped++;
+    let isStopped = true;
+    return () => {
+      if (isStopped && --this.#stopped === 0) this.#onGo();
+      isStopped = false;
+    };
+  }
+
   wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
 
   /** Runs every event, also those that events bring about, until there is none or `ended` is true. */
   async run(ended: () => boolean = () => false): Promise<void> {
-    await settled();
+    await this.#settled();
     for (let timer = this.#take(); timer !== undefined; timer = this.#take()) {
       if (timer.run === undefined) continue;
       this.now = timer.time;
       timer.run();
-      await settled();
+      await this.#settled();
       if (ended()) return;
+    }
+  }
+
+  async #settled(): Promise<void> {
+    await settled();
+    while (this.#stopped > 0) {
+      await new Promise<void>((resolve) => (this.#onGo = resolve));
+      await settled();
     }
   }
 

@@ -20,7 +20,17 @@ const WORST = {
 export type Fault = keyof typeof WORST;
 export const FAULTS = Object.keys(WORST) as Fault[];
 /** Kinds of faults that meet the whole world. */
-export const TROUBLES = ["overload", "slow for a while", "replica falls behind", "clock jumps", "restore"] as const;
+export const TROUBLES = [
+  "overload",
+  "slow for a while",
+  "replica falls behind",
+  "clock jumps",
+  "restore",
+  "a backup",
+  "a restore of a backup",
+  "backup killed",
+  "backup failed",
+] as const;
 
 /** The faults of one world: some worlds have none, and some of them many. */
 export class Faults {

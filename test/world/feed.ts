@@ -24,6 +24,8 @@ export interface Feed {
   newest: number;
   /** The rows that are newer than those of the state before. */
   added: Row[];
+  /** The feed began anew here, with a hidden row. */
+  isAnew?: true;
 }
 
 const ADDED = `SELECT id, printf('%016x%08x', id, tag) AS place, type, version, data, created_at AS createdAt FROM events
@@ -46,8 +48,8 @@ export interface Stored {
   to: string;
   /** The ids of the events between both. */
   events: string[];
-  /** The state that the lists of its first copy have seen. */
-  copiedAt: number;
+  /** The states that the lists of its first copy have seen, from the first to the last. */
+  copied: { from: number; to: number };
   /** Its resources, and the types of their events. */
   kinds: readonly Kind[];
   copy: Copy;
@@ -79,17 +81,25 @@ export function* leavesItsEvents(
   }
 }
 
-/** The feed at a state: the rows of its history, the first of which has the id 1. The purge has removed those before the oldest. */
+/** The feed at a state: the rows of its history, whose ids have no gap. The purge has removed those before the oldest. */
 interface View {
   rows: readonly Row[];
   oldest: number;
   newest: number;
 }
 
-const has = ({ rows, oldest, newest }: View, { id, text }: Place): boolean =>
-  Number(id) >= oldest && Number(id) <= newest && rows[Number(id) - 1]?.place === text;
+const rowOf = ({ rows }: Pick<View, "rows">, id: number): Row | undefined => rows[id - (rows[0]?.id ?? 0)];
 
-const endOf = ({ rows, newest }: View) => rows[newest - 1];
+/** The rows after one id, up to another one. */
+const rowsAfter = ({ rows }: View, id: number, last: number): Row[] => {
+  const first = rows[0]?.id ?? 0;
+  return rows.slice(Math.max(0, id + 1 - first), Math.max(0, last + 1 - first));
+};
+
+const has = (view: View, { id, text }: Place): boolean =>
+  Number(id) >= view.oldest && Number(id) <= view.newest && rowOf(view, Number(id))?.place === text;
+
+const endOf = (view: View) => rowOf(view, view.newest);
 
 /** The states that operators noted, and the notes that they restored, by the state of the restore. */
 function restoresOf({ history }: Outcome): Map<number, number> {
@@ -108,10 +118,11 @@ function viewsOf(outcome: Outcome): View[] {
   const restores = restoresOf(outcome);
   const views: View[] = [];
   let rows: Row[] = [];
-  for (const [state, { oldest, newest, added }] of outcome.feed.entries()) {
+  for (const [state, { oldest, newest, added, isAnew }] of outcome.feed.entries()) {
     const restored = views[restores.get(state) ?? -1];
-    if (restored === undefined) rows.push(...added);
-    else rows = restored.rows.slice(0, restored.newest);
+    if (isAnew) rows = [...added];
+    else if (restored === undefined) rows.push(...added);
+    else rows = rowsAfter(restored, 0, restored.newest);
     views.push({ rows, oldest, newest });
   }
   return views;
@@ -130,7 +141,10 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
   const views = viewsOf(outcome);
   yield* rowsStay(outcome, views);
   const written = new Set(history.events.flatMap((event) => (event.kind === "trip" ? event.after : [])));
-  const strange = feed.findIndex(({ added }, state) => state > 0 && added.length > 0 && !written.has(state));
+  const restores = restoresOf(outcome);
+  const strange = feed.findIndex(
+    ({ added }, state) => state > 0 && added.length > 0 && !written.has(state) && !restores.has(state),
+  );
   if (strange !== -1) yield { message: `State ${strange} leaves events, and no request made it.` };
   for (const exchange of history.exchanges) {
     const { status, trips, version, refusal, text = "" } = exchange;
@@ -157,9 +171,9 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
       const from = cursor === null ? view.oldest - 1 : place === undefined ? view.newest : Number(place.id);
       const to = Number(end.id);
       const types = query.getAll("type");
-      const wanted = view.rows
-        .slice(from, to)
-        .filter(({ type }) => (types.length === 0 ? type !== "feed.started" : types.includes(type)));
+      const wanted = rowsAfter(view, from, to).filter(({ type }) =>
+        types.length === 0 ? type !== "feed.started" : types.includes(type),
+      );
       const expected = wanted.map(write).join();
       if (events !== expected) yield { exchange, message: `The events of the page have to be ${expected}.` };
       if (more !== String(to < view.newest)) yield { exchange, message: `The feed ends with ${view.newest}.` };
@@ -177,8 +191,14 @@ function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding>
   const { feed, days } = outcome;
   const restores = restoresOf(outcome);
   for (const [state, view] of views.entries()) {
-    const { added, at, oldest, newest } = feed[state] as Feed;
+    const { added, at, oldest, newest, isAnew } = feed[state] as Feed;
     const restored = views[restores.get(state) ?? -1];
+    if (isAnew) {
+      const last = Math.max(views[state - 1]?.newest ?? 0, restored?.newest ?? 0);
+      const isHidden = added.length === 1 && added[0]?.type === "feed.started" && oldest > last;
+      if (!isHidden) yield { message: `The feed does not begin anew with one hidden row above ${last}.` };
+      continue;
+    }
     const before = restored ?? views[state - 1] ?? { ...view, oldest: 1, newest: 0 };
     const isWhole = restored !== undefined || added.every(({ id }, index) => id === before.newest + 1 + index);
     const isEnd = newest === before.newest + (restored === undefined ? added.length : 0);
@@ -188,9 +208,9 @@ function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding>
       };
       return;
     }
-    const young = view.rows
-      .slice(before.oldest - 1, oldest - 1)
-      .find((row) => Date.parse(row.createdAt) > at - days * 24 * HOUR);
+    const young = rowsAfter(view, before.oldest - 1, oldest - 1).find(
+      (row) => Date.parse(row.createdAt) > at - days * 24 * HOUR,
+    );
     if (young !== undefined) yield { message: `State ${state} loses the event ${young.place} of ${young.createdAt}.` };
   }
 }
@@ -215,28 +235,30 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
   /** The resources after each event, and at the states that operators noted. */
   let contents = new Map<string, { version: number; text: string }>();
   const notes = new Map<number, typeof contents>();
-  for (const [state, { added }] of feed.entries()) {
+  for (const [state, { added, isAnew }] of feed.entries()) {
     const restored = restores.get(state);
     if (restored !== undefined) contents = new Map(notes.get(restored));
-    else {
+    if (restored === undefined || isAnew) {
       for (const { id, place, type, version, data } of added) {
         const name = `${kindOf(type)} ${/^\{"id":(\d+)/.exec(data)?.[1]}`;
         if (type.endsWith(".deleted")) contents.delete(name);
         else if (type !== "feed.started") contents.set(name, { version, text: data });
-        const { rows } = views[state] as View;
+        const view = views[state] as View;
         for (const stored of left.get(place) ?? []) {
-          const { from, events, copiedAt, kinds, copy } = stored;
+          const { from, events, copied, kinds, copy } = stored;
           const start = decodeEventCursor(from);
           const first = start === undefined ? id : Number(start.id);
-          if (start !== undefined && rows[first - 1]?.place !== start.text) {
+          if (start !== undefined && rowOf(view, first)?.place !== start.text) {
             yield finding(stored, "It went on from another history.");
           }
-          const expected = rows.slice(first, id).filter((row) => kinds.includes(kindOf(row.type)));
+          const expected = rowsAfter(view, first, id).filter((row) => kinds.includes(kindOf(row.type)));
           if (expected.map((row) => `evt_${row.place}`).join() !== events.join()) {
             yield finding(stored, `It got ${events.join()} instead of ${expected.map((row) => row.place).join()}.`);
           }
-          const end = endOf(views[copiedAt] as View);
-          const isWhole = end !== undefined && end.id <= id && rows[end.id - 1] === end;
+          const end = endOf(views[copied.to] as View);
+          // Lists from before a restore and after it are of two histories.
+          const isOne = ![...restores.keys()].some((restore) => !(restore <= copied.from) && restore <= copied.to);
+          const isWhole = isOne && end !== undefined && end.id <= id && rowOf(view, end.id) === end;
           const difference = isWhole ? differenceOf(copy, contents, kinds) : undefined;
           if (difference !== undefined) yield finding(stored, difference);
         }

@@ -32,7 +32,7 @@ export class Follower {
   readonly kinds: readonly Kind[];
   copy: Copy = new Map();
   #cursor = LATEST;
-  #copiedAt = 0;
+  #copied = { from: 0, to: 0 };
   readonly #onStore: (stored: Stored) => void;
 
   constructor(name: string, kinds: readonly Kind[], onStore: (stored: Stored) => void) {
@@ -86,13 +86,14 @@ export class Follower {
 
   async #copyAnew({ session, random, isAlive }: Life): Promise<void> {
     const copy = new Map<string, { version: number; text: string }>();
+    const from = stateOf(session.bookmark ?? "");
     for (const kind of this.kinds) {
       for await (const { version, etag: _, ...resource } of LISTS[kind](session, random.pick([2, 10, 100]))) {
         copy.set(`${kind} ${resource.id}`, { version, text: textOf(resource) });
       }
     }
     if (!isAlive()) return;
-    [this.copy, this.#cursor, this.#copiedAt] = [copy, LATEST, stateOf(session.bookmark ?? "")];
+    [this.copy, this.#cursor, this.#copied] = [copy, LATEST, { from, to: stateOf(session.bookmark ?? "") }];
   }
 
   /** One transaction. */
@@ -105,7 +106,7 @@ export class Follower {
     }
     const { name: follower, kinds } = this;
     const ids = events.map(({ id }) => id);
-    this.#onStore({ follower, from: this.#cursor, to: cursor, events: ids, copiedAt: this.#copiedAt, kinds, copy });
+    this.#onStore({ follower, from: this.#cursor, to: cursor, events: ids, copied: this.#copied, kinds, copy });
     [this.copy, this.#cursor] = [copy, cursor];
   }
 }

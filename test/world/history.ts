@@ -57,6 +57,8 @@ export interface Occurrence {
   state?: number;
   /** The state of a snapshot. */
   noted?: number;
+  /** The counters of ids after the restore of a backup, by table. */
+  counters?: { [table: string]: number };
   /** A session that goes on from the bookmark of another. */
   session?: string;
   bookmark?: string;
@@ -83,8 +85,10 @@ export class History {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
   }
 
-  occurred(at: number, what: string, more: Omit<Occurrence, "kind" | "at" | "what"> = {}): void {
-    this.events.push({ kind: "occurrence", at, what, ...more });
+  occurred(at: number, what: string, more: Omit<Occurrence, "kind" | "at" | "what"> = {}): Occurrence {
+    const occurrence: Occurrence = { kind: "occurrence", at, what, ...more };
+    this.events.push(occurrence);
+    return occurrence;
   }
 
   /** One line for each event. */

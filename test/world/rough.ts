@@ -92,10 +92,11 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
       const remembered = cursorOf(random, known);
       const id = random.chance(0.8) ? random.between(0, state + 5) : random.pick([2 ** 31, -1]);
       const made = encodeEventCursor(BigInt.asUintN(64, BigInt(id)).toString(16).padStart(16, "0") + random.hex(8));
-      const cursor = random.chance(0.6) ? remembered : made;
+      const cursor = random.weighted({ remembered: 6, made: 3, none: 2 });
       const types = EVENT_TYPES.filter(() => random.chance(0.2)).map((type) => ["type", type]);
       const query = new URLSearchParams([["limit", String(random.between(1, 5))], ...types]);
-      if (cursor !== undefined) query.set("cursor", cursor);
+      const place = { remembered, made, none: undefined }[cursor];
+      if (place !== undefined) query.set("cursor", place);
       const bookmark = bookmarkOf(random.chance(0.3) ? state + 1_000_000 : random.between(0, state));
       return {
         method: "GET",

@@ -52,6 +52,8 @@ export const LOCATIONS = 3;
 const ISOLATES_PER_LOCATION = 2;
 /** The share of the requests after which an isolate ends, without a fault. */
 const ENDS = 0.001;
+/** The share of the sessions that read from another replica than the nearest. */
+const ELSEWHERE = 0.1;
 /** Milliseconds by which a clock differs, at most. */
 export const LARGEST_SKEW = 2_000;
 /** Milliseconds of one way on the network. */
@@ -211,7 +213,8 @@ export class Service {
     return {
       clock,
       database,
-      replica: isolate.location % Math.max(1, database.replicas),
+      // Mostly the nearest, and any other when it is busy.
+      replica: (isolate.location + (random.chance(ELSEWHERE) ? 1 : 0)) % Math.max(1, database.replicas),
       delay: () =>
         faults.meets(random, "slow database") || clock.now < this.slowUntil
           ? random.delay(100, SLOWEST)

@@ -46,8 +46,13 @@ export class Instance {
   }
 
   migrate(folder: string): void {
+    // Like the table of wrangler, without its counter of ids: no test of the bindings has wrangler's table.
+    this.#database.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
+    const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
     for (const name of readdirSync(folder).toSorted()) {
-      if (name.endsWith(".sql")) this.#database.exec(readFileSync(join(folder, name), "utf8"));
+      if (!name.endsWith(".sql")) continue;
+      this.#database.exec(readFileSync(join(folder, name), "utf8"));
+      note.run(name);
     }
   }
 

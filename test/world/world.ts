@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
+import { Backups } from "./backups.ts";
 import type { PetStore, Session } from "../../client/src/index.ts";
 import { type Call, CALLS, type Prepared } from "./calls.ts";
 import { Clock } from "./clock.ts";
+import { bookmarkOf } from "./d1.ts";
 import { Database } from "./database.ts";
 import { FAULTS, Faults } from "./faults.ts";
 import { type Copy, type Feed, type Kind, readFeed, type Stored } from "./feed.ts";
@@ -31,8 +33,12 @@ const LASTING_KEYS = 3;
 const LIFE = { least: 60_000, most: 200_000 };
 /** A client uses such a key in one location, mostly at about its end, and until no location has it for certain. */
 const USE = { requests: 20, atEnd: 0.7, around: 30_000, after: 300_000 };
-/** How long the storage is slow, and the polls in and after this time. */
-const SLOW = { milliseconds: 15_000, polls: 16 };
+/** How long the storage is slow, and the polls in and after this time. Some clients make a bookmark up. */
+const SLOW = { milliseconds: 15_000, polls: 16, madeUp: 0.15 };
+/** The share of programs that end before they note that a call is over. */
+const FORGETS = 0.2;
+/** Milliseconds in which programs go on after a restore. */
+const RESUMES = 60_000;
 
 /** The code that a world runs. */
 export interface Code {
@@ -125,6 +131,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
   const { PetStore } = code.client({ ...alive, random: random("clients") });
   const known = new Known();
   const breaches: Outcome["breaches"] = [];
+  const onBreach = (message: string) => breaches.push({ event: history.events.length, message });
   let step = 0;
   /** The step of a call, also while the client repeats its request. */
   const callStep = new AsyncLocalStorage<number>();
@@ -133,12 +140,21 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
   const sent = new Map<number, number>();
 
   const feed = [readFeed(database.primary, clock.now, undefined)];
+  let isRestoring = false;
   database.onCommit = () => {
+    const last = feed.at(-1);
+    // The service does not use what a restore has half done.
+    if (isRestoring && last !== undefined) {
+      feed.push({ at: clock.now, oldest: last.oldest, newest: last.newest, added: [] });
+      return;
+    }
     feed.push(readFeed(database.primary, clock.now, feed.at(-1)));
+    checkInvariants();
+  };
+  const checkInvariants = () => {
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
       const ids = database.primary.rows(sql).map(({ id }) => id);
-      const message = `${sentence}, but not for ${ids.join(", ")}.`;
-      if (ids.length > 0) breaches.push({ event: history.events.length, message });
+      if (ids.length > 0) onBreach(`${sentence}, but not for ${ids.join(", ")}.`);
     }
   };
 
@@ -204,18 +220,31 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
     shop.unfinished.push(prepared);
     if (shop.unfinished.length > 20) shop.unfinished.shift();
     const outcome = callStep.run(step, () => prepared(shop.client));
+    const forgets = random("notes", step).chance(FORGETS);
     outcome.then(
-      () => shop.unfinished.splice(0, shop.unfinished.length, ...shop.unfinished.filter((one) => one !== prepared)),
+      () =>
+        forgets ||
+        shop.unfinished.splice(0, shop.unfinished.length, ...shop.unfinished.filter((one) => one !== prepared)),
       () => {},
     );
   };
 
   /** Sends the same read at these times. */
-  const poll = (key: ApiKey, location: number, times: number[], headers: Exchange["headers"]) => {
-    const request = { method: "GET", path: "/v1/pets?limit=1", headers, body: undefined, session: undefined };
+  const poll = (key: ApiKey, location: number, times: number[], headersOf: () => Exchange["headers"] = () => ({})) => {
+    const request = { method: "GET", path: "/v1/pets?limit=1", body: undefined, session: undefined };
     const ofStep = step;
-    for (const time of times)
-      clock.after(time - clock.now, () => void send(request, ofStep, key, location).catch(() => {}));
+    for (const time of times) {
+      const headers = headersOf();
+      clock.after(time - clock.now, () => void send({ ...request, headers }, ofStep, key, location).catch(() => {}));
+    }
+  };
+
+  const goOnAfterCrash = (random: Random, index: number) => {
+    const shop = shops[index] as Shop;
+    if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
+  };
+  const goOnAfterRestore = (random: Random) => {
+    for (const index of shops.keys()) clock.after(random.delay(0, RESUMES), () => goOnAfterCrash(random, index));
   };
 
   const followers = FOLLOWERS.map((kinds, index): Following => {
@@ -229,6 +258,8 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
 
   /** What a step may be, beside a call. */
   const snapshots: { content: Uint8Array; number: number }[] = [];
+  let notes = 0;
+  const backups = new Backups({ clock, database, history, calm, nextNote: () => notes++, onBreach });
   const happenings: { [name: string]: (random: Random, index: number) => void } = {
     "a call": (random, index) => {
       const shop = shops[index] as Shop;
@@ -249,10 +280,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
       const { name, key, bookmark, unfinished } = shops[index] as Shop;
       shops[index] = open(name, random.between(0, LOCATIONS - 1), key, bookmark(), [...unfinished]);
     },
-    "a program goes on after its crash": (random, index) => {
-      const shop = shops[index] as Shop;
-      if (shop.unfinished.length > 0) run(shop, random.pick(shop.unfinished));
-    },
+    "a program goes on after its crash": goOnAfterCrash,
     // Its last life ends, wherever it is.
     "a follower goes on": (random) => {
       const one = random.pick(followers);
@@ -286,18 +314,22 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
       const times = Array.from({ length: USE.requests }, () =>
         random.chance(USE.atEnd) ? end + random.between(-USE.around, USE.around) : end + random.between(0, USE.after),
       );
-      poll(key, random.between(0, LOCATIONS - 1), times, {});
+      poll(key, random.between(0, LOCATIONS - 1), times);
     },
     // Then polls of one page in one location: slow reads, followed by some from memory.
     "slow for a while": (random) => {
       history.fault("slow for a while");
       service.slowUntil = clock.now + SLOW.milliseconds;
       const times = Array.from({ length: SLOW.polls }, () => clock.now + random.between(0, 3 * SLOW.milliseconds));
-      poll(random.pick(lasting), random.between(0, LOCATIONS - 1), times, { "Cache-Control": "max-age=60" });
+      const headersOf = () => ({
+        "Cache-Control": "max-age=60",
+        ...(random.chance(SLOW.madeUp) && { "x-d1-bookmark": bookmarkOf(database.state + 1_000_000) }),
+      });
+      poll(random.pick(lasting), random.between(0, LOCATIONS - 1), times, headersOf);
     },
     overload: (random) => {
       history.fault("overload");
-      service.overloadedUntil = clock.now + random.delay(100, 20_000);
+      service.overloadedUntil = Math.max(service.overloadedUntil, clock.now + random.delay(100, 20_000));
     },
     "replica falls behind": (random) => {
       if (database.replicas === 0) return;
@@ -311,14 +343,24 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
       service.setClock(random);
     },
     "a snapshot": () => {
-      snapshots.push({ content: database.snapshot(), number: snapshots.length });
+      if (isRestoring) return;
+      const number = notes++;
+      snapshots.push({ content: database.snapshot(), number });
       history.occurred(clock.now, `an operator notes the time, state ${database.state}`, {
-        snapshot: snapshots.length - 1,
+        snapshot: number,
         noted: database.state,
       });
     },
+    // An earlier version leaves no events.
+    "a backup": (random) => {
+      const isPossible = !isRestoring && !backups.isBusy;
+      if (isPossible && code.versions.every(({ name }) => name === PRESENT)) void backups.copy(random);
+    },
+    "a restore of a backup": (random) => {
+      if (!isRestoring && !backups.isBusy && backups.hasOne) void restoreBackup(random);
+    },
     restore: (random) => {
-      if (snapshots.length === 0) return;
+      if (snapshots.length === 0 || isRestoring) return;
       const { content, number } = random.pick(snapshots.slice(-3));
       history.fault("restore");
       database.restore(content);
@@ -327,8 +369,32 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
         restored: number,
         state,
       });
+      goOnAfterRestore(random);
     },
   };
+
+  /**
+   * Replaces the database by a backup. The service is closed meanwhile. The restore begins when no read waits for a replica, and the
+   * service opens again when every replica has the restored data.
+   */
+  async function restoreBackup(random: Random): Promise<void> {
+    history.fault("a restore of a backup");
+    isRestoring = true;
+    service.overloadedUntil = Infinity;
+    await clock.wait(database.longestLag);
+    const restored = await backups.restore(random);
+    checkInvariants();
+    const { state } = database;
+    feed[state] = { ...readFeed(database.primary, clock.now, undefined), isAnew: true };
+    const rows = database.primary.rows("SELECT name, seq FROM sqlite_sequence");
+    const counters = Object.fromEntries(rows.map(({ name, seq }) => [String(name), Number(seq)]));
+    const what = `an operator restores what note ${restored} had from a backup, state ${state}`;
+    history.occurred(clock.now, what, { restored, state, counters });
+    await clock.wait(database.longestLag);
+    service.overloadedUntil = clock.now;
+    isRestoring = false;
+    goOnAfterRestore(random);
+  }
 
   const times = timesOf(random("times"), steps, clock.now);
   const kept = [...times.keys()].filter((index) => only?.has(index) !== false);
@@ -379,6 +445,7 @@ export async function runWorld(code: Code, { seed, steps, only, calm: absent = n
   const tables = ["pets", "categories", "orders"];
   const rows = Object.fromEntries(tables.map((name) => [name, database.primary.rows(TABLES[name] ?? "")]));
   database.close();
+  backups.close();
   const duration = clock.now - START;
   const days = Number(variables.EVENT_DAYS);
   const { errors } = service;
@@ -409,6 +476,8 @@ const HAPPENINGS = {
   "clock jumps": 4,
   "a snapshot": 4,
   restore: 2,
+  "a backup": 10,
+  "a restore of a backup": 5,
 };
 
 /** When each step begins: in bursts, with pauses between them that are sometimes long. */
