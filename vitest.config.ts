@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
@@ -8,10 +9,10 @@ import { defineConfig } from "vitest/config";
 execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
 
 // A local D1 waits for the disk at every write, which takes half of the time of a test that writes. On Linux, the temporary files
-// of the tests and of their processes therefore go to a folder in memory, if it has room. Those of test:third-party do not,
-// because Deno reads nothing under /dev without all permissions.
+// of the tests and of their processes therefore go to a folder in memory, if it has room.
 const MEMORY = "/dev/shm";
 const MEMORY_BYTES = 2 ** 30;
+const DISK = tmpdir();
 if (process.env["TMPDIR"] === undefined && existsSync(MEMORY)) {
   const { bavail, bsize } = statfsSync(MEMORY);
   if (bavail * bsize > MEMORY_BYTES) {
@@ -53,11 +54,7 @@ export default defineConfig({
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations("drizzle"),
-                // Random histories of the feed with replicas that lag. More run with FEED_RUNS.
-                FEED_RUNS: process.env["FEED_RUNS"] ?? "200",
-              },
+              bindings: { TEST_MIGRATIONS: await readD1Migrations("drizzle") },
               ratelimits: { TIGHT_RATE_LIMITER: { namespace_id: "tight", simple: { limit: 2, period: 60 } } },
             },
           })),
@@ -124,9 +121,11 @@ export default defineConfig({
         // npm run test:third-party: tools of others against the bundle. It needs the packages of test/third-party and Java.
         test: {
           name: "third-party",
+          // Deno reads nothing under /dev without all permissions.
+          env: { TMPDIR: DISK },
           include: ["test/third-party/**/*.test.ts"],
           globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
-          testTimeout: 180_000,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },

@@ -7,8 +7,8 @@ import type { Prepared } from "./prepare.ts";
 import { requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
 
-/** Seconds of CPU measurement for each candidate, without the warm-up. */
-const SECONDS = 10;
+/** Seconds of CPU measurement for each candidate by default, without the warm-up. */
+export const SECONDS = 10;
 /** Requests per round. Few, so that many rounds are undisturbed on a shared machine. */
 const ROUND = 200;
 /** Requests before each round, so that it does not pay for the caches and queues that another process left. */
@@ -17,14 +17,15 @@ const LEAD_IN = 100;
 const WARM_UP = 2_000;
 /** Enough connections to keep workerd busy. A thread that sleeps between two requests costs more than many Workers. */
 const CONNECTIONS = 16;
-const STARTS = 20;
+/** For each second of CPU measurement. */
+const STARTS = 2;
 /** The core for starts, if this machine has taskset. Otherwise V8 would compile on all cores. */
 const CORE = lastCore();
 const PLACE = CORE === undefined ? "on any core, because this machine has no taskset" : "on one core";
 
 /** A description of the method. */
 export const OWN_COST_METHOD = `CPU: rounds of ${ROUND} requests over ${CONNECTIONS} connections, after ${WARM_UP.toLocaleString("en")} of each kind to warm up.
-Start: ${STARTS} times, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
+Start: ${SECONDS * STARTS} times, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
 The candidates take turns in random order.`;
 
 export interface OwnCost {
@@ -40,14 +41,15 @@ export interface OwnCost {
   startCpu: number[];
 }
 
-export async function measureOwnCosts(candidates: Prepared[]): Promise<OwnCost[]> {
+/** @param seconds of CPU measurement for each candidate. */
+export async function measureOwnCosts(candidates: Prepared[], seconds: number): Promise<OwnCost[]> {
   const costs = candidates.map((candidate) => ({ candidate, cpu: [] as number[][], starts: [], startCpu: [] }));
-  await measureCpu(costs);
-  await measureStarts(costs);
+  await measureCpu(costs, seconds);
+  await measureStarts(costs, seconds * STARTS);
   return costs;
 }
 
-async function measureCpu(costs: OwnCost[]): Promise<void> {
+async function measureCpu(costs: OwnCost[], seconds: number): Promise<void> {
   await using running = new AsyncDisposableStack();
   const measured = [];
   for (const { candidate, cpu } of costs) {
@@ -58,7 +60,7 @@ async function measureCpu(costs: OwnCost[]): Promise<void> {
       measured.push({ server, request, rounds: (cpu[index] = []) as number[] });
     }
   }
-  const end = performance.now() + SECONDS * costs.length * 1_000;
+  const end = performance.now() + seconds * costs.length * 1_000;
   while (performance.now() < end) {
     for (const { server, request, rounds } of shuffle(measured)) {
       using load = await Load.open(server.port, CONNECTIONS);
@@ -70,8 +72,8 @@ async function measureCpu(costs: OwnCost[]): Promise<void> {
   }
 }
 
-async function measureStarts(costs: OwnCost[]): Promise<void> {
-  for (let round = 0; round < STARTS; round++) {
+async function measureStarts(costs: OwnCost[], times: number): Promise<void> {
+  for (let round = 0; round < times; round++) {
     for (const { candidate, starts, startCpu } of shuffle(costs)) {
       const began = performance.now();
       await using server = await Server.start(candidate, CORE);

@@ -4,7 +4,8 @@
 // that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
 //
 // With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
-// programs on the machine disturb them; a floor that answers differently does.
+// programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU and the starts of
+// each Worker for 2 seconds, not 10.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildSe
 import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
 import { measureOverload } from "./overload.ts";
-import { measureOwnCosts } from "./own-cost.ts";
+import { measureOwnCosts, SECONDS } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { report, reportOwnCosts } from "./report.ts";
 import { measureLatency, measureSizes } from "./storage.ts";
@@ -23,7 +24,11 @@ const {
   values,
   positionals: [part],
 } = parseArgs({
-  options: { before: { type: "string" }, with: { type: "string", multiple: true, default: [] } },
+  options: {
+    before: { type: "string" },
+    with: { type: "string", multiple: true, default: [] },
+    seconds: { type: "string", default: String(SECONDS) },
+  },
   allowPositionals: true,
 });
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
@@ -40,7 +45,7 @@ try {
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];
     const candidates = await prepare([...services, ...others], folder);
     checkAnswers(candidates);
-    const own = await measureOwnCosts(candidates);
+    const own = await measureOwnCosts(candidates, Number(values.seconds));
     if (part === "cpu") {
       console.log(reportOwnCosts(own));
     } else {

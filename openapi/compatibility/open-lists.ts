@@ -41,9 +41,24 @@ export function listedIn(document: OpenAPIObject, schema: Schema): unknown[] | u
   return valuesOf(flatten(document, schema));
 }
 
+/**
+ * By document and alternatives. A new validator first reads all components, which takes milliseconds, and a document has the same
+ * alternatives in many places.
+ */
+const validators = new WeakMap<OpenAPIObject, Map<string, Validator>>();
+
 /** The values that none of the alternatives accepts. */
-export function refused({ components }: OpenAPIObject, alternatives: Schema[], values: unknown[]): unknown[] {
-  const schema: object = { anyOf: alternatives, components };
-  const validator = new Validator(schema, "2020-12");
+export function refused(document: OpenAPIObject, alternatives: Schema[], values: unknown[]): unknown[] {
+  const validator = validatorOf(document, alternatives);
   return values.filter((value) => !validator.validate(value).valid);
+}
+
+function validatorOf(document: OpenAPIObject, alternatives: Schema[]): Validator {
+  const known = validators.get(document) ?? new Map<string, Validator>();
+  validators.set(document, known);
+  const text = write(alternatives);
+  const schema: object = { anyOf: alternatives, components: document.components };
+  const validator = known.get(text) ?? new Validator(schema, "2020-12");
+  known.set(text, validator);
+  return validator;
 }

@@ -1,9 +1,10 @@
-import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
@@ -68,13 +69,14 @@ test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to pas
 test(
   "accepts keys that `npm run keys` creates and rotates while it runs",
   async () => {
-    const keys = (...args: string[]): { id: string; key: string } => {
+    // Asynchronous: a process that is blocked does not see that the service closes an idle connection, and its next request may fail.
+    const keys = async (...args: string[]): Promise<{ id: string; key: string }> => {
       const all = ["scripts/keys.ts", ...args, "--env", "local", "--json", "--persist-to", state];
-      return JSON.parse(execFileSync(process.execPath, all, { encoding: "utf8" }));
+      return JSON.parse((await promisify(execFile)(process.execPath, all)).stdout);
     };
-    const old = keys("create", "--name", "shop", "--scopes", "pets:read");
+    const old = await keys("create", "--name", "shop", "--scopes", "pets:read");
     expect(await listNames({ ...first, key: old.key })).toHaveLength(5);
-    const rotated = keys("rotate", old.id, "--overlap", "1h");
+    const rotated = await keys("rotate", old.id, "--overlap", "1h");
     for (const { key } of [old, rotated]) expect(await listNames({ ...first, key })).toHaveLength(5);
   },
   TIMEOUT,

@@ -1,9 +1,10 @@
 import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { version } from "../../package.json";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -104,6 +105,10 @@ test("without the version binding, requests succeed and the deployment has no na
 });
 
 describe("when D1 fails", () => {
+  // No count of a file before is still remembered.
+  beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + COUNT_MILLISECONDS }));
+  afterAll(() => void vi.useRealTimers());
+
   const SECRET = "parameter-that-must-not-leak";
   /** The number of attempts of the service. */
   const failing = (message: string) => {

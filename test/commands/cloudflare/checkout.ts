@@ -22,6 +22,8 @@ export class Checkout {
     for (const file of files.split("\0")) {
       if (file !== "" && existsSync(file)) cpSync(file, join(this.folder, file));
     }
+    // The pages as this run built them. A command builds them again only when their sources change.
+    for (const path of ["public", ".dist/public.sha256"]) cpSync(path, join(this.folder, path), { recursive: true });
     symlinkSync(resolve("node_modules"), join(this.folder, "node_modules"));
     // .gitignore matches a folder, and this is a link.
     appendFileSync(join(this.folder, ".git/info/exclude"), "node_modules\n");

@@ -1,0 +1,34 @@
+// npm run check: runs every check:* script of package.json except check:expand, two at a time. Prints the output of each when it
+// ends, and fails when one of them fails.
+import { execFile } from "node:child_process";
+import packageJson from "../package.json" with { type: "json" };
+
+/** The longest ones, which start first. */
+const LONG = ["check:types", "check:lint"];
+/** It needs the history of git, and takes longer than all others. */
+const APART = "check:expand";
+
+const all = Object.keys(packageJson.scripts).filter((name) => name.startsWith("check:") && name !== APART);
+const queue = [...LONG, ...all.filter((name) => !LONG.includes(name))].values();
+const failed: string[] = [];
+await Promise.all([runAll(), runAll()]);
+if (failed.length > 0) {
+  console.error(`Failed: ${failed.join(", ")}`);
+  process.exitCode = 1;
+}
+
+async function runAll(): Promise<void> {
+  for (const name of queue) {
+    const { code, output } = await run(name);
+    console.log(`> ${name}\n${output}`);
+    if (code !== 0) failed.push(name);
+  }
+}
+
+function run(name: string): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile("npm", ["run", "--silent", name], { maxBuffer: Infinity }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : 1, output: stdout + stderr || (error?.message ?? "") });
+    });
+  });
+}
