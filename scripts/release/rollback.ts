@@ -1,6 +1,7 @@
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { changeShares } from "./change-shares.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
+import { findDatabase } from "./database.ts";
 import { describeVersion, findVersion, listDeployments, listVersions, readVersion, resourcesOf } from "./deployment.ts";
 import { historyOf } from "./history.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -27,7 +28,7 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
   }
   const { present, wentBack, earlier } = historyOf(deployments);
   const isDone = options.to === undefined ? wentBack && present !== undefined : options.to === present;
-  const version = isDone ? present : (options.to ?? (await usableVersion(cloudflare, target, earlier)));
+  const version = isDone ? present : (options.to ?? (await usableVersion(cloudflare, target, earlier, terminal)));
   if (version === undefined) throw new Error(`${target.worker} has no earlier version to go back to.`);
   const found = await findVersion(cloudflare, target.worker, version);
   if (found === undefined) {
@@ -56,10 +57,18 @@ async function usableVersion(
   cloudflare: Cloudflare,
   { worker }: Target,
   versions: readonly string[],
+  terminal: Terminal,
 ): Promise<string | undefined> {
   for (const id of versions) {
     const { database, namespace } = resourcesOf(await readVersion(cloudflare, worker, id));
-    if (database !== undefined && namespace !== undefined) return id;
+    if (database === undefined || namespace === undefined) continue;
+    // A rollback goes on when D1 fails, because D1 may be its reason.
+    const isThere = await findDatabase(cloudflare, database).then(
+      (found) => found !== undefined,
+      () => true,
+    );
+    if (isThere) return id;
+    terminal.say(`Version ${id} is left out: its database ${database} is gone.`);
   }
   return undefined;
 }

@@ -174,6 +174,18 @@ test("a rollback skips a version that never had all requests", async () => {
   expect(shares()).toEqual(whole(first));
 });
 
+test("a rollback skips a version whose database is gone", async () => {
+  const { versions } = addReleases(cloudflare.api, WORKER, 3);
+  const [first, second] = versions;
+  if (first === undefined || second === undefined) expect.unreachable();
+  const gone = "11111111-1111-4111-8111-111111111111";
+  second.bindings = second.bindings.map((binding) => (binding.name === "DB" ? { ...binding, id: gone } : binding));
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(back.stderr).toContain(`Version ${second.id} is left out: its database ${gone} is gone.\n`);
+  expect(shares()).toEqual(whole(first.id));
+});
+
 test("a rollback without a previous version is refused with one line", async () => {
   const nothing = await rollback();
   expect(nothing).toEqual({
