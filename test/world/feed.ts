@@ -275,9 +275,11 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
       ...(outcome.database["orders"] ?? []).map((row) => ["order", row, writeOrder(row as never)] as const),
     ].map(([kind, row, text]) => [`${kind} ${String(row["id"])}`, { version: Number(row["version"]), text }]),
   );
-  for (const { name, kinds, copy, isAtEnd } of followers) {
+  const { newest = 0 } = feed.at(-1) ?? {};
+  for (const { name, kinds, copy, place } of followers) {
     const timeless = [...copy].map(([id, { version, text }]) => [id, { version, text: withoutTimes(text) }] as const);
-    const difference = isAtEnd ? differenceOf(new Map(timeless), database, kinds) : "It does not reach the end.";
+    const difference =
+      place === newest ? differenceOf(new Map(timeless), database, kinds) : "It does not reach the end.";
     if (difference !== undefined) yield { message: `${name}, after quiet: ${difference}` };
   }
 }

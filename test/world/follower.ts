@@ -1,6 +1,6 @@
-import { stateOf } from "./d1.ts";
 import type { PetStoreEvent, Session } from "../../client/src/index.ts";
 import { decodeEventCursor } from "../../src/events/cursor.ts";
+import { stateOf } from "./d1.ts";
 import { type Copy, type Kind, kindOf, type Stored } from "./feed.ts";
 import type { Random } from "./random.ts";
 

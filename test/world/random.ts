@@ -1,3 +1,6 @@
+/** Makes the generator of a part of a world, which its names tell. */
+export type RandomOf = (...names: (string | number)[]) => Random;
+
 /** Random decisions from a seed. Each part of the world has a generator of its own, so that a change in one part leaves the others. */
 export class Random {
   #state: number;

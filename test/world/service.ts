@@ -5,7 +5,7 @@ import type { Faults } from "./faults.ts";
 import type { Exchange, History } from "./history.ts";
 import type { Namespace } from "./kv.ts";
 import type { Program } from "./program.ts";
-import type { Random } from "./random.ts";
+import type { Random, RandomOf } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
@@ -44,8 +44,7 @@ export interface Platform {
   history: History;
   /** The variables of wrangler.toml that differ between worlds. */
   variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
-  /** The generator of a part of this world. */
-  random: (...names: (string | number)[]) => Random;
+  random: RandomOf;
 }
 
 export const LOCATIONS = 3;
