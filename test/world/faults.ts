@@ -19,7 +19,7 @@ const WORST = {
 };
 export type Fault = keyof typeof WORST;
 export const FAULTS = Object.keys(WORST) as Fault[];
-/** Kinds of faults that meet the whole world. */
+/** What meets the whole world. */
 export const TROUBLES = [
   "overload",
   "slow for a while",
@@ -30,6 +30,7 @@ export const TROUBLES = [
   "a restore of a backup",
   "backup killed",
   "backup failed",
+  "hourly job",
 ] as const;
 
 /** The faults of one world: some worlds have none, and some of them many. */

@@ -362,7 +362,7 @@ class World {
   #keepJob(number: number): void {
     this.#clock.after(HOUR, () => {
       if (this.#isOver) return;
-      void this.#service.runJob(this.#random("job", number));
+      if (!this.#calm.has("hourly job")) void this.#service.runJob(this.#random("job", number));
       this.#keepJob(number + 1);
     });
   }
