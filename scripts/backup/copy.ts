@@ -351,7 +351,7 @@ class Copy {
     }
     // What was created since: ids ascend, and no id is given out twice.
     const created = [...since].toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1));
-    for (const [, line] of created) if (line !== undefined) yield line;
+    for (const [id, line] of created) if (line !== undefined && BigInt(id) >= first) yield line;
   }
 
   // The pages of an unfinished backup: one file each, numbered from 1, so that an interrupted page does not count.

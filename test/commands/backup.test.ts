@@ -645,6 +645,19 @@ test.each(["a removal of all earlier events", "a migration"])("%s starts the bac
   expect(manifest().migrations).toHaveLength(7);
 });
 
+test("events that the backup has read, and that the job then removes, are not in it", async () => {
+  const random = randomNumbers(1);
+  let isRemoved = false;
+  await expectTruth(() => {
+    if (!isRemoved && existsSync(join(folder, "unfinished/changes-1.json.gz"))) {
+      isRemoved = true;
+      api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");
+    }
+    changeSource(3, random);
+  });
+  expect(isRemoved).toBe(true);
+});
+
 test("a backup gives up when its place in the feed is removed again and again", async () => {
   const { result } = await backUpDuring(() => {
     changeSource(5, randomNumbers(1));

@@ -255,7 +255,9 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
           if (expected.map((row) => `evt_${row.place}`).join() !== events.join()) {
             yield finding(stored, `It got ${events.join()} instead of ${expected.map((row) => row.place).join()}.`);
           }
-          const end = endOf(views[copied.to] as View);
+          const copiedView = views[copied.to];
+          if (copiedView === undefined) yield finding(stored, "The lists of its copy had no bookmark.");
+          const end = copiedView && endOf(copiedView);
           // Lists from before a restore and after it are of two histories.
           const isOne = ![...restores.keys()].some((restore) => !(restore <= copied.from) && restore <= copied.to);
           const isWhole = isOne && end !== undefined && end.id <= id && rowOf(view, end.id) === end;
