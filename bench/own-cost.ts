@@ -25,7 +25,7 @@ const PLACE = CORE === undefined ? "on any core, because this machine has no tas
 
 /** A description of the method. */
 export const OWN_COST_METHOD = `CPU: rounds of ${ROUND} requests over ${CONNECTIONS} connections, after ${WARM_UP.toLocaleString("en")} of each kind to warm up.
-Start: ${SECONDS * STARTS} times, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
+Start: ${STARTS} times for each second of CPU measurement, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
 The candidates take turns in random order.`;
 
 export interface OwnCost {

@@ -4,8 +4,8 @@
 // that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
 //
 // With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
-// programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU and the starts of
-// each Worker for 2 seconds, not 10.
+// programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU of each Worker
+// for 2 seconds, not 10, and its start for a fifth of the times.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -49,7 +49,7 @@ export async function download(cloudflare: Cloudflare, bucket: string, path: str
   await copy(MANIFEST);
   const { manifest } = readManifest(folder);
   if (pathInBucket(manifest) !== path)
-    throw new Error(`${folder} has the backup ${pathInBucket(manifest)}. Remove it.`);
+    throw new Error(`${folder} has the backup ${pathInBucket(manifest)}. Remove the folder.`);
   for (const file of filesOf(manifest)) await copy(file);
 }
 

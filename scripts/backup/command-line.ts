@@ -67,13 +67,11 @@ export async function runRestore(args: readonly string[], terminal: Terminal): P
     .addOption(new Option("--yes", "Changes production without asking."))
     .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
       withDatabase(options, terminal, async (database) => {
+        const { bucket, from } = options;
+        const path = bucket === undefined ? from : toPath(from);
         await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-        let folder = resolve(options.from);
-        if (options.bucket !== undefined) {
-          const name = toPath(options.from);
-          folder = resolve("backups", options.bucket, name);
-          await download(await connect(terminal), options.bucket, name, folder);
-        }
+        const folder = bucket === undefined ? resolve(path) : resolve("backups", bucket, path);
+        if (bucket !== undefined) await download(await connect(terminal), bucket, path, folder);
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
         const { moment } = await restoreDatabase(database, folder, options, terminal);
@@ -125,7 +123,8 @@ async function withDatabase(
 /** The name of a bucket, which is a folder too. */
 function toName(value: string): string {
   refuseOption(value);
-  if (!/^\w[\w.-]*$/.test(value)) throw new InvalidArgumentError("A bucket has a name of letters, digits and hyphens.");
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(value))
+    throw new InvalidArgumentError("A bucket has a name of lower-case letters, digits and hyphens.");
   return value;
 }
 

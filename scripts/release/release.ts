@@ -88,6 +88,8 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
   const bookmark = await readBookmark(cloudflare, database);
   terminal.say(`\nBookmark before the migrations: ${bookmark}`);
   await migrate(cloudflare, database.uuid, config, terminal);
+  // Before the deployment, after which every failure has to name the way back.
+  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, database.uuid);
   const key = await createReadinessKey(cloudflare, namespace.id, target.env, terminal);
   try {
     const [present] = survey.deployments;
@@ -98,7 +100,7 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
       address: options.url ?? (await addressOf(cloudflare, target.configuration)),
       bookmark,
       previous: present && mainVersion(present.versions),
-      isDatabaseGone: await isGone(cloudflare, survey.bound.database, database.uuid),
+      isDatabaseGone,
     };
     try {
       // A gradual release leaves the settings to the version that has most requests.

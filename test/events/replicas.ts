@@ -22,20 +22,10 @@ export async function startHistory(): Promise<void> {
   );
 }
 
-/** A row of the feed. */
-export interface Row {
-  id: number;
-  tag: number;
-  type: string;
-}
-
-const ROWS = "SELECT id, tag, type FROM events ORDER BY id";
-
-/** Runs a change of the feed and records what it leaves, as the state after a commit. Returns its rows. */
-export async function record(commit: number, ...change: D1PreparedStatement[]): Promise<Row[]> {
+/** Records the feed as the state after a commit. */
+export async function record(commit: number): Promise<void> {
   const same = "one.id = other.id AND one.tag = other.tag";
-  const results = await env.DB.batch<Row>([
-    ...change,
+  await env.DB.batch([
     env.DB.prepare(
       `UPDATE history AS one SET died = ? WHERE died = ${NEVER} AND NOT EXISTS (SELECT 1 FROM events AS other WHERE ${same})`,
     ).bind(commit),
@@ -43,9 +33,7 @@ export async function record(commit: number, ...change: D1PreparedStatement[]): 
       `INSERT INTO history SELECT *, ?, ${NEVER} FROM events AS one
        WHERE NOT EXISTS (SELECT 1 FROM history AS other WHERE ${same} AND died = ${NEVER})`,
     ).bind(commit),
-    env.DB.prepare(ROWS),
   ]);
-  return results.at(-1)?.results ?? [];
 }
 
 /** The change that puts the feed back to its state after a commit, as a restore of the database does. */

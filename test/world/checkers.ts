@@ -214,7 +214,10 @@ function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
   }
 }
 
-/** Each request takes one round trip to the database. Only a change that is safe to repeat takes more, after a transient failure. */
+/**
+ * Each request takes one round trip to the database. A change that is safe to repeat takes more, after a transient failure. So does a page
+ * of the feed whose replica has no such place.
+ */
 function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
     const { trips } = exchange;
@@ -239,6 +242,20 @@ function isRepeatable({ method, path, headers }: Exchange): boolean {
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
   if (!isOrder || headers["If-None-Match"] !== undefined) return false;
   return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));
+}
+
+/** All attempts of a call have the same key. Only then does the change happen once. */
+function* callsKeepTheirKey({ history }: Outcome): Generator<Finding> {
+  const keys = new Map<string, string>();
+  for (const exchange of history.exchanges) {
+    const { call, method, path } = exchange;
+    const { "Idempotency-Key": key } = exchange.headers;
+    if (call === undefined || key === undefined) continue;
+    const request = `${call} ${method} ${path}`;
+    const first = keys.get(request) ?? key;
+    keys.set(request, first);
+    if (key !== first) yield { exchange, message: `An earlier attempt of this call had the key ${first}.` };
+  }
 }
 
 /** A revoked or expired key is refused after the documented time. A good one is accepted. */
@@ -334,7 +351,7 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
   }
 }
 
-/** A list that a client walks with bookmarks has everything that is there from the first page to the last, once, in its order. */
+/** No item is on two pages of a list that a client walks with bookmarks. `oneAfterAnother` compares each page and its next one. */
 function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
   const walks = Map.groupBy(
     history.exchanges.filter((one) => one.status === 200 && one.session !== undefined && one.text?.startsWith("[")),
@@ -391,12 +408,18 @@ function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
   }
 }
 
+/** A backup and its restore succeed in the end, with exactly the rows of one moment. */
+function* backupsAreExact({ backupFailures }: Outcome): Generator<Finding> {
+  for (const message of backupFailures) yield { message };
+}
+
 /** Every checker by its name. docs/guarantees.md names the one of each guarantee. */
 export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } => ({
   oneAfterAnother,
   bookmarksAreTrue,
   sessionsNeverGoBack,
   roundTripsAreBounded,
+  callsKeepTheirKey,
   keysAreChecked,
   memoriesAreYoung,
   keysAreRemembered,
@@ -406,6 +429,7 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   copiesAreTrue,
   responsesFit: responsesFit(document),
   invariantsHold,
+  backupsAreExact,
 });
 
 /** The first violations that each checker finds in a history. */

@@ -20,7 +20,7 @@ export interface Surroundings {
 }
 
 /** What the sender of a request decides. */
-export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session">;
+export type Sent = Pick<Exchange, "method" | "path" | "headers" | "body" | "refusal" | "session" | "call">;
 
 /** Sends the requests of the world: those of sessions of the official client, and those on their own. */
 export class Clients {
@@ -28,8 +28,9 @@ export class Clients {
   step = 0;
   readonly known = new Known();
   readonly #world: Surroundings;
-  /** The step of a call, also while the client repeats its request. */
-  readonly #stepOfCall = new AsyncLocalStorage<number>();
+  /** The number and the step of a call, also while the client repeats its request. */
+  readonly #call = new AsyncLocalStorage<{ call: number; step: number }>();
+  #calls = 0;
   /** The requests that each step has sent, which gives each its own chance. */
   readonly #sent = new Map<number, number>();
   #sessions = 0;
@@ -78,7 +79,8 @@ export class Clients {
       if (!isAlive()) throw new Error("The program has ended");
       const fields = Object.fromEntries((headers as [string, string][]).filter(([field]) => field !== "Authorization"));
       const request = { method, path: url.replace(BASE_URL, ""), headers: fields, body: body as string | undefined };
-      return this.send({ ...request, session }, key, location, this.#stepOfCall.getStore(), signal);
+      const { call, step } = this.#call.getStore() ?? {};
+      return this.send({ ...request, session, call }, key, location, step, signal);
     };
     const client = new PetStore({ baseUrl: `${BASE_URL}/v1`, apiKey: key.secret, fetch }).session(bookmark);
     if (bookmark !== undefined)
@@ -88,7 +90,7 @@ export class Clients {
 
   /** Makes a call, whose requests belong to this step for as long as it lasts. */
   call<Result>(run: () => Result): Result {
-    return this.#stepOfCall.run(this.step, run);
+    return this.#call.run({ call: ++this.#calls, step: this.step }, run);
   }
 
   /** Sends the same read at these times. */

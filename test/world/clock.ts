@@ -55,15 +55,14 @@ export class Clock {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
 
-  /** Runs every event, also those that events bring about, until there is none or `ended` is true. */
-  async run(ended: () => boolean = () => false): Promise<void> {
+  /** Runs every event, also those that events bring about, until there is none. */
+  async run(): Promise<void> {
     await this.#settled();
     for (let timer = this.#take(); timer !== undefined; timer = this.#take()) {
       if (timer.run === undefined) continue;
       this.now = timer.time;
       timer.run();
       await this.#settled();
-      if (ended()) return;
     }
   }
 

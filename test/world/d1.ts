@@ -17,7 +17,7 @@ export function stateOf(bookmark: string): number {
 export interface Path {
   clock: Clock;
   database: Database;
-  /** The replica near the request. */
+  /** The replica that its reads use. */
   replica: number;
   delay: () => number;
   /** Whether a read that waits for its bookmark goes to the primary instead. */

@@ -15,7 +15,6 @@ export interface Execution {
   instance: "primary" | number;
   before: number;
   after: number;
-  mayWrite: boolean;
   results: { rows: Record<string, unknown>[]; changes: number }[];
 }
 
@@ -72,7 +71,7 @@ export class Database {
         this.#commit({ time: this.#clock.now, seed, statements: statements.filter(mayWrite) });
       this.#changes = changes;
     }
-    return { instance: "primary", before, after: this.state, mayWrite: writes, results };
+    return { instance: "primary", before, after: this.state, results };
   }
 
   /** Runs a transaction that only reads on a replica, with the state that it has. */
@@ -80,7 +79,7 @@ export class Database {
     const replica = this.#replicas[index] as Replica;
     this.#catchUp(replica);
     const results = replica.instance.run(statements, this.#clock.now, 0);
-    return { instance: index, before: replica.applied, after: replica.applied, mayWrite: false, results };
+    return { instance: index, before: replica.applied, after: replica.applied, results };
   }
 
   /** Milliseconds until a replica has a state. */

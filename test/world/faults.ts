@@ -19,7 +19,7 @@ const WORST = {
 };
 export type Fault = keyof typeof WORST;
 export const FAULTS = Object.keys(WORST) as Fault[];
-/** What meets the whole world. */
+/** What meets the whole world, and a shorter history may leave out. */
 export const TROUBLES = [
   "overload",
   "slow for a while",

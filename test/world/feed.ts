@@ -101,7 +101,7 @@ const has = (view: View, { id, text }: Place): boolean =>
 
 const endOf = (view: View) => rowOf(view, view.newest);
 
-/** The states that operators noted, and the notes that they restored, by the state of the restore. */
+/** The noted state that each restore returned to, by the state of the restore. */
 function restoresOf({ history }: Outcome): Map<number, number> {
   const notes = new Map<number, number>();
   const restores = new Map<number, number>();
@@ -162,6 +162,10 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
       if (isThere || codeOf(text) !== "cursor_expired") yield { exchange, message: "The primary has the place." };
       continue;
     }
+    const [first] = trips;
+    const isAskedTwice = trips.length > 1 && first?.failure === undefined;
+    if (isAskedTwice && (place === undefined || has(views[first?.after ?? 0] as View, place)))
+      yield { exchange, message: "The service asks the primary, and the replica has the place." };
     const [, events, next = "", more] = PAGE.exec(text) ?? [];
     const end = decodeEventCursor(next);
     if (!isThere)
@@ -232,6 +236,9 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
     exchange: history.exchanges.findLast(({ text }) => text?.includes(to)),
     message: `${follower}, at ${to}: ${message}`,
   });
+  /** Whether no restore was between the lists of a copy (docs/guarantees.md, "Not guaranteed"). */
+  const isOfOneHistory = ({ from, to }: Stored["copied"]) =>
+    ![...restores.keys()].some((restore) => restore > from && restore <= to);
   /** The resources after each event, and at the states that operators noted. */
   let contents = new Map<string, { version: number; text: string }>();
   const notes = new Map<number, typeof contents>();
@@ -258,9 +265,7 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
           const copiedView = views[copied.to];
           if (copiedView === undefined) yield finding(stored, "The lists of its copy had no bookmark.");
           const end = copiedView && endOf(copiedView);
-          // Lists from before a restore and after it are of two histories.
-          const isOne = ![...restores.keys()].some((restore) => !(restore <= copied.from) && restore <= copied.to);
-          const isWhole = isOne && end !== undefined && end.id <= id && rowOf(view, end.id) === end;
+          const isWhole = isOfOneHistory(copied) && end !== undefined && end.id <= id && rowOf(view, end.id) === end;
           const difference = isWhole ? differenceOf(copy, contents, kinds) : undefined;
           if (difference !== undefined) yield finding(stored, difference);
         }
@@ -278,10 +283,10 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
     ].map(([kind, row, text]) => [`${kind} ${String(row["id"])}`, { version: Number(row["version"]), text }]),
   );
   const { newest = 0 } = feed.at(-1) ?? {};
-  for (const { name, kinds, copy, place } of followers) {
+  for (const { name, kinds, copy, copied, place } of followers) {
     const timeless = [...copy].map(([id, { version, text }]) => [id, { version, text: withoutTimes(text) }] as const);
-    const difference =
-      place === newest ? differenceOf(new Map(timeless), database, kinds) : "It does not reach the end.";
+    if (place !== newest) yield { message: `${name} does not reach the end.` };
+    const difference = isOfOneHistory(copied) ? differenceOf(new Map(timeless), database, kinds) : undefined;
     if (difference !== undefined) yield { message: `${name}, after quiet: ${difference}` };
   }
 }

@@ -31,8 +31,9 @@ export class Follower {
   readonly name: string;
   readonly kinds: readonly Kind[];
   copy: Copy = new Map();
+  /** The states that the lists of its copy have seen, from the first to the last. */
+  copied = { from: 0, to: 0 };
   #cursor = LATEST;
-  #copied = { from: 0, to: 0 };
   readonly #onStore: (stored: Stored) => void;
 
   constructor(name: string, kinds: readonly Kind[], onStore: (stored: Stored) => void) {
@@ -93,7 +94,7 @@ export class Follower {
       }
     }
     if (!isAlive()) return;
-    [this.copy, this.#cursor, this.#copied] = [copy, LATEST, { from, to: stateOf(session.bookmark ?? "") }];
+    [this.copy, this.#cursor, this.copied] = [copy, LATEST, { from, to: stateOf(session.bookmark ?? "") }];
   }
 
   /** One transaction. */
@@ -106,7 +107,7 @@ export class Follower {
     }
     const { name: follower, kinds } = this;
     const ids = events.map(({ id }) => id);
-    this.#onStore({ follower, from: this.#cursor, to: cursor, events: ids, copied: this.#copied, kinds, copy });
+    this.#onStore({ follower, from: this.#cursor, to: cursor, events: ids, copied: this.copied, kinds, copy });
     [this.copy, this.#cursor] = [copy, cursor];
   }
 }

@@ -24,6 +24,7 @@ export interface FollowerCopy {
   name: string;
   kinds: readonly Kind[];
   copy: Copy;
+  copied: Stored["copied"];
   /** The id of the last event that it knows. */
   place: number;
 }
@@ -88,7 +89,7 @@ export class Followers {
 
   /** What each that has a place has stored. */
   get copies(): FollowerCopy[] {
-    return this.#started.map(({ name, kinds, copy, place }) => ({ name, kinds, copy, place }));
+    return this.#started.map(({ name, kinds, copy, copied, place }) => ({ name, kinds, copy, copied, place }));
   }
 
   get #started(): Follower[] {

@@ -10,8 +10,6 @@ export interface Trip {
   /** The number of transactions with changes that its database had run before it, and after it. */
   before: number;
   after: number;
-  /** Whether it may write. */
-  mayWrite: boolean;
   /** Whether the service got the results. */
   failure: string | undefined;
 }
@@ -23,6 +21,8 @@ export interface Exchange {
   step: number;
   /** Requests of one session see each other's changes. Undefined for a request on its own. */
   session: string | undefined;
+  /** The number of the call of the client, whose attempts share it. */
+  call?: number | undefined;
   isolate: string;
   version: string;
   /** The API key, as operators name it. */
@@ -53,7 +53,7 @@ export interface Occurrence {
   /** For the checkers. */
   snapshot?: number;
   restored?: number;
-  /** The transaction of a restore. */
+  /** The state after a restore or the hourly job. */
   state?: number;
   /** The state of a snapshot. */
   noted?: number;

@@ -5,6 +5,8 @@ import type { Failure } from "./shrink.ts";
 const WIDTH = 200;
 /** Lines of a picture. */
 const LINES = 80;
+/** Lines of errors, which have stacks, below them. */
+const ERRORS = 3;
 
 /** A failure, for a person: what happened, in the order of time, with a mark at the request that breaks the guarantee. */
 export function picture({ plan, outcome, violation }: Failure): string {
@@ -25,6 +27,7 @@ export function picture({ plan, outcome, violation }: Failure): string {
     `${checker}: ${message}`,
     `Seed ${plan.seed} shows it${steps}. Seconds, then --> a request, [] a transaction, <-- a response, * an occurrence.`,
     ...shown,
+    ...outcome.errors.slice(-ERRORS),
   ].join("\n");
 }
 

@@ -51,7 +51,7 @@ export const LOCATIONS = 3;
 const ISOLATES_PER_LOCATION = 2;
 /** The share of the requests after which an isolate ends, without a fault. */
 const ENDS = 0.001;
-/** The share of the sessions that read from another replica than the nearest. */
+/** The share of the requests that read from another replica than the nearest. */
 const ELSEWHERE = 0.1;
 /** Milliseconds by which a clock differs, at most. */
 export const LARGEST_SKEW = 2_000;
@@ -228,8 +228,8 @@ export class Service {
           : faults.ofTransaction(random, writes),
       onTrip: (execution, failure) => {
         if (exchange === undefined) return;
-        const { instance, before = 0, after = 0, mayWrite = false } = execution ?? {};
-        const trip = { kind: "trip" as const, at: clock.now, exchange, instance, before, after, mayWrite, failure };
+        const { instance, before = 0, after = 0 } = execution ?? {};
+        const trip = { kind: "trip" as const, at: clock.now, exchange, instance, before, after, failure };
         exchange.trips.push(trip);
         history.events.push(trip);
       },

@@ -9,7 +9,7 @@ import { LOCATIONS } from "./service.ts";
 const SHOPS = 6;
 /** Calls that a program keeps for the time after a crash, at most. */
 const UNFINISHED = 20;
-/** The share of programs that end before they note that a call is over. */
+/** The share of calls whose end a program does not note. */
 const FORGETS = 0.2;
 /** Milliseconds in which programs go on after a restore. */
 const RESUMES = 60_000;

@@ -46,7 +46,7 @@ export class Instance {
   }
 
   migrate(folder: string): void {
-    // Like the table of wrangler, without its counter of ids: no test of the bindings has wrangler's table.
+    // Like the table of wrangler, without its counter of ids: the D1 that test/load/bindings.test.ts compares has no such counter.
     this.#database.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
     const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
     for (const name of readdirSync(folder).toSorted()) {

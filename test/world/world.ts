@@ -74,6 +74,8 @@ export interface Outcome {
   followers: FollowerCopy[];
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
+  /** What went wrong with backups and their restores. */
+  backupFailures: string[];
   /** Lines of errors in the log of the service. */
   errors: string[];
   /** How long the world lasted, in milliseconds of its time. */
@@ -132,7 +134,7 @@ class World {
   readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
   readonly #snapshots: { content: Uint8Array; number: number }[] = [];
-  /** The notes of times so far, which snapshots and backups are of. */
+  /** How many moments operators have noted, for snapshots and backups. */
   #notes = 0;
   /** Whether an operator restores a backup. */
   #isRestoring = false;
@@ -169,7 +171,7 @@ class World {
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
     const nextNote = () => this.#notes++;
-    this.#backups = new Backups({ clock, database, history, calm, nextNote, onBreach: this.#onBreach });
+    this.#backups = new Backups({ clock, database, history, calm, nextNote });
     this.#feed = [readFeed(database.primary, clock.now, undefined)];
     database.onCommit = () => this.#onCommit();
   }
@@ -197,6 +199,7 @@ class World {
       days: Number(this.#variables.EVENT_DAYS),
       followers: this.#followers.copies,
       breaches: this.#breaches,
+      backupFailures: this.#backups.failures,
       errors: this.#service.errors,
       duration: this.#clock.now - START,
     };
@@ -381,13 +384,13 @@ class World {
   #checkInvariants(): void {
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
       const ids = this.#database.primary.rows(sql).map(({ id }) => id);
-      if (ids.length > 0) this.#onBreach(`${sentence}, but not for ${ids.join(", ")}.`);
+      if (ids.length === 0) continue;
+      this.#breaches.push({
+        event: this.#history.events.length,
+        message: `${sentence}, but not for ${ids.join(", ")}.`,
+      });
     }
   }
-
-  readonly #onBreach = (message: string): void => {
-    this.#breaches.push({ event: this.#history.events.length, message });
-  };
 }
 
 /** When each step begins: in bursts, with pauses between them that are sometimes long. */
