@@ -16,6 +16,11 @@ export const KEPT_SEEDS: { seed: number; steps: number; found: string }[] = [
     found: "an older backup over a newer one began the feed below events that clients had seen",
   },
   {
+    seed: 110_000_249,
+    steps: 4_500,
+    found: "a long backup had events that the hourly job had removed meanwhile, and failed",
+  },
+  {
     seed: 3,
     steps: 700,
     found: "a second Time Travel brings events back, and the checker of the feed missed the request that left them",
