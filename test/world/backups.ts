@@ -46,6 +46,15 @@ export interface Surroundings {
   nextNote: () => number;
 }
 
+/** A backup or a restore, which may run more than once. */
+interface Run {
+  program: (connection: Connection) => Promise<void>;
+  /** Called at each query. */
+  onQuery: () => void;
+  /** Whether something happened since its first start that a backup may give up for. */
+  isDisturbed: () => boolean;
+}
+
 class LostConnection extends Error {}
 
 /** The programs of `npm run backup` and `npm run restore`, one at a time. They meet failures and are killed, and are then repeated. */
@@ -85,27 +94,27 @@ export class Backups {
       const time = new Date(Math.floor(clock.now)).toISOString();
       moments.set(time, { seen, state: database.state, digest: digestOf(database) });
     };
-    await this.#repeat(random, onQuery, isDisturbed, async (connection) => {
+    const program = async (connection: Connection) => {
       const { moment } = await copyDatabase(connection, folder, terminal);
       const { seen, state, digest } = moments.get(moment.time) ?? expectMoment(moment);
       const number = nextNote();
       Object.assign(seen, { snapshot: number, noted: state, what: `${seen.what}, which is its moment` });
       this.#finished.push({ folder, number, digest });
-    });
+    };
+    await this.#repeat(random, { program, onQuery, isDisturbed });
   }
 
   /** Replaces the database by a backup. The service must not use the database until this ends. Returns the number of its note. */
   async restore(random: Random): Promise<number> {
     const { folder, number, digest } = random.pick(this.#finished.slice(-3));
-    const onQuery = () => {};
-    const isDisturbed = () => false;
-    await this.#repeat(random, onQuery, isDisturbed, async (connection) => {
+    const program = async (connection: Connection) => {
       // Loaded here, because it loads wrangler.
       const { restoreDatabase } = await import("../../scripts/backup/restore.ts");
       await restoreDatabase(connection, folder, { overwrite: NAME }, terminal);
       if (digestOf(this.#world.database) !== digest)
         this.failures.push("The restored rows are not those of the moment of the backup.");
-    });
+    };
+    await this.#repeat(random, { program, onQuery: () => {}, isDisturbed: () => false });
     return number;
   }
 
@@ -114,28 +123,17 @@ export class Backups {
   }
 
   /** Repeats a program until it succeeds, as an operator would. */
-  async #repeat(
-    random: Random,
-    onQuery: () => void,
-    isDisturbed: () => boolean,
-    program: (connection: Connection) => Promise<void>,
-  ): Promise<void> {
+  async #repeat(random: Random, run: Run): Promise<void> {
     this.#isBusy = true;
     const way = random.pick(WAYS);
-    while (!(await this.#hasEnded(random, way, onQuery, isDisturbed, program))) {
+    while (!(await this.#hasEnded(random, way, run))) {
       await this.#world.clock.wait(random.delay(1_000, HOUR));
     }
     this.#isBusy = false;
   }
 
   /** Runs a program. It has not ended when it was killed or lost its connection. */
-  async #hasEnded(
-    random: Random,
-    way: number,
-    onQuery: () => void,
-    isDisturbed: () => boolean,
-    program: (connection: Connection) => Promise<void>,
-  ): Promise<boolean> {
+  async #hasEnded(random: Random, way: number, { program, onQuery, isDisturbed }: Run): Promise<boolean> {
     const { clock } = this.#world;
     // The time of the world stands still while a program works with its files.
     const time = { goesOn: clock.stop() };
