@@ -7,7 +7,7 @@ export const MAX_TAGS_LENGTH = 1_000;
 /** A list of entity tags (RFC 9110, sections 5.6.1, 8.8.3 and 13.1.1): empty elements are allowed. The document publishes it. */
 export const ENTITY_TAGS =
   // oxlint-disable-next-line no-control-regex -- `\0` would not compile in Java
-  /^[\t ,]*(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*(?:,[\t ]*(?:(?:W[/])?"[^\x00-\x20"\x7f]*"[\t ]*)?)*$/;
+  /^[\t ,]*(?:W[/])?\x22[^\x00-\x20\x22\x7f]*\x22[\t ]*(?:,[\t ]*(?:(?:W[/])?\x22[^\x00-\x20\x22\x7f]*\x22[\t ]*)?)*$/;
 const OPAQUE_TAG = /"([^"]*)"/g;
 /** A JavaScript number holds 15 digits exactly. */
 const VERSION = /^[1-9]\d{0,14}$/;

@@ -1,9 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import fc from "fast-check";
 import type * as Recheck from "recheck";
 import type * as TypeScript from "typescript";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { isName } from "../../src/name.ts";
 
 // recheck computes the worst-case time of a regular expression with automata theory. Its JavaScript build needs no Java.
 process.env["RECHECK_BACKEND"] = "pure";
@@ -48,4 +51,49 @@ test("there are regular expressions to check", () => {
 test.each(expressions)("$place takes linear time: /$pattern/$flags", ({ pattern, flags }) => {
   // "safe" means linear time or better, and "vulnerable" quadratic time or worse.
   expect(recheck.checkSync(pattern, flags).status).toBe("safe");
+});
+
+describe("the published expressions accept in other engines what the service accepts", () => {
+  const NAMES = "\\S";
+  // PCRE counts U+180E as white space, as Unicode did until version 6.3, and JavaScript does not.
+  const name = fc.string({ unit: "binary", maxLength: 6 }).filter((text) => isName(text) && /[^\s\u180e]/.test(text));
+  const texts = Object.fromEntries(
+    [...published].map((pattern) => [
+      pattern,
+      // What JavaScript matches. Of a name, the service accepts less.
+      fc.sample(pattern === NAMES ? name : fc.stringMatching(new RegExp(pattern, "u")), 200),
+    ]),
+  );
+
+  test("there are names to check", () => expect(texts[NAMES]).toHaveLength(200));
+
+  test("in RE2, the engine of Go", () => {
+    const program = spawnSync("go", ["run", "patterns.go"], {
+      cwd: import.meta.dirname,
+      input: JSON.stringify(texts),
+      encoding: "utf8",
+    });
+    expect(`${program.stdout}${program.stderr}`).toBe("");
+    expect(program.status).toBe(0);
+  });
+
+  // PHP matches bytes, or with its modifier `u` UTF-8 by the properties of Unicode.
+  describe.each([
+    ["bytes", "C", ""],
+    ["characters", "C.UTF-8", "(*UCP)"],
+  ])("in PCRE2, the engine of PHP and of grep -P, by %s", (_, locale, options) => {
+    test.each(Object.entries(texts))("/%s/", (pattern, candidates) => {
+      // grep separates texts by NUL.
+      const input = candidates.filter((text) => !text.includes("\0")).join("\0");
+      const grep = spawnSync("grep", ["--null-data", "--text", "--invert-match", "-P", "-e", options + pattern], {
+        input,
+        encoding: "utf8",
+        env: { ...process.env, LC_ALL: locale },
+      });
+      expect(grep.stderr).toBe("");
+      expect(grep.stdout).toBe("");
+      // No text is left.
+      expect(grep.status).toBe(1);
+    });
+  });
 });
