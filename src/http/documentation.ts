@@ -20,11 +20,14 @@ const PAGE_HEADERS = {
  */
 const DOCUMENT_HEADERS = { "Access-Control-Allow-Origin": "*" };
 
+/** Any host: the path alone names an asset. A malformed `Host`, which workerd accepts, would make the address of the request invalid. */
+const ASSETS_ORIGIN = "https://assets.invalid";
+
 /** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
-  // Without the request body that an odd client may have sent.
-  const { url, method, headers } = c.req.raw;
-  const asset = await c.env.ASSETS.fetch(url, { method, headers });
+  // Without the request body that an odd client may have sent, and without a query, which names no asset.
+  const { method, headers } = c.req.raw;
+  const asset = await c.env.ASSETS.fetch(ASSETS_ORIGIN + encodeURI(c.req.path), { method, headers });
   if (asset.status === 404) return c.notFound();
   const response = new Response(asset.body, asset);
   const own = c.req.path === "/openapi.json" ? DOCUMENT_HEADERS : PAGE_HEADERS;

@@ -14,7 +14,9 @@ export function boundedPath(request: Request): string {
   const { url } = request;
   // The URL has the form `https://host/path`.
   const start = url.indexOf("/", url.indexOf("//") + 2);
-  return getPath(url.length <= start + MAX_PATH_LENGTH ? request : new Request(url.slice(0, start + MAX_PATH_LENGTH)));
+  if (url.length <= start + MAX_PATH_LENGTH) return getPath(request);
+  // Not a Request, which would refuse the URL of a request with a malformed `Host`. Hono reads only the URL.
+  return getPath({ url: url.slice(0, start + MAX_PATH_LENGTH) } as Request);
 }
 
 /**
