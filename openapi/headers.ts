@@ -4,7 +4,7 @@ import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
 import { MERGE_PATCH } from "../src/http/body.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
-import { MAX_URL_LENGTH } from "../src/http/validation.ts";
+import { MAX_URL_LENGTH } from "../src/http/query.ts";
 
 const retryAfter = Object.values(ERRORS).flatMap((rule) => ("retryAfter" in rule ? [rule.retryAfter] : []));
 

@@ -1,31 +1,24 @@
 import { Hono } from "hono";
 import { version } from "../package.json";
-import { requireKey } from "./http/guard.ts";
 import type { AppEnv } from "./env.ts";
-import { preflight } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
-import { methodsOf, onError, onNotFound } from "./http/error-handler.ts";
+import { onError } from "./http/error-handler.ts";
 import { lifecycle } from "./http/lifecycle.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
 import { boundedPath } from "./http/path.ts";
 import { json } from "./http/respond.ts";
+import { unmatched } from "./http/unmatched.ts";
 import { v1 } from "./v1.ts";
 
 /** The whole service: the middleware of every request, the public paths, and the paths that need a key. */
 export function createApp() {
   const app = new Hono<AppEnv>({ getPath: boundedPath });
   app.onError(onError);
-  app.notFound(onNotFound);
+  app.notFound(unmatched(app, "/v1"));
 
   app.use(lingeringClose, lifecycle);
   app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));
-  const routes = app.route("/v1", v1);
-
-  // Requests that matched no route above. Under /v1, a caller without a key learns only that a key is needed.
-  app.use(preflight(app));
-  app.use("/v1/*", requireKey);
-  app.use(methodsOf(app));
-  return routes;
+  return app.route("/v1", v1);
 }

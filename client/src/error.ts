@@ -33,7 +33,7 @@ export class PetStoreError extends Error {
   readonly retryAfter: number | undefined;
   /** The key of a creation. Another call with it and with the same fields cannot create a second resource. */
   idempotencyKey: string | undefined;
-  /** The number of animals that `createMany` created before this batch. `3.name` in the message is of animal `created + 3`, from 0. */
+  /** The number of animals that `createMany` created before this batch. `3: name` in the message is of animal `created + 3`, from 0. */
   created: number | undefined;
 
   constructor(code: PetStoreErrorCode, message: string, { status, requestId, retryAfter }: Details = {}) {

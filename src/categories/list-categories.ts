@@ -5,12 +5,11 @@ import { compile, type Parameter } from "../db/statement.ts";
 import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
-import { query } from "../http/validation.ts";
+import { query } from "../http/query.ts";
 import { lazy } from "../lazy.ts";
 import { categoryColumns, toCategory } from "./category.ts";
 import { categories } from "./table.ts";
 
-/** Other parameters are ignored. */
 export const listCategoriesQuery = lazy(() => z.object(pageFields()));
 
 const selectPage = inEachOrder((sort) =>

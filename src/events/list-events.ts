@@ -14,7 +14,8 @@ import { guard, lacksScope } from "../http/guard.ts";
 import { openSession } from "../http/open-session.ts";
 import { limitField, MAX_LIMIT } from "../http/paging.ts";
 import { jsonText } from "../http/respond.ts";
-import { parsed, query, rule } from "../http/validation.ts";
+import { query } from "../http/query.ts";
+import { parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { decodeEventCursor, encodeEventCursor, type Place } from "./cursor.ts";
 
@@ -24,7 +25,6 @@ const LATEST = "latest";
 /** Maximum number of types in a request. */
 export const MAX_TYPES = 100;
 
-/** Other parameters are ignored. */
 export const listEventsQuery = lazy(() =>
   z.object({
     cursor: z.optional(

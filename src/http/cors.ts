@@ -1,7 +1,6 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context } from "hono";
 import { cors } from "hono/cors";
-import type { App, AppEnv } from "../env.ts";
-import { lazy } from "../lazy.ts";
+import type { AppEnv } from "../env.ts";
 
 /** For responses to requests with an `Origin`. Any origin may call, and there are no cookies (Fetch, section 3.2). */
 export const CORS_HEADERS = {
@@ -10,34 +9,29 @@ export const CORS_HEADERS = {
     "Accept-Encoding,Accept-Patch,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 
-/**
- * Responds to CORS preflights (Fetch, section 3.2.2), without a key. The methods are those of the operations. `methodsOf`
- * handles any other OPTIONS.
- */
-export function preflight(app: App): MiddlewareHandler<AppEnv> {
-  const respond = lazy(() =>
-    cors({
-      origin: "*",
-      allowMethods: operationMethods(app),
-      allowHeaders: [
-        "Authorization",
-        "Cache-Control",
-        "Content-Type",
-        "Idempotency-Key",
-        "If-Match",
-        "If-None-Match",
-        "x-d1-bookmark",
-      ],
-      maxAge: 86_400,
-    }),
-  );
-  return (c, next) =>
-    c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined
-      ? respond()(c, next)
-      : next();
-}
+/** Whether a request is a CORS preflight (Fetch, section 3.2.2). */
+export const isPreflight = (c: Context<AppEnv>): boolean =>
+  c.req.method === "OPTIONS" && c.req.header("Access-Control-Request-Method") !== undefined;
 
-function operationMethods(app: App): string[] {
-  const methods = app.routes.map(({ method }) => method).filter((method) => method !== "ALL");
-  return [...new Set([...methods, "HEAD"])].toSorted();
+/** The response to a preflight, which needs no key. */
+export function preflight(allowMethods: string[]): (c: Context<AppEnv>) => Promise<Response> {
+  const respond = cors({
+    origin: "*",
+    allowMethods,
+    allowHeaders: [
+      "Authorization",
+      "Cache-Control",
+      "Content-Type",
+      "Idempotency-Key",
+      "If-Match",
+      "If-None-Match",
+      "x-d1-bookmark",
+    ],
+    maxAge: 86_400,
+  });
+  return async (c) => {
+    const response = await respond(c, () => Promise.resolve());
+    if (response instanceof Response) return response;
+    throw new Error("Hono's cors responds to every OPTIONS");
+  };
 }

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
-import { methodNotAllowed } from "hono/method-not-allowed";
-import type { App, AppEnv } from "../env.ts";
+import type { AppEnv } from "../env.ts";
 import { type ApiError, type ErrorBody, type ErrorCode, ERRORS, toApiError } from "../errors.ts";
 import { LOCAL_API_KEY } from "../local-api-key.ts";
 import { logError } from "../log/log.ts";
@@ -40,28 +39,3 @@ function carriesLocalKey(c: Context<AppEnv>): boolean {
 function tellsOfMissingTable({ cause }: ApiError): boolean {
   return cause instanceof Error && cause.message.includes("no such table");
 }
-
-/** Handles a path without a route. */
-export function onNotFound(c: Context<AppEnv>): Response {
-  return respondWithError(c, { code: "not_found", message: "There is nothing at this path." });
-}
-
-/**
- * Responds to OPTIONS, and to a method that the path does not support, with the methods of the path (RFC 9110, sections 9.3.7
- * and 15.5.6). Every path supports OPTIONS.
- */
-export const methodsOf = (app: App) =>
-  methodNotAllowed({
-    app,
-    onMethodNotAllowed(c: Context<AppEnv>, methods) {
-      const allow = [...methods, "OPTIONS"].join(", ");
-      c.get("headers")["Allow"] = allow;
-      if (c.req.method === "OPTIONS") {
-        // Not a failure: `onNotFound` ran only because the path has no route for this method.
-        c.get("log").errorCode = undefined;
-        delete c.get("headers")["Content-Type"];
-        return new Response(null, { status: 204 });
-      }
-      return respondWithError(c, { code: "method_not_allowed", message: `This path supports ${allow} only.` });
-    },
-  });

@@ -4,13 +4,8 @@ import { ApiError } from "../errors.ts";
 import { respondWithError } from "./error-handler.ts";
 import { authenticateRequest, CHALLENGE } from "./authentication.ts";
 import { limitRate } from "../auth/rate-limit.ts";
+import { refuseUndeclaredParameters } from "./query.ts";
 import type { Scope } from "../auth/scopes.ts";
-
-/** Requires a good key and nothing else. For paths without an operation. */
-export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const key = await authenticateRequest(c);
-  return key instanceof Response ? key : next();
-};
 
 /** The failure of a request whose key lacks a scope (RFC 6750, section 3.1). */
 export function lacksScope(c: Context<AppEnv>, scope: Scope): ApiError {
@@ -18,13 +13,17 @@ export function lacksScope(c: Context<AppEnv>, scope: Scope): ApiError {
   return new ApiError("insufficient_scope", `This API key lacks the scope ${scope}.`);
 }
 
-/** The first handler of every operation. It checks the key, the scope, and the rate limit of the key, in this order. */
+/**
+ * The first handler of every operation. It checks the key, the scope, the rate limit of the key, and the names of the query parameters,
+ * in this order.
+ */
 export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const key = await authenticateRequest(c);
     if (key instanceof Response) return key;
     if (!key.scopes.includes(scope)) return respondWithError(c, lacksScope(c, scope));
     await limitRate(c.env.RATE_LIMITER, key.id);
+    refuseUndeclaredParameters(c);
     return next();
   };
   return Object.assign(middleware, { scope });

@@ -1,4 +1,3 @@
-import { zValidator } from "@hono/zod-validator";
 import type { MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
@@ -6,7 +5,6 @@ import { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
 import { isText } from "../exact/text.ts";
-import { lazy } from "../lazy.ts";
 import { isName, MAX_NAME_CHARACTERS } from "../name.ts";
 
 /** A validator. Clients send the input type of its schema, and the handler gets the output type. */
@@ -16,41 +14,25 @@ export type Validator<Target extends string, Schema extends z.ZodMiniType> = Mid
   { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
 > & { readonly target: Target; readonly schema: () => Schema };
 
-/** Maximum number of characters of a URL. Decoding a longer query would cost more than the rest of the request. */
-export const MAX_URL_LENGTH = 4_096;
-
-/**
- * Validates the query of a request. A repeated parameter reaches its rule as an array.
- *
- * @throws ApiError `invalid_request`
- */
-export function query<Schema extends z.ZodMiniType>(schema: () => Schema): Validator<"query", Schema> {
-  const validator = lazy(() =>
-    zValidator("query", schema(), (result) => {
-      if (!result.success) throw invalid(result.error.issues);
-    }),
-  );
-  const middleware: MiddlewareHandler = (c, next) => {
-    if (c.req.url.length > MAX_URL_LENGTH) {
-      throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
-    }
-    return validator()(c, next);
-  };
-  return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
-}
-
-/** Maximum number of invalid fields in a message. */
-const MAX_ISSUES = 10;
-
 /**
  * The failure of a validation. Its message lists the invalid fields, each with its rule, which is the `error` of the field's schema. The
- * place in an array counts from 0.
+ * items of an array that break one rule share an entry, with their places, counted from 0.
  */
 export function invalid(issues: readonly z.core.$ZodIssue[]): ApiError {
-  const sentences = new Set(issues.map(({ path, message }) => `${path.join(".") || "The request body"} ${message}`));
-  const listed = [...sentences].slice(0, MAX_ISSUES);
-  const more = sentences.size > MAX_ISSUES ? `; and ${sentences.size - MAX_ISSUES} more` : "";
-  return new ApiError("invalid_request", `${listed.join("; ")}${more}.`);
+  const places = new Map<string, Set<number>>();
+  for (const { path, message } of issues) {
+    const [place] = path;
+    const entry =
+      typeof place === "number"
+        ? `${path.slice(1).join(".") || "the item"} ${message}`
+        : `${path.join(".") || "The request body"} ${message}`;
+    const known = places.get(entry) ?? new Set();
+    places.set(entry, typeof place === "number" ? known.add(place) : known);
+  }
+  const entries = [...places].map(([entry, known]) =>
+    known.size === 0 ? entry : `${[...known].join(", ")}: ${entry}`,
+  );
+  return new ApiError("invalid_request", `${entries.join("; ")}.`);
 }
 
 /** The error of a field: its rule, from which a client can correct the request. */

@@ -7,12 +7,12 @@ import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
-import { int64Parameter, query, rule } from "../http/validation.ts";
+import { query } from "../http/query.ts";
+import { int64Parameter, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { orderColumns, type OrderRow, toOrder } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
-/** Other parameters are ignored. */
 export const listOrdersQuery = lazy(() =>
   z.object({
     ...pageFields(),

@@ -7,14 +7,14 @@ import { type Int64, isInt64 } from "../exact/int64.ts";
 import { createHandlers } from "../create-handlers.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { respondToRead } from "../http/read.ts";
-import { int64Parameter, parsed, query, rule } from "../http/validation.ts";
+import { query } from "../http/query.ts";
+import { int64Parameter, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type PetRow, petColumns, statusField, toAnimal } from "./pet.ts";
 import { type PetStatus, pets } from "./table.ts";
 
 export const MAX_IDS = 100;
 
-/** Other parameters are ignored. */
 export const listPetsQuery = lazy(() =>
   z.object({
     ...pageFields(),

@@ -11,6 +11,8 @@ export const pets = new Hono<AppEnv>()
   .get("/", ...listPets)
   .post("/", ...createPet)
   .post("/batch", ...createPets)
+  // For other methods, /:petId would take it for an id.
+  .all("/batch", (c) => c.notFound())
   .get("/:petId", ...getPet)
   .patch("/:petId", ...updatePet)
   .delete("/:petId", ...deletePet);

@@ -1,7 +1,8 @@
-import { applyD1Migrations, reset } from "cloudflare:test";
+import { applyD1Migrations, createExecutionContext, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { version } from "../../package.json";
+import { createApp } from "../../src/app.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
@@ -73,6 +74,23 @@ test("a very long path is not found, and only its beginning is decoded", async (
   expect(Math.max(...lengths)).toBe(1_000);
   await expectError(await call(`/v1/pets/1${"0".repeat(2_000)}`, { key }), "not_found");
 });
+
+// workerd takes any `Host`. Cloudflare's edge and miniflare refuse a malformed one themselves.
+test.each(["a b", "[::1", "%", "a:99999", "<x>", "1.2.3.4.5"])(
+  "the Host %j is no failure of the service",
+  async (host) => {
+    const statusOf = async (path: string) => {
+      const request = new Request("http://pets.example", { headers: { Authorization: `Bearer ${key}` } });
+      // Request refuses such a URL.
+      Object.defineProperty(request, "url", { value: `http://${host}${path}` });
+      return (await createApp().fetch(request, env, createExecutionContext())).status;
+    };
+    expect(await statusOf("/docs")).toBe(200);
+    expect(await statusOf("/openapi.json")).toBe(200);
+    expect(await statusOf(`/${"a".repeat(2_000)}`)).toBe(404);
+    expect(await statusOf("/v1/pets?limit=1")).toBe(200);
+  },
+);
 
 test("a very long query is refused", async () => {
   const message = await expectError(await call(`/v1/pets?${"&%80".repeat(2_000)}`, { key }), "invalid_request");

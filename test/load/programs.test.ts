@@ -247,7 +247,7 @@ test.each([
   ["a row with another number of fields", "name,categoryId\nRex,1,2\n", "Invalid Record Length"],
   ["a quote that does not end", 'name,categoryId\n"Rex,1\n', "Quote Not Closed"],
   ["a category that is no integer", "name,categoryId\nRex,1.5\n", "1.5 is not an exact 64-bit integer"],
-  ["a column that is missing", "name\nRex\n", "0.categoryId"],
+  ["a column that is missing", "name\nRex\n", "0: categoryId"],
 ])("the import says what is wrong with %s, and creates nothing", async (_fault, csv, message) => {
   await empty();
   const file = `${crypto.randomUUID()}.csv`;

@@ -1,5 +1,8 @@
 import { env } from "cloudflare:workers";
+import fc from "fast-check";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { invalid } from "../../src/http/validation.ts";
+import { newPets } from "../../src/pets/create-pets.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
@@ -16,6 +19,16 @@ const create = (body: object | BodyInit, headers: Record<string, string> = {}, b
   call("/v1/pets/batch", { method: "POST", key, body, headers, bindings });
 const countPets = async () => (await env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n")) ?? 0;
 const animals = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `Animal ${i}`, categoryId: i }));
+
+/** A body whose fields are mostly invalid. */
+const INVALID = fc.record(
+  {
+    name: fc.constantFrom<unknown>("", 5, null, "Rex"),
+    categoryId: fc.constantFrom<unknown>("1", 1.5, null, 1),
+    status: fc.constantFrom<unknown>("gone", null, "sold"),
+  },
+  { requiredKeys: [] },
+);
 
 interface Animal {
   id: number;
@@ -128,24 +141,30 @@ describe("is refused as a whole", () => {
     ["no animal", [], RULE],
     ["101 animals", animals(101), RULE],
     ["20,000 animals", `[${Array(20_000).fill("{}").join()}]`, RULE],
-    ["an animal that is no object", [REX, 5], "1 has to be a JSON object."],
-    ["an animal that is null", [null, REX], "0 has to be a JSON object."],
-    ["an animal that is an array", [[REX]], "0 has to be a JSON object."],
-    ["a number that the service marks", "[[1.00000000000000001]]", "0 has to be a JSON object."],
-    ["a bad name", [REX, REX, REX, { ...REX, name: "" }], `3.name has to be ${name}.`],
-    ["a missing name", [{ categoryId: 1 }], `0.name is required: ${name}.`],
-    ["a lone surrogate", '[{"name":"\\ud800","categoryId":1}]', `0.name has to be ${name}.`],
-    ["a bad id", '[{"name":"Rex","categoryId":9223372036854775808}]', `0.categoryId has to be ${id}.`],
-    ["a bad status", [{ ...REX, status: "gone" }], "0.status has to be one of available, pending, sold."],
+    ["an animal that is no object", [REX, 5], "1: the item has to be a JSON object."],
+    ["an animal that is null", [null, REX], "0: the item has to be a JSON object."],
+    ["an animal that is an array", [[REX]], "0: the item has to be a JSON object."],
+    ["a number that the service marks", "[[1.00000000000000001]]", "0: the item has to be a JSON object."],
+    ["a bad name", [REX, REX, REX, { ...REX, name: "" }], `3: name has to be ${name}.`],
+    ["a missing name", [{ categoryId: 1 }], `0: name is required: ${name}.`],
+    ["a lone surrogate", '[{"name":"\\ud800","categoryId":1}]', `0: name has to be ${name}.`],
+    ["a bad id", '[{"name":"Rex","categoryId":9223372036854775808}]', `0: categoryId has to be ${id}.`],
+    ["a bad status", [{ ...REX, status: "gone" }], "0: status has to be one of available, pending, sold."],
     [
       "several faults",
       [{ ...REX, name: 5 }, REX, { name: "Max", categoryId: "1" }],
-      `0.name has to be ${name}; 2.categoryId has to be ${id}.`,
+      `0: name has to be ${name}; 2: categoryId has to be ${id}.`,
     ],
     [
-      "more faults than a message lists",
-      Array.from({ length: 100 }, () => ({ ...REX, status: "gone" })),
-      `${Array.from({ length: 10 }, (_, i) => `${i}.status has to be one of available, pending, sold`).join("; ")}; and 90 more.`,
+      "places that break one rule",
+      [
+        { ...REX, name: "", status: "gone" },
+        REX,
+        { categoryId: 1, status: "gone" },
+        { ...REX, name: 5 },
+        { ...REX, status: null },
+      ],
+      `0, 3: name has to be ${name}; 0, 2, 4: status has to be one of available, pending, sold; 2: name is required: ${name}.`,
     ],
     ["no JSON", "[{]", "The request body is not well-formed JSON in UTF-8."],
   ])("%s", async (_, body, message) => {
@@ -154,6 +173,31 @@ describe("is refused as a whole", () => {
     expect(await expectError(await create(body, {}, { DB }), "invalid_request")).toBe(message);
     expect(statements).toEqual([]);
     expect(await countPets()).toBe(before);
+  });
+
+  test("with a message that names every invalid field of every animal", () => {
+    let longest = 0;
+    fc.assert(
+      fc.property(fc.array(INVALID, { minLength: 1, maxLength: 100, size: "max" }), (items) => {
+        const outcome = newPets().safeParse(items);
+        if (outcome.success) return;
+        const { message } = invalid(outcome.error.issues);
+        const named = message.split("; ").flatMap((entry) => {
+          const [, places = "", field] = /^([\d, ]+): (\w+) /.exec(entry) ?? [];
+          return places.split(", ").map((place) => `${place}.${field}`);
+        });
+        expect(new Set(named)).toEqual(new Set(outcome.error.issues.map(({ path }) => path.join("."))));
+        longest = Math.max(longest, message.length);
+      }),
+      {
+        examples: [
+          [Array.from({ length: 100 }, (_, i) => (i % 2 ? { status: 5 } : { name: 5, categoryId: 5.5, status: 5 }))],
+        ],
+      },
+    );
+    // The document allows 2,000 characters.
+    expect(longest).toBeGreaterThan(1_500);
+    expect(longest).toBeLessThanOrEqual(2_000);
   });
 
   test("a body of more than 64 KiB", async () => {

@@ -34,14 +34,12 @@ export function comparisonWith(document: OpenAPIObject) {
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [name, closeInside(schema as Schema)]),
   );
 
-  /** The operation of the document that matches a request, if any. */
+  /** The operation of the document that matches a request, if any. A path without parameters comes first (OpenAPI 3.1, Paths Object). */
   function findOperation(method: string, pathname: string): OperationObject | undefined {
-    for (const [name, operation] of operations) {
-      const [documented, template = ""] = name.split(" ");
-      const pattern = new RegExp(`^/v1${template.replace(/\{\w+\}/g, "[^/]+")}$`);
-      if (documented === (method === "HEAD" ? "GET" : method) && pattern.test(pathname)) return operation;
-    }
-    return undefined;
+    const paths = Object.keys(document.paths ?? {});
+    const matches = (template: string) => new RegExp(`^/v1${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(pathname);
+    const path = paths.find((template) => `/v1${template}` === pathname) ?? paths.find(matches);
+    return operations.get(`${method === "HEAD" ? "GET" : method} ${path}`);
   }
 
   /**

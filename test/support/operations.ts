@@ -15,6 +15,8 @@ export interface Operation {
   scopes: Scope[];
   /** The statuses of a good request: the success, or 404 for the resource of the example. */
   outcomes: number[];
+  /** The names of its query parameters, in the order of the document. */
+  queryParameters: string[];
   /** The method and the body, for `call`. */
   request: Pick<Call, "method" | "body">;
 }
@@ -43,18 +45,16 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
       outcomes: Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status < 300 || status === 404 || status === 409),
+      queryParameters: operation.parameters.flatMap(({ in: place, name = "" }) => (place === "query" ? name : [])),
       request: { method: method.toUpperCase(), ...(body === undefined ? {} : { body: body.examples.example.value }) },
     };
   }),
 );
 
-/** The methods of each path of the document, with HEAD if there is GET. `/pets/batch` also matches `/pets/{petId}` and has its methods. */
+/** The methods of each path of the document, with HEAD if there is GET. */
 export const METHODS: [path: string, methods: string[]][] = Object.keys(paths).map((template) => {
-  const path = OPERATIONS.find((operation) => operation.template === `/v1${template}`)?.path ?? template;
-  const there = OPERATIONS.filter((operation) =>
-    new RegExp(`^${operation.template.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
-  );
-  return [path, there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))];
+  const there = OPERATIONS.filter((operation) => operation.template === `/v1${template}`);
+  return [there[0]?.path ?? template, there.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))];
 });
 
 function exampleOf({ operationId, parameters }: Described, name: string): string {

@@ -1,0 +1,85 @@
+import { zValidator } from "@hono/zod-validator";
+import type { Context, MiddlewareHandler } from "hono";
+import { matchedRoutes } from "hono/route";
+import type * as z from "zod/mini";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+import { lazy } from "../lazy.ts";
+import { invalid, type Validator } from "./validation.ts";
+
+/** Maximum number of characters of a URL with a query. Decoding a longer query would cost more than the rest of the request. */
+export const MAX_URL_LENGTH = 4_096;
+
+/** Maximum number of undeclared parameters in a message. */
+const MAX_NAMES = 10;
+/** The names that a message repeats. An API key is longer than any of them. */
+const SHOWN_NAME = /^[A-Za-z0-9_.[\]-]{1,40}$/;
+/** A parameter without a name, which Hono's parser drops. */
+const NAMELESS = /^\?=|&=/;
+
+/** The validator of a query, with the names of its parameters. */
+type QueryValidator<Schema extends z.ZodMiniType> = Validator<"query", Schema> & {
+  readonly names: () => ReadonlySet<string>;
+};
+
+/**
+ * Validates the query of a request. A repeated parameter reaches its rule as an array. `guard` has refused parameters that the schema
+ * does not have.
+ *
+ * @throws ApiError `invalid_request`
+ */
+export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
+  const validator = lazy(() =>
+    zValidator("query", schema(), (result) => {
+      if (!result.success) throw invalid(result.error.issues);
+    }),
+  );
+  const names = lazy(() => new Set(Object.keys(schema().shape)));
+  const middleware: MiddlewareHandler = (c, next) => validator()(c, next);
+  return Object.assign(middleware, { target: "query" as const, schema, names }) as QueryValidator<Schema>;
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** The names that the validator of the operation's query has. An operation without one takes no parameters. */
+function declaredNames(c: Context<AppEnv>): ReadonlySet<string> {
+  for (const { handler } of matchedRoutes(c)) {
+    if ("names" in handler) return (handler as QueryValidator<z.ZodMiniType>).names();
+  }
+  return NO_NAMES;
+}
+
+/**
+ * Refuses query parameters that the operation does not declare. If they were ignored, a misspelt filter would return everything, and
+ * `DELETE ...?dryRun=true` would delete.
+ *
+ * @throws ApiError `invalid_request`, also when the URL is too long.
+ */
+export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
+  const { url } = c.req;
+  const start = url.indexOf("?");
+  if (start === -1) return;
+  if (url.length > MAX_URL_LENGTH)
+    throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
+  const declared = declaredNames(c);
+  const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.has(name));
+  if (NAMELESS.test(url.slice(start))) undeclared.push("");
+  if (undeclared.length > 0) throw undeclaredParameters(undeclared, [...declared]);
+}
+
+function undeclaredParameters(undeclared: string[], declared: string[]): ApiError {
+  const entries = new Set(undeclared.map((name) => describeName(name, declared)));
+  const more = entries.size > MAX_NAMES ? `; and ${entries.size - MAX_NAMES} more` : "";
+  const takes = declared.length === 0 ? "no query parameters" : `the query parameters ${declared.join(", ")}`;
+  const message = `${[...entries].slice(0, MAX_NAMES).join("; ")}${more}. This operation takes ${takes}.`;
+  return new ApiError("invalid_request", message);
+}
+
+function describeName(name: string, declared: string[]): string {
+  if (!SHOWN_NAME.test(name)) return "a query parameter is unknown";
+  // Many libraries write a list as `id[]=2&id[]=8` or `id[0]=2&id[1]=8`.
+  const base = declared.find((one) => name.startsWith(`${one}[`));
+  return base === undefined
+    ? `${name} is unknown`
+    : `${name} has to be ${base}, without brackets and repeated for several values (id=2&id=8)`;
+}

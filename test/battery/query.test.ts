@@ -1,0 +1,91 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+});
+
+describe.each(OPERATIONS)("$name", ({ path, request, queryParameters }) => {
+  const takes =
+    queryParameters.length === 0
+      ? "This operation takes no query parameters."
+      : `This operation takes the query parameters ${queryParameters.join(", ")}.`;
+
+  test("refuses a query parameter that it does not declare", async () => {
+    const message = await expectError(await call(`${path}?dryRun=true`, { ...request, key }), "invalid_request");
+    expect(message).toBe(`dryRun is unknown. ${takes}`);
+  });
+
+  test("checks key, scope and rate limit before, and media type and body after", async () => {
+    await expectError(await call(`${path}?dryRun=true`, request), "unauthorized");
+    const scopeless = await grantKey({ scopes: [] });
+    await expectError(await call(`${path}?dryRun=true`, { ...request, key: scopeless }), "insufficient_scope");
+    const bindings = { RATE_LIMITER: { limit: () => Promise.resolve({ success: false }) } };
+    await expectError(await call(`${path}?dryRun=true`, { ...request, key, bindings }), "rate_limited");
+    if (request.body === undefined) return;
+    const text = { ...request, body: "{", headers: { "Content-Type": "text/plain" } };
+    await expectError(await call(`${path}?dryRun=true`, { ...text, key }), "invalid_request");
+  });
+});
+
+const refusal = async (query: string, path = "/v1/pets") =>
+  expectError(await call(`${path}?${query}`, { key }), "invalid_request");
+const TAKES = "This operation takes the query parameters limit, cursor, sort, include, status, categoryId, id.";
+
+test.each([
+  ["staus=sold", "staus is unknown."],
+  ["limit=5&Limit=5&types=x", "Limit is unknown; types is unknown."],
+  ["page=2&page=3", "page is unknown."],
+  ["__proto__=x&constructor=y&toString", "__proto__ is unknown; constructor is unknown; toString is unknown."],
+  ["filter[status]=sold", "filter[status] is unknown."],
+  ["id[]=2&id[]=8", "id[] has to be id, without brackets and repeated for several values (id=2&id=8)."],
+  ["id%5B0%5D=2", "id[0] has to be id, without brackets and repeated for several values (id=2&id=8)."],
+  ["status[]=sold", "status[] has to be status, without brackets and repeated for several values (id=2&id=8)."],
+  ["%3Cb%3E=1", "a query parameter is unknown."],
+  ["=x", "a query parameter is unknown."],
+  ["limit=1&=x", "a query parameter is unknown."],
+  ["a%00b=1&a%20b=1&sort%FF=id", "a query parameter is unknown."],
+  [`${"x".repeat(40)}=1`, `${"x".repeat(40)} is unknown.`],
+  [`${"x".repeat(41)}=1`, "a query parameter is unknown."],
+  [`id[${"0".repeat(38)}]=1`, "a query parameter is unknown."],
+])("GET /v1/pets?%s is refused", async (query, message) => {
+  expect(await refusal(query)).toBe(`${message} ${TAKES}`);
+});
+
+test("at most ten names are listed", async () => {
+  const names = Array.from({ length: 12 }, (_, i) => `x${i}`);
+  const listed = names.slice(0, 10).map((name) => `${name} is unknown`);
+  expect(await refusal(names.join("=1&"))).toBe(`${listed.join("; ")}; and 2 more. ${TAKES}`);
+});
+
+test("an API key that is sent as a parameter is not repeated", async () => {
+  for (const environment of ["local", "staging", "production"] as const) {
+    expect(await refusal(`${generateKey(environment)}=`)).toMatch(/^a query parameter is unknown\./);
+  }
+});
+
+test.each(["", "&", "&&limit=1&", "%6Cimit=1", "lim%69t=1", "limit=1#?page=2", "id=2&id=3&%69d=4"])(
+  "GET /v1/pets?%s has only declared parameters",
+  async (query) => {
+    await expectJson(await call(`/v1/pets?${query}`, { key }), 200);
+  },
+);
+
+test("a deletion with an undeclared parameter deletes nothing", async () => {
+  const created = await call("/v1/pets", { method: "POST", key, body: { name: "Ada", categoryId: 1 } });
+  const path = created.headers.get("Location") ?? expect.unreachable("no Location");
+  await expectError(await call(`${path}?dryRun=true`, { method: "DELETE", key }), "invalid_request");
+  await expectError(await call(`${path}?dryRun=true`, { method: "PATCH", key, body: {} }), "invalid_request");
+  expect(await expectJson(await call(path, { key }), 200)).toMatchObject({ name: "Ada" });
+});
+
+test("paths without an operation ignore the query", async () => {
+  await expectJson(await call("/health?dryRun=true", { bindings: { VERSION: env.VERSION } }), 200);
+  await expectError(await call("/v1/nothing?dryRun=true", { key }), "not_found");
+  await expectError(await call("/v1/pets?dryRun=true", { method: "DELETE", key }), "method_not_allowed");
+});
