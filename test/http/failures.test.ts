@@ -1,4 +1,4 @@
-import { applyD1Migrations, createExecutionContext, reset } from "cloudflare:test";
+import { applyD1Migrations, createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { version } from "../../package.json";
@@ -9,6 +9,7 @@ import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
+import { emptyStorage } from "../support/empty-storage.ts";
 import { METHODS, OPERATIONS } from "../support/operations.ts";
 
 let key: string;
@@ -185,7 +186,7 @@ describe("the local service explains how to prepare its storage", () => {
   });
 
   test("when it is not prepared", async () => {
-    await reset();
+    await emptyStorage();
     expect(await warnings(401, "/v1/pets", { key: LOCAL_API_KEY })).toEqual([HINT]);
     const granted = await grantKey();
     expect(await warnings(503, "/v1/pets", { key: granted })).toEqual([HINT]);

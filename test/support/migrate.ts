@@ -1,6 +1,7 @@
-import { applyD1Migrations, type D1Migration, reset } from "cloudflare:test";
+import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, vi } from "vitest";
+import { emptyStorage } from "./empty-storage.ts";
 
 declare global {
   namespace Cloudflare {
@@ -15,9 +16,6 @@ declare global {
 // The files of the project share isolates. Each starts with empty storage and the real clock.
 beforeAll(async () => {
   vi.useRealTimers();
-  // workerd unloads storage after ten seconds without use, and `reset()` skips unloaded storage. This query loads it.
-  await env.DB.exec("SELECT 1");
-  await env.API_KEYS.list({ limit: 1 });
-  await reset();
+  await emptyStorage();
   await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 });
