@@ -66,13 +66,16 @@ export const INT64: SchemaObject = {
 };
 
 /**
- * The rule of every name. The pattern accepts more than the service, which refuses a name of U+0085 alone: engines other than
- * JavaScript's do not know `\u0085`.
+ * Matches a text with a character that is not white space, for engines that search, that match from the start (Python) and that match
+ * the whole text (Java). Beside JavaScript's, engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
  */
+export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
+
+/** The rule of every name. */
 export const NAME: SchemaObject = {
   minLength: 1,
   maxLength: MAX_NAME_CHARACTERS,
-  pattern: "\\S",
+  pattern: NOT_BLANK,
 };
 
 /** The parameters of every list. */

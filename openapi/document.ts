@@ -11,7 +11,7 @@ import { categories } from "../src/categories/openapi.ts";
 import { events } from "../src/events/openapi.ts";
 import { orders } from "../src/orders/openapi.ts";
 import { pets } from "../src/pets/openapi.ts";
-import { openList, type Resource } from "./describe.ts";
+import { NOT_BLANK, openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
@@ -35,7 +35,7 @@ const ERROR_SCHEMA: SchemaObject = {
         "Machine-readable. `/docs/errors#` with the code explains it. The list may grow: accept codes that you do not know.",
       ...openList("ErrorCode"),
     },
-    message: { type: "string", description: "For people. The text may change.", maxLength: 2_000, pattern: "\\S" },
+    message: { type: "string", description: "For people. The text may change.", maxLength: 2_000, pattern: NOT_BLANK },
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
   required: ["code", "message", "status"],

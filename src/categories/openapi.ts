@@ -59,7 +59,6 @@ export const categories: Resource = {
         name,
         description: {
           ...description,
-          anyOf: [{ type: "string", maxLength: MAX_DESCRIPTION_CHARACTERS, pattern: ANY_TEXT }, { type: "null" }],
           description: "Stored byte for byte. `null` removes it.",
         },
       }),

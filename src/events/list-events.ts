@@ -32,7 +32,10 @@ export const listEventsQuery = lazy(() =>
     ),
     limit: limitField(),
     type: z.optional(
-      parsed<EventType | EventType[], EventType[]>(toTypes, rule(`1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}`)),
+      parsed<EventType | EventType[], EventType[]>(
+        toTypes,
+        rule(`1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, each in its own parameter`),
+      ),
     ),
   }),
 );

@@ -68,18 +68,16 @@ export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
 }
 
 function undeclaredParameters(undeclared: string[], declared: string[]): ApiError {
-  const entries = new Set(undeclared.map((name) => describeName(name, declared)));
+  const entries = new Map<string, string>();
+  for (const name of undeclared) {
+    const base = declared.find((one) => name.startsWith(`${one}[`));
+    if (!SHOWN_NAME.test(name)) entries.set("", "a query parameter is unknown");
+    else if (base === undefined) entries.set(name, `${name} is unknown`);
+    // Many libraries write a list as `id[]=2&id[]=8` or `id[0]=2&id[1]=8`.
+    else entries.set(base, `${base}[] has to be ${base}, without brackets (a list repeats its parameter: id=2&id=8)`);
+  }
   const more = entries.size > MAX_NAMES ? `; and ${entries.size - MAX_NAMES} more` : "";
   const takes = declared.length === 0 ? "no query parameters" : `the query parameters ${declared.join(", ")}`;
-  const message = `${[...entries].slice(0, MAX_NAMES).join("; ")}${more}. This operation takes ${takes}.`;
+  const message = `${[...entries.values()].slice(0, MAX_NAMES).join("; ")}${more}. This operation takes ${takes}.`;
   return new ApiError("invalid_request", message);
-}
-
-function describeName(name: string, declared: string[]): string {
-  if (!SHOWN_NAME.test(name)) return "a query parameter is unknown";
-  // Many libraries write a list as `id[]=2&id[]=8` or `id[0]=2&id[1]=8`.
-  const base = declared.find((one) => name.startsWith(`${one}[`));
-  return base === undefined
-    ? `${name} is unknown`
-    : `${name} has to be ${base}, without brackets and repeated for several values (id=2&id=8)`;
 }

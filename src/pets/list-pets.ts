@@ -23,7 +23,9 @@ export const listPetsQuery = lazy(() =>
     id: z.optional(
       parsed<string | string[], Int64[]>(
         toIds,
-        rule(`1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits`),
+        rule(
+          `1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits, each in its own parameter (id=2&id=8)`,
+        ),
       ),
     ),
   }),

@@ -101,7 +101,8 @@ export const pets: Resource = {
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
         categoryId: { description: "Only the animals of this category.", stability: "beta", schema: INT64 },
         id: {
-          description: "Only the animals with these identifiers. The parameter can be repeated.",
+          description:
+            "Only the animals with these identifiers, each in its own parameter: `id=2&id=8`. Without any, the list is not filtered.",
           stability: "beta",
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
         },

@@ -31,7 +31,7 @@ test("the pages show every category once, in the order of ids", async () => {
 });
 
 test("the link keeps the limit", async () => {
-  const response = await list("?limit=44&status=x");
+  const response = await list("?limit=44");
   expect(await expectJson(response, 200)).toEqual(categories.slice(0, 44));
   expect(response.headers.get("Link")).toMatch(new RegExp(`^<${ORIGIN}/v1/categories\\?limit=44&cursor=[\\w-]{16}>`));
   expect((await list("?limit=45")).headers.get("Link")).toBeNull();

@@ -90,7 +90,9 @@ describe("a parameter that breaks its rule", () => {
     Array.from({ length: 101 }, () => "pet.created").join("&type="),
   ])("type=%s", async (types) => {
     const message = await expectError(await failure(`type=${types}`), "invalid_request");
-    expect(message).toMatch(/^type has to be 1 to 100 of pet\.created, .*order\.cancelled\.$/);
+    expect(message).toMatch(
+      /^type has to be 1 to 100 of pet\.created, .*order\.cancelled, each in its own parameter\.$/,
+    );
   });
 });
 

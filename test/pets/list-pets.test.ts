@@ -183,7 +183,7 @@ describe("with animals in the store", () => {
 
   test.each([...NO_INT64, "1&id=x"])("id=%s is refused", async (id) => {
     expect(await expectError(await list(`?id=${id}`), "invalid_request")).toBe(
-      "id has to be 1 to 100 integers from -2^63 to 2^63 - 1, in decimal digits.",
+      "id has to be 1 to 100 integers from -2^63 to 2^63 - 1, in decimal digits, each in its own parameter (id=2&id=8).",
     );
   });
 

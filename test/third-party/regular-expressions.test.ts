@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type * as Recheck from "recheck";
 import type * as TypeScript from "typescript";
 import { describe, expect, test } from "vitest";
+import { NOT_BLANK } from "../../openapi/describe.ts";
 import { isName } from "../../src/name.ts";
 
 // recheck computes the worst-case time of a regular expression with automata theory. Its JavaScript build needs no Java.
@@ -53,19 +54,29 @@ test.each(expressions)("$place takes linear time: /$pattern/$flags", ({ pattern,
   expect(recheck.checkSync(pattern, flags).status).toBe("safe");
 });
 
+/** Prints the texts that a pattern does not match as a whole. */
+const WHOLE_MATCHES = `
+import json, re, sys
+asked = json.load(sys.stdin)
+for text in asked["texts"]:
+    if not re.fullmatch(asked["pattern"], text):
+        print(repr(text))
+`;
+
 describe("the published expressions accept in other engines what the service accepts", () => {
-  const NAMES = "\\S";
-  // PCRE counts U+180E as white space, as Unicode did until version 6.3, and JavaScript does not.
-  const name = fc.string({ unit: "binary", maxLength: 6 }).filter((text) => isName(text) && /[^\s\u180e]/.test(text));
+  // PCRE counts U+180E as white space, as Unicode did until version 6.3, and Python four separators.
+  // oxlint-disable-next-line no-control-regex
+  const VISIBLE = /[^\s\x1c-\x1f\u180e]/;
+  const name = fc.string({ unit: "binary", maxLength: 6 }).filter((text) => isName(text) && VISIBLE.test(text));
   const texts = Object.fromEntries(
     [...published].map((pattern) => [
       pattern,
       // What JavaScript matches. Of a name, the service accepts less.
-      fc.sample(pattern === NAMES ? name : fc.stringMatching(new RegExp(pattern, "u")), 200),
+      fc.sample(pattern === NOT_BLANK ? name : fc.stringMatching(new RegExp(pattern, "u")), 200),
     ]),
   );
 
-  test("there are names to check", () => expect(texts[NAMES]).toHaveLength(200));
+  test("there are names to check", () => expect(texts[NOT_BLANK]).toHaveLength(200));
 
   test("in RE2, the engine of Go", () => {
     const program = spawnSync("go", ["run", "patterns.go"], {
@@ -75,6 +86,15 @@ describe("the published expressions accept in other engines what the service acc
     });
     expect(`${program.stdout}${program.stderr}`).toBe("");
     expect(program.status).toBe(0);
+  });
+
+  // Generated Python matches from the start of a text, and generated Java a whole text.
+  test("in Python, names as a whole", () => {
+    const program = spawnSync("python3", ["-c", WHOLE_MATCHES], {
+      input: JSON.stringify({ pattern: NOT_BLANK, texts: [...(texts[NOT_BLANK] ?? []), " Gil", "\nGil", "Gil\n"] }),
+      encoding: "utf8",
+    });
+    expect(`${program.stdout}${program.stderr}`).toBe("");
   });
 
   // PHP matches bytes, or with its modifier `u` UTF-8 by the properties of Unicode.
