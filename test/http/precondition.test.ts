@@ -59,6 +59,43 @@ test.each([
   expect(starts).toEqual([]);
 });
 
+describe("If-Match and If-None-Match of one change", () => {
+  /** Every kind of change, on an animal of its own in its first version. */
+  async function statuses(headers: Record<string, string>): Promise<number[]> {
+    const found: number[] = [];
+    for (const [method, body] of [["PATCH", {}], ["PATCH", { name: "Max" }], ["DELETE"]] as const) {
+      for (const more of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
+        const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+        const request = { method, key, headers: { ...headers, ...more }, ...(body === undefined ? {} : { body }) };
+        found.push((await call(created.headers.get("Location") ?? "", request)).status);
+      }
+    }
+    return found;
+  }
+
+  test.each([
+    ['"1"', '"2"'],
+    ['"2", "1"', 'W/"3"'],
+    ["*", '"2"'],
+  ])("%s and %s let the first version through", async (ifMatch, ifNoneMatch) => {
+    const allowed = [200, 200, 200, 200, 204, 204];
+    expect(await statuses({ "If-Match": ifMatch, "If-None-Match": ifNoneMatch })).toEqual(allowed);
+  });
+
+  test.each([
+    ['"1"', '"1"'],
+    ['"1"', '"2", "1"'],
+    ['"1"', "*"],
+    ["*", '"1"'],
+    ["*", "*"],
+    ['"2"', '"2"'],
+    ['"2"', '"3"'],
+  ])("%s and %s refuse the first version", async (ifMatch, ifNoneMatch) => {
+    const refused = Array.from({ length: 6 }, () => 412);
+    expect(await statuses({ "If-Match": ifMatch, "If-None-Match": ifNoneMatch })).toEqual(refused);
+  });
+});
+
 describe("If-None-Match of a change", () => {
   const ask = (value: string, headers: Record<string, string> = {}) =>
     call(path, { method: "PATCH", key, body: {}, headers: { "If-None-Match": value, ...headers } });
