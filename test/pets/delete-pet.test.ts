@@ -65,7 +65,7 @@ test("If-Match with another version prevents the deletion", async () => {
 });
 
 test("a deletion is not retried, because after a failure it is unknown whether it took effect", async () => {
-  vi.spyOn(scheduler, "wait").mockRejectedValue(new Error("no retry"));
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
   for (const message of [...TRANSIENT_ERRORS, ...LASTING_ERRORS]) {
     const { DB, roundTrips } = faultyDatabase({ when: "before", message });
     await expectError(await remove({}, { DB }), "service_unavailable");
