@@ -254,9 +254,9 @@ describe("pages", () => {
 });
 
 describe("some types", () => {
-  test("are what a request names, in the order of the feed, also twice", async () => {
+  test("are what a request names, in the order of the feed, also when it names one 99 times", async () => {
     await fill(30, "iif(n % 5 = 0, 'order.placed', iif(n % 3 = 0, 'pet.deleted', 'pet.created'))");
-    const { events, more } = await page(key, "type=pet.deleted&type=order.placed&type=order.placed");
+    const { events, more } = await page(key, `type=pet.deleted${"&type=order.placed".repeat(99)}`);
     expect([numbers(events), more]).toEqual([[3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25, 27, 30], false]);
   });
 

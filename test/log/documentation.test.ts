@@ -133,6 +133,8 @@ test("a failure logs the documented fields in a second line", async () => {
   const { log, error } = await linesOf(() => call("/v1/pets", { key, bindings: { DB } }));
   expect(fieldsOf(error)).toEqual(namesOf(documentedFields("The line of a failure")));
   expect(error.map(({ requestId }) => requestId)).toEqual(log.map(({ requestId }) => requestId));
+  // D1 did not respond, and 0 would say that it did.
+  for (const field of ["d1Duration", "d1RowsRead", "d1RowsWritten"]) expect(log[0]).not.toHaveProperty(field);
 });
 
 test("the scheduled job logs the documented fields", async () => {

@@ -116,6 +116,23 @@ test("a count that never ends is given up after 30 seconds", async () => {
   expect((await ask()).response.headers.get("Age")).toBe("0");
 });
 
+test("a count that was given up does not end the one after it", async () => {
+  await ask();
+  wait(10_000);
+  const [stuck, next] = [slowDatabase(), slowDatabase()];
+  const first = call(PATH, { key, bindings: { DB: stuck.DB } });
+  await stuck.came;
+  wait(30_000);
+  const second = call(PATH, { key, bindings: { DB: next.DB } });
+  await next.came;
+  stuck.release();
+  await first;
+  const { response, asked } = await ask();
+  expect([asked, response.headers.get("Age")]).toEqual([0, "30"]);
+  next.release();
+  await second;
+});
+
 test("a count that fails is 503 for its request, and the next one counts again", async () => {
   await ask();
   wait(10_000);
