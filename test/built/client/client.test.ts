@@ -140,6 +140,17 @@ test.each([
   expect(error).toMatchObject({ code: "unexpected_response" });
 });
 
+test("many ids do not go on with an animal that came already, also after a part without any", async () => {
+  const { store } = fakeService([page([1, 2]), page([]), page([2])], { retry: { attempts: 1 } });
+  const id = Array.from({ length: 300 }, (_, index) => index + 1);
+  const seen: bigint[] = [];
+  const iteration = (async () => {
+    for await (const animal of store.pets.list({ id })) seen.push(animal.id);
+  })();
+  expect(await errorOf(iteration)).toMatchObject({ code: "unexpected_response" });
+  expect(seen).toEqual([1n, 2n]);
+});
+
 test("exactly 100 ids are one request", async () => {
   const { store, sent } = fakeService([animalsUpTo(100)]);
   const id = Array.from({ length: 100 }, (_, index) => index + 1);

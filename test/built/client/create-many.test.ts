@@ -107,6 +107,18 @@ test("the bytes are counted anew for each batch", async () => {
   expect(created).toEqual(animals.map(({ name }) => name));
 });
 
+test.each([
+  ["its bytes", animalsOf(MAX_BYTES, "a")],
+  ["its number", named(100)],
+])("the batch after one that %s end has up to 64 KiB, too", async (_bound, before) => {
+  const whole = batchService();
+  await whole.store.pets.createMany([...before, ...animalsOf(MAX_BYTES, "b")]);
+  expect(whole.sent.slice(1).map(bytesOf)).toEqual([MAX_BYTES]);
+  const cut = batchService();
+  await cut.store.pets.createMany([...before, ...animalsOf(MAX_BYTES + 1, "b")]);
+  expect(cut.sent.map((request) => namesOf(request).length)).toEqual([before.length, 1, 1]);
+});
+
 test("the service decides about an animal that is too large for any batch", async () => {
   const { store, sent } = batchService(undefined, failure(413, "payload_too_large"));
   const large = { name: "a".repeat(MAX_BYTES), categoryId: 1 };
