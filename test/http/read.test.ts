@@ -4,6 +4,7 @@ import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { requestedAge } from "../../src/http/max-age.ts";
 import { MAX_CACHED_BYTES } from "../../src/http/read.ts";
+import { IsolateCache } from "../../src/isolate-cache.ts";
 import { call, expectError } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -274,6 +275,22 @@ describe("reads that may be old", () => {
     expect((await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": bookmark })).asked).toBe(false);
   });
 
+  test("a bookmark that D1 gave is remembered, also after a response of a replica that lags", async () => {
+    /** D1, whose sessions have reached this bookmark. */
+    const at = (bookmark: string) => {
+      const { DB } = observedDatabase();
+      const withSession = (start: string) => Object.assign(DB.withSession(start), { getBookmark: () => bookmark });
+      return { DB: { withSession } as unknown as D1Database };
+    };
+    const older = (await ask("/v1/pets/1")).response.headers.get("x-d1-bookmark") ?? "";
+    const changed = await call("/v1/categories/1", { method: "PATCH", key, body: { name: `Newer ${now}` } });
+    const newer = changed.headers.get("x-d1-bookmark") ?? "";
+    expect(newer > older).toBe(true);
+    await ask("/v1/pets/1", {}, at(older));
+    await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": newer }, at(newer));
+    expect((await ask("/v1/categories/1", { ...maxAge(60), "x-d1-bookmark": newer })).asked).toBe(false);
+  });
+
   test("a caller that returns with the bookmark of what is remembered gets that", async () => {
     const { response } = await ask("/v1/categories/1", maxAge(60));
     const bookmark = response.headers.get("x-d1-bookmark") ?? "";
@@ -360,6 +377,15 @@ describe("reads that may be old", () => {
     expect((await ask(first, maxAge(60))).asked).toBe(true);
     expect((await ask(page(pages), maxAge(60))).asked).toBe(false);
   });
+});
+
+test("what is larger than the whole memory is not remembered, and evicts nothing", () => {
+  const memory = new IsolateCache<string>(10, 100);
+  memory.set("small", "small", now, 1);
+  memory.set("large", "large", now, 101);
+  expect([memory.get("small", Infinity)?.value, memory.get("large", Infinity)]).toEqual(["small", undefined]);
+  memory.set("large", "large", now, 100);
+  expect([memory.get("small", Infinity), memory.get("large", Infinity)?.value]).toEqual([undefined, "large"]);
 });
 
 test.each<[string, number | undefined]>([
