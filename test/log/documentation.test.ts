@@ -108,11 +108,11 @@ test("a request that D1 served logs the region and the trace of its caller", asy
   ]);
 });
 
-test("a creation, which is a transaction, logs the region as well", async () => {
-  const DB = placedDatabase({ served_by_region: "EEUR", served_by_primary: true });
+test("a creation, which is a transaction, logs the region as well, and the time of all of its statements", async () => {
+  const DB = placedDatabase({ served_by_region: "EEUR", served_by_primary: true, duration: 0.25 });
   const create: Call = { method: "POST", body: { name: "Rex", categoryId: 1 }, headers: { "Idempotency-Key": "a" } };
   const { log } = await linesOf(() => call("/v1/pets", { ...create, key, bindings: { DB } }));
-  expect(log).toEqual([expect.objectContaining({ status: 201, d1Region: "EEUR", d1Primary: true })]);
+  expect(log).toEqual([expect.objectContaining({ status: 201, d1Region: "EEUR", d1Primary: true, d1Duration: 1 })]);
 });
 
 test("in local development D1 has no region, and the field is absent", async () => {

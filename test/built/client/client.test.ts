@@ -151,6 +151,15 @@ test("many ids do not go on with an animal that came already, also after a part 
   expect(seen).toEqual([1n, 2n]);
 });
 
+test("a response is read whole, also when its pieces cut characters", async () => {
+  const name = "é ま 🐕";
+  const bytes = new TextEncoder().encode(ANIMAL.replace("Rex", name));
+  const { store } = fakeService([
+    () => new Response(ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)))),
+  ]);
+  expect((await store.pets.get(1)).animal.name).toBe(name);
+});
+
 test("exactly 100 ids are one request", async () => {
   const { store, sent } = fakeService([animalsUpTo(100)]);
   const id = Array.from({ length: 100 }, (_, index) => index + 1);
