@@ -160,6 +160,14 @@ test("a response is read whole, also when its pieces cut characters", async () =
   expect((await store.pets.get(1)).animal.name).toBe(name);
 });
 
+test("a response that is too large is cancelled", async () => {
+  const cancel = vi.fn<() => void>();
+  const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(2 ** 20));
+  const { store } = fakeService([() => new Response(new ReadableStream({ pull, cancel }))], { retry: { attempts: 1 } });
+  expect(await errorOf(store.pets.list().page())).toMatchObject({ code: "unexpected_response" });
+  expect(cancel).toHaveBeenCalledOnce();
+});
+
 test("exactly 100 ids are one request", async () => {
   const { store, sent } = fakeService([animalsUpTo(100)]);
   const id = Array.from({ length: 100 }, (_, index) => index + 1);
@@ -279,8 +287,11 @@ test("a deprecated operation is reported once, with its removal date", async () 
   const { store } = fakeService([json(200, ANIMAL, headers)], { onDeprecation });
   await store.pets.get(1);
   await store.session().pets.get(2);
+  await store.pets.update(1, {});
+  const deprecation = { sunset: new Date("2030-12-05T00:00:00Z"), link: '</v1/pets>; rel="successor-version"' };
   expect(onDeprecation.mock.calls).toEqual([
-    [{ operation: "getPet", sunset: new Date("2030-12-05T00:00:00Z"), link: '</v1/pets>; rel="successor-version"' }],
+    [{ operation: "getPet", ...deprecation }],
+    [{ operation: "updatePet", ...deprecation }],
   ]);
 });
 
