@@ -30,9 +30,10 @@ export async function inspectKey(store: KeyStore, id: string): Promise<Inspectio
  * @throws Error for a key without a record, and when the store fails. It does not repeat the key.
  */
 export async function inspectSecret(store: KeyStore, key: string): Promise<Inspection> {
-  const record = await store.get(await keyRecordName(key));
+  const listing = await store.list();
+  const record = await store.get(await keyRecordName(key), listing);
   if (record === undefined) throw new Error(`${store.environment} has no valid record of this key: nobody can use it.`);
-  return relate(await store.list(), record);
+  return relate(listing, record);
 }
 
 /** The keys that work now and end within so many milliseconds, the first to end first. */

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { generateKey, randomBase62 } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { oneLine } from "../one-line.ts";
-import { isListable, type KeyStore, type ListedKey, MAX_RECORD_BYTES, type StoredKey } from "./store.ts";
+import { eventually } from "../release/cloudflare.ts";
+import { isListable, joinRecords, type KeyStore, type ListedKey, MAX_RECORD_BYTES, type StoredKey } from "./store.ts";
 
 /** Rotations of one key. Its record names every successor, and has to stay within what KV lists. */
 export const MAX_ROTATIONS = 8;
@@ -51,29 +53,44 @@ export async function createKey(
   return { key, stored };
 }
 
-/**
- * Ends a key for good. Again changes nothing.
- *
- * @throws Error when there is no such key, when somebody else changes it at the same time, and when the store fails.
- */
-export async function revokeKey(store: KeyStore, id: string): Promise<KeyRecord> {
-  const { name, record } = await findKey(store, await store.list(), id);
-  const revoked = { ...record, revokedAt: record.revokedAt ?? new Date().toISOString() };
-  await store.put({ name, record: revoked });
-  // A rotation that read the record before and wrote it after would have taken the revocation back.
-  const stored = await store.get(name);
-  if (stored?.revokedAt === undefined) throw new Error(`${id} is being changed by somebody else. Revoke it again.`);
-  return revoked;
+/** A revocation that was written. */
+export interface Revocation {
+  record: KeyRecord;
+  /** Whether KV has shown it already. */
+  isShown: boolean;
 }
 
 /**
- * The key of an id, with the record that the service reads: the listing may lag behind.
+ * Ends a key for good, and waits some seconds until KV shows it. Again changes nothing.
+ *
+ * @throws Error when there is no such key, and when the store fails.
+ */
+export async function revokeKey(store: KeyStore, id: string): Promise<Revocation> {
+  const { name, record } = await findKey(store, await store.list(), id);
+  let revoked: KeyRecord = { ...record, revokedAt: record.revokedAt ?? new Date().toISOString() };
+  await store.put({ name, record: revoked });
+  const shown = await eventually(async () => {
+    const value = await store.getValue(name);
+    if (value === undefined || value.revokedAt !== undefined) return value;
+    const both = joinRecords(value, revoked);
+    // An old value has nothing that the revoked record lacks. A rotation that read the key before, and wrote it after, has.
+    if (!isDeepStrictEqual(both, revoked)) {
+      revoked = both;
+      await store.put({ name, record: revoked });
+    }
+    return undefined;
+  });
+  return { record: revoked, isShown: shown !== undefined };
+}
+
+/**
+ * The key of an id, with the changes that its value or the listing shows.
  *
  * @throws Error when there is none, and when the store fails.
  */
 export async function findKey(store: KeyStore, listing: readonly ListedKey[], id: string): Promise<StoredKey> {
   const found = listing.find(({ record }) => record?.id === id);
-  const record = found && (await store.get(found.name));
+  const record = found && (await store.get(found.name, listing));
   if (found === undefined || record === undefined)
     throw new Error(`There is no key ${id} in ${store.environment}. keys list shows those there are.`);
   return { name: found.name, record };

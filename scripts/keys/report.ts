@@ -2,7 +2,7 @@ import type { Environment } from "../../src/auth/key-format.ts";
 import { RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import type { Inspection, RelatedKey } from "./inspection.ts";
-import { type NewKey, statusOf } from "./operations.ts";
+import { type NewKey, type Revocation, statusOf } from "./operations.ts";
 import type { Terminal } from "../terminal.ts";
 import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
@@ -56,14 +56,20 @@ export function showRotation(
 export function showRevocation(
   terminal: Terminal,
   { json, env }: { json?: boolean; env: Environment },
-  record: KeyRecord,
+  { record: { id, revokedAt }, record, isShown }: Revocation,
 ): void {
-  if (json) return terminal.print(JSON.stringify(record));
   const delay =
     env === "local"
       ? `A running npm run dev may accept it for another ${RECORD_SECONDS} seconds.`
       : "The service may accept it for another two minutes (docs/managing-keys.md).";
-  terminal.print(`${record.id} is revoked since ${record.revokedAt}. ${delay}`);
+  const report = isShown
+    ? `${id} is revoked since ${revokedAt}. ${delay}`
+    : `The revocation of ${id} is written, with the time ${revokedAt}. KV does not show it yet. ${delay}`;
+  terminal.print(json ? JSON.stringify(record) : report);
+  if (isShown) return;
+  if (json) terminal.say(report);
+  terminal.say(`Then look at it: npm run keys -- show ${id} --env ${env}`);
+  terminal.say("Until it is shown as revoked, do not rotate it.");
 }
 
 /** Shows a key to somebody who may not see its secret. */

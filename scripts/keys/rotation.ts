@@ -2,7 +2,7 @@ import type { KeyRecord } from "../../src/auth/key-record.ts";
 import { oneLine } from "../one-line.ts";
 import { listedStatus, type RelatedKey } from "./inspection.ts";
 import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, statusOf } from "./operations.ts";
-import type { KeyStore, StoredKey } from "./store.ts";
+import { joinRecords, type KeyStore, type StoredKey } from "./store.ts";
 
 /** The last time that ISO 8601 writes with a year of four digits, which is all that a record takes. */
 const LAST_TIME = Date.parse("9999-12-31T23:59:59.999Z");
@@ -55,9 +55,9 @@ export async function endPredecessor(store: KeyStore, rotation: Rotation): Promi
   const { old, successor } = rotation;
   try {
     // Read again: a revocation or another rotation since must not be undone.
-    const record = await store.get(old.name);
+    const record = await store.get(old.name, await store.list());
     if (record === undefined) throw new Error("Its record is gone.");
-    await store.put({ name: old.name, record: replacedRecord(record, rotation) });
+    await store.put({ name: old.name, record: replacedRecord(joinRecords(record, old.record), rotation) });
   } catch (error) {
     const { expiresAt } = replacedRecord(old.record, rotation);
     throw new Error(

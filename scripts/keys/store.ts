@@ -38,8 +38,20 @@ export class KeyStore {
     await this.#namespace.put(name, JSON.stringify(record), isListable(record) ? record : undefined);
   }
 
-  /** The record behind a name as the service sees it, or undefined when there is none, or none that lets anybody in. */
-  async get(name: string): Promise<KeyRecord | undefined> {
+  /**
+   * The record behind a name, or undefined when there is none, or none that lets anybody in. KV may show a change to one of value and
+   * listing first, so the record has the changes of both.
+   *
+   * @param listing a fresh one.
+   */
+  async get(name: string, listing: readonly ListedKey[]): Promise<KeyRecord | undefined> {
+    const record = await this.getValue(name);
+    const listed = listing.find((key) => key.name === name)?.record;
+    return record && listed ? joinRecords(record, listed) : record;
+  }
+
+  /** The same, from the value alone. It is what the service reads. */
+  async getValue(name: string): Promise<KeyRecord | undefined> {
     const value = await this.#namespace.get(name);
     return value === undefined ? undefined : parseKeyRecord(value);
   }
@@ -50,8 +62,31 @@ export class KeyStore {
     for (const { name, metadata } of await this.#namespace.list("key:")) {
       // An entry without metadata of ours; the value is what counts.
       const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));
-      keys.push({ name, record: record ?? (await this.get(name)) });
+      keys.push({ name, record: record ?? (await this.getValue(name)) });
     }
     return keys.toSorted((a, b) => (a.record?.createdAt ?? "").localeCompare(b.record?.createdAt ?? ""));
   }
+}
+
+/**
+ * One record from two reads of it. Nothing that a command adds to a record is ever taken back: a revocation, an earlier end, a
+ * successor. So a read that lacks one of them is older.
+ */
+export function joinRecords(left: KeyRecord, right: KeyRecord): KeyRecord {
+  const revokedAt = earliest(left.revokedAt, right.revokedAt);
+  const expiresAt = earliest(left.expiresAt, right.expiresAt);
+  const givenExpiresAt = left.givenExpiresAt === undefined ? right.givenExpiresAt : left.givenExpiresAt;
+  const replacedBy = new Set([...(left.replacedBy ?? []), ...(right.replacedBy ?? [])]);
+  return {
+    ...left,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(givenExpiresAt !== undefined && { givenExpiresAt }),
+    ...(replacedBy.size > 0 && { replacedBy: [...replacedBy] }),
+    ...(revokedAt !== undefined && { revokedAt }),
+  };
+}
+
+function earliest(left: string | undefined, right: string | undefined): string | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return Date.parse(right) < Date.parse(left) ? right : left;
 }

@@ -7,9 +7,23 @@ export interface Namespace {
   entries: Map<string, { value: string; metadata?: unknown }>;
 }
 
+/** What may show the entries as they were: the value of an entry, or the listing with the metadata. */
+export type Read = "value" | "listing";
+
 /** A fake of KV: namespaces with their entries. */
 export class Namespaces {
   readonly all = new Map<string, Namespace>();
+  readonly #lags = new Map<Read, { entries: Map<string, Namespace["entries"]>; times: number }>();
+
+  /** Has the next so many reads show the entries as they are now, whatever is written meanwhile. */
+  lag(read: Read, times = Infinity): void {
+    const entries = new Map([...this.all].map(([id, namespace]) => [id, new Map(namespace.entries)]));
+    this.#lags.set(read, { entries, times });
+  }
+
+  catchUp(): void {
+    this.#lags.clear();
+  }
 
   titled(title: string): Namespace | undefined {
     return [...this.all.values()].find((namespace) => namespace.title === title);
@@ -30,11 +44,11 @@ export class Namespaces {
         return null;
       },
       [`GET ${base}/:id/keys`]: ({ params, query }) =>
-        [...this.#find(params["id"]).entries]
+        [...this.#read("listing", params["id"])]
           .filter(([name]) => name.startsWith(query.get("prefix") ?? ""))
           .map(([name, { metadata }]) => ({ name, ...(metadata !== undefined && { metadata }) })),
       [`GET ${base}/:id/values/:name`]: ({ params }) => {
-        const entry = this.#find(params["id"]).entries.get(params["name"] ?? "");
+        const entry = this.#read("value", params["id"]).get(params["name"] ?? "");
         return new Response(found(entry, 404, 10_009, "get: 'key not found'").value);
       },
       [`DELETE ${base}/:id/values/:name`]: ({ params }) => {
@@ -58,6 +72,12 @@ export class Namespaces {
     const namespace = { ...place, id: crypto.randomUUID().replaceAll("-", ""), title, entries: new Map() };
     this.all.set(namespace.id, namespace);
     return namespace;
+  }
+
+  #read(read: Read, id?: string): Namespace["entries"] {
+    const namespace = this.#find(id);
+    const lag = this.#lags.get(read);
+    return lag !== undefined && lag.times-- > 0 ? (lag.entries.get(namespace.id) ?? new Map()) : namespace.entries;
   }
 
   #find(id = ""): Namespace {

@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { run } from "../../scripts/keys/command-line.ts";
+import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
+import { addReleases, runHere, useAccount } from "./cloudflare/fixture.ts";
+import type { Read } from "./cloudflare/namespaces.ts";
+
+// KV shows a change late: to the reads of values, to the listings with their metadata, or to both.
+
+const STAGING = "petstore-staging";
+const ID = "key_ABCDEFGHIJKL";
+const NAME = "key:0";
+const RECORD: KeyRecord = {
+  id: ID,
+  name: "Shop front",
+  scopes: ["pets:read"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+const EARLY = "2026-02-01T00:00:00.000Z";
+
+const cloudflare = useAccount(STAGING);
+beforeEach(() => {
+  addReleases(cloudflare.api, STAGING, 1);
+  write(RECORD);
+});
+
+const entries = () => cloudflare.api.namespaces.titled(`${STAGING}-api-keys`)?.entries ?? expect.unreachable();
+const write = (record: KeyRecord) => void entries().set(NAME, { value: JSON.stringify(record), metadata: record });
+const stored = () => parseKeyRecord(entries().get(NAME)?.value ?? "") ?? expect.unreachable();
+const keys = (...args: string[]) => runHere(run, [...args, "--env", "staging"]);
+
+/** Writes a record that these reads do not show. */
+function writeUnseen(record: KeyRecord, ...reads: Read[]): void {
+  for (const read of reads) cloudflare.api.namespaces.lag(read);
+  write(record);
+}
+
+describe.each<Read>(["value", "listing"])("a revocation that the %s does not show yet", (read) => {
+  test("is kept by a repetition, with its time", async () => {
+    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
+    const { code, stdout } = await keys("revoke", ID, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ ...RECORD, revokedAt: EARLY });
+    expect(stored()).toEqual({ ...RECORD, revokedAt: EARLY });
+  });
+
+  test("is kept by a rotation, which creates no key", async () => {
+    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
+    expect(await keys("rotate", ID)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `${ID} is revoked; create a new key instead.\n`,
+    });
+    expect(stored()).toHaveProperty("revokedAt", EARLY);
+    expect(entries().size).toBe(1);
+  });
+
+  test("is kept by a rotation that began before it", async () => {
+    const { api } = cloudflare;
+    const arrival = api.hold("PUT", "/values/");
+    const rotation = keys("rotate", ID);
+    await arrival;
+    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
+    api.repair();
+    expect(await rotation).toMatchObject({ code: 0 });
+    expect(stored()).toMatchObject({ revokedAt: EARLY, replacedBy: [expect.any(String)] });
+  });
+
+  test("is shown", async () => {
+    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
+    const { stdout } = await keys("show", ID, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ status: "revoked", revokedAt: EARLY });
+  });
+});
+
+test("the earliest of two times of a revocation is kept", async () => {
+  write({ ...RECORD, revokedAt: EARLY });
+  writeUnseen({ ...RECORD, revokedAt: "2026-03-01T00:00:00.000Z" }, "listing");
+  await keys("revoke", ID);
+  expect(stored()).toEqual({ ...RECORD, revokedAt: EARLY });
+});
+
+test("an end that a rotation set, and its successor, are kept by a rotation that does not see them in the value", async () => {
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const rotated = { ...RECORD, expiresAt, givenExpiresAt: null, replacedBy: ["key_first"] };
+  writeUnseen(rotated, "value");
+  const { stdout } = await keys("rotate", ID, "--overlap", "30d", "--json");
+  expect(stored()).toEqual({ ...rotated, replacedBy: ["key_first", JSON.parse(stdout).id] });
+});
+
+test("a rotation keeps what its first read showed and its second does not", async () => {
+  const { api } = cloudflare;
+  write({ ...RECORD, replacedBy: ["key_first"] });
+  const arrival = api.hold("PUT", "/values/");
+  const rotation = keys("rotate", ID, "--json");
+  await arrival;
+  write(RECORD);
+  api.repair();
+  const { stdout } = await rotation;
+  expect(stored().replacedBy).toEqual(["key_first", JSON.parse(stdout).id]);
+});
+
+describe("revoke", () => {
+  test.each<Read[][]>([[["value"]], [["value", "listing"]]])(
+    "reports that the revocation is written and not shown yet, when %j is late",
+    async (reads) => {
+      for (const read of reads) cloudflare.api.namespaces.lag(read);
+      const { code, stdout, stderr } = await keys("revoke", ID);
+      const { revokedAt } = stored();
+      expect(stdout).toBe(
+        `The revocation of ${ID} is written, with the time ${revokedAt}. KV does not show it yet. ` +
+          "The service may accept it for another two minutes (docs/managing-keys.md).\n",
+      );
+      const advice = `Then look at it: npm run keys -- show ${ID} --env staging\nUntil it is shown as revoked, do not rotate it.`;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: `${advice}\n` });
+      expect(stored()).toEqual({ ...RECORD, revokedAt: expect.any(String) });
+    },
+  );
+
+  test("waits for a read that shows the revocation", async () => {
+    // The command reads the value once before it writes.
+    cloudflare.api.namespaces.lag("value", 3);
+    const { stdout, stderr } = await keys("revoke", ID);
+    expect(stdout).toMatch(new RegExp(`^${ID} is revoked since ${stored().revokedAt}\\.`));
+    expect(stderr).toBe("");
+  });
+
+  test("writes its revocation again when a rotation wrote over it", async () => {
+    const { api } = cloudflare;
+    api.namespaces.lag("value", 2);
+    const revocation = keys("revoke", ID);
+    await expect.poll(() => stored().revokedAt).toBeDefined();
+    const { revokedAt } = stored();
+    write({ ...RECORD, replacedBy: ["key_other"] });
+    expect(await revocation).toMatchObject({ code: 0, stdout: expect.stringMatching(/^key_\w+ is revoked since /) });
+    expect(stored()).toEqual({ ...RECORD, revokedAt, replacedBy: ["key_other"] });
+  });
+});
