@@ -1,4 +1,6 @@
-/** The message of an error on one line: this project's own, or the error in wrangler's output. */
+import { adviceOnWrangler } from "./advice.ts";
+
+/** The message of an error on one line: this project's own, or the error in wrangler's output with what to do about it. */
 export function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // oxlint-disable-next-line no-control-regex -- the escape that starts a colour
@@ -7,5 +9,8 @@ export function oneLine(error: unknown): string {
   const [, reported, reason] = /\[ERROR\]\s*(.+)(?:\n\n {2}(.+\[code: \d+\]))?/.exec(plain) ?? [];
   // An error of a library that wrangler uses, such as "fetch failed", does not say whose it is.
   const whose = reported !== undefined && /^[a-z]/.test(reported) ? "Wrangler reports:" : "";
-  return [whose, reported ?? plain.split("\n")[0], reason].join(" ").trim();
+  if (reported === undefined) return plain.split("\n")[0] ?? "";
+  const told = [whose, reported, reason].join(" ").trim();
+  const advice = adviceOnWrangler(plain);
+  return advice === undefined ? told : `${told.replace(/[.;]*$/, ".")} ${advice}`;
 }

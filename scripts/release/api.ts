@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { adviceOnToken, CONNECTION_ADVICE } from "../advice.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
 /** Milliseconds for one request. */
@@ -23,7 +24,7 @@ export interface ApiRequest {
   repeatable?: boolean;
 }
 
-/** A request that failed. The message has its status and the start of the response. */
+/** A request that failed. The message has its status, the start of the response, and what to do if that is known. */
 export class ApiFailure extends Error {
   /** Undefined when there was no response. */
   readonly status: number | undefined;
@@ -33,11 +34,11 @@ export class ApiFailure extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(
-    { method, path }: ApiRequest,
+    request: ApiRequest,
     reason: string,
     { status, codes = [], retryAfter }: { status?: number; codes?: number[]; retryAfter?: number | undefined } = {},
   ) {
-    super(`Cloudflare refused ${method} ${path.split("?")[0]}: ${reason}`);
+    super(describe(request, reason, status, codes));
     this.status = status;
     this.codes = codes;
     this.retryAfter = retryAfter;
@@ -46,6 +47,11 @@ export class ApiFailure extends Error {
   /** Whether the resource does not exist, in the API's own words. */
   get isAbsence(): boolean {
     return this.status === 404 && this.codes.length > 0 && !this.codes.some((code) => NO_ROUTE.includes(code));
+  }
+
+  /** Whether the token or login lacks a permission, or is not valid. */
+  get isUnauthorized(): boolean {
+    return this.codes.length > 0 && (this.status === 401 || this.status === 403);
   }
 
   /** Whether the API refused for a reason that stays, and changed nothing. */
@@ -57,6 +63,15 @@ export class ApiFailure extends Error {
   get isHarmless(): boolean {
     return this.status === 429;
   }
+}
+
+function describe({ method, path }: ApiRequest, reason: string, status: number | undefined, codes: number[]): string {
+  const what = `${method} ${path.split("?")[0]}`;
+  if (status === undefined) return `There is no response of Cloudflare to ${what}: ${reason}. ${CONNECTION_ADVICE}`;
+  // Anything else than an error of the API in its own form comes from something in between.
+  if (status >= 500 || codes.length === 0) return `Cloudflare could not answer ${what}: ${reason}.`;
+  const refusal = `Cloudflare refused ${what}: ${reason}.`;
+  return status === 401 || status === 403 ? `${refusal} ${adviceOnToken(path, method)}` : refusal;
 }
 
 /** Cloudflare's API for one account. */
@@ -123,7 +138,7 @@ export class Api {
       });
       text = await response.text();
     } catch (error) {
-      throw new ApiFailure(request, `There is no response (${reasonOf(error)}).`);
+      throw new ApiFailure(request, reasonOf(error));
     }
     if (response.ok && isExpected(text)) return text;
     const { status } = response;

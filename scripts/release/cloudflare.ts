@@ -1,5 +1,6 @@
 import { devNull } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { adviceOnWrangler } from "../advice.ts";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../wrangler.ts";
 import { Api, ApiFailure, type ApiRequest } from "./api.ts";
@@ -180,7 +181,7 @@ export async function eventually<Result>(
 /**
  * The account of CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or of wrangler's login.
  *
- * @throws Error when there is neither, and when the login has several accounts and none is named.
+ * @throws Error when there is neither, when the login has several accounts and none is named, and when Cloudflare does not tell.
  */
 export async function connect(terminal: Terminal): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
@@ -198,6 +199,8 @@ async function loggedInAccounts(): Promise<string[]> {
   try {
     answer = JSON.parse(await runWrangler(["whoami", "--json"])) as { accounts: { id: string }[] };
   } catch (error) {
+    // It looked for the accounts of a token or login, and got no list.
+    if (adviceOnWrangler(String(error)) !== undefined) throw error;
     const advice = "Set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or run npx wrangler login.";
     throw new Error(`There is no login at Cloudflare. ${advice}`, { cause: error });
   }

@@ -26,12 +26,12 @@ test("only a 404 in the words of the API means that something does not exist", a
   );
   await expect(find()).rejects.toThrow(
     "Cloudflare refused GET /d1/database/petstore-staging: Could not route to /d1/database, perhaps your object identifier is " +
-      "invalid? (code 7003), status 404",
+      "invalid? (code 7003), status 404.",
   );
   api.repair();
   api.break("GET", "/d1", new Page(404));
   await expect(find()).rejects.toThrow(
-    'Cloudflare refused GET /d1/database/petstore-staging: Status 404 with the body "<html><body>Bad day</body></html>"',
+    'Cloudflare could not answer GET /d1/database/petstore-staging: Status 404 with the body "<html><body>Bad day</body></html>".',
   );
 });
 
@@ -58,6 +58,34 @@ test("a failure that stays is told with its status and the start of the response
   api.break("GET", "/d1", new Refusal(403, 10_000, "Authentication error"));
   await expect(find()).rejects.toThrow("Authentication error (code 10000), status 403");
   expect(requests()).toBe(5);
+});
+
+test.each([
+  ["GET", "/d1/database/x", "D1: Read"],
+  ["POST", "/d1/database/x/query", "D1: Edit"],
+  ["GET", "/r2/buckets/x/objects/y", "Workers R2 Storage: Read"],
+  ["GET", "/storage/kv/namespaces", "Workers KV Storage: Read"],
+  ["DELETE", "/storage/kv/namespaces/x", "Workers KV Storage: Edit"],
+  ["GET", "/workers/scripts/x/deployments", "Workers Scripts: Read"],
+  ["PATCH", "/workers/scripts/x/script-settings", "Workers Scripts: Edit"],
+] as const)(
+  "%s %s without the permission says which one, and where a token is made",
+  async (method, path, permission) => {
+    cloudflare.api.rights = new Set();
+    const status = path.startsWith("/d1") ? 401 : 403;
+    await expect(connect().send({ method, path })).rejects.toThrow(
+      `Cloudflare refused ${method} ${path}: Authentication error (code 10000), status ${status}. The token or login is not valid for ` +
+        `this account, or lacks the permission "${permission}". Tokens are made in the dashboard, under My Profile, API Tokens, or ` +
+        "Manage Account, Account API Tokens; a login by npx wrangler login. docs/operations.md has the permissions of each command.",
+    );
+  },
+);
+
+test("a connection that fails is no refusal, and the message says what to do", async () => {
+  cloudflare.api.break("GET", "/d1", "cut");
+  await expect(find()).rejects.toThrow(
+    /^There is no response of Cloudflare to GET \/d1\/database\/petstore-staging: [^.]+\. Check the network, the proxy and the fire/,
+  );
 });
 
 test("a request waits as long as Retry-After says, and not longer than a minute", async () => {
@@ -95,5 +123,7 @@ test("keys show says that nobody can use a key that has no record, and tells a f
   const failed = await show();
   expect(failed).toMatchObject({ code: 1, stdout: "" });
   const path = `/storage/kv/namespaces/\\w+/values/${encodeURIComponent(await keyRecordName(key))}`;
-  expect(lastLine(failed)).toMatch(new RegExp(`^Cloudflare refused GET ${path}: Status 500 with the body "<html>`));
+  expect(lastLine(failed)).toMatch(
+    new RegExp(`^Cloudflare could not answer GET ${path}: Status 500 with the body "<html>`),
+  );
 });

@@ -223,8 +223,8 @@ test("a token without permission for KV releases nothing", async () => {
   cloudflare.api.break("GET", "/storage/kv", new Refusal(403, 10_000, "Authentication error"));
   const result = await release();
   expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toBe(
-    "Cloudflare refused GET /storage/kv/namespaces: Authentication error (code 10000), status 403",
+  expect(lastLine(result)).toMatch(
+    /^Cloudflare refused GET \/storage\/kv\/namespaces: Authentication error \(code 10000\), status 403\. .+ "Workers KV Storage: Read"/,
   );
 });
 

@@ -7,6 +7,7 @@ import { importRoutes } from "./imports.ts";
 import { Logs } from "./logs.ts";
 import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
+import { checkRights } from "./rights.ts";
 import { type Effect, Page, Refusal, type Route } from "./route.ts";
 import { sendMessages } from "./websocket.ts";
 import { Workers } from "./workers.ts";
@@ -47,6 +48,8 @@ export class CloudflareApi {
   readonly requests: string[] = [];
   /** Every token that a request carried. */
   readonly tokens = new Set<string | undefined>();
+  /** The permissions of every token, as the dashboard names them. All of them when undefined. */
+  rights: ReadonlySet<string> | undefined;
   url = "";
   #faults: Fault[] = [];
   #held:
@@ -150,6 +153,7 @@ export class CloudflareApi {
     const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]);
     const body = new Response(Buffer.concat(chunks), { headers });
     try {
+      if (this.rights !== undefined) checkRights(method, path, this.rights);
       const effect = this.#effectOn(method, path);
       if (effect instanceof Refusal) throw effect;
       if (effect instanceof Page) {
