@@ -1,10 +1,11 @@
 import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../local-bindings.ts";
+import { ApiFailure } from "../release/api.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
 import { mainVersion } from "../release/history.ts";
 import { findNamespace, namespaceTitle } from "../release/namespace.ts";
-import { readTarget } from "../release/target.ts";
+import { readTarget, type Target } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 
 /** The KV namespace that holds the key records of an environment. Every method throws when it cannot be reached. */
@@ -17,12 +18,17 @@ export interface Namespace {
 }
 
 /**
+ * @param say is told when the namespace was found in another way than usual.
  * @param persistTo the folder of the local state, for the local environment: that of `npm run dev` when undefined.
  * @throws Error when local storage cannot be opened. Staging and production are first contacted by the methods.
  */
-export async function openNamespace(environment: Environment, persistTo?: string): Promise<Namespace> {
+export async function openNamespace(
+  environment: Environment,
+  say: (text: string) => void,
+  persistTo?: string,
+): Promise<Namespace> {
   if (environment === "local") return openLocal(persistTo);
-  return openOwn(environment);
+  return openOwn(environment, say);
 }
 
 async function openLocal(persistTo?: string): Promise<Namespace> {
@@ -45,21 +51,39 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
 }
 
 /**
- * The namespace of an environment: the one that its Worker uses, or the one of the title when there is no Worker.
+ * The namespace of an environment: the one that its Worker uses, or the one of the title when there is no Worker. A token that may not
+ * read the Worker gets the one that a release of this checkout would use.
  *
  * @throws Error when there is none.
  */
-async function openOwn(environment: DeployedEnvironment): Promise<Namespace> {
+async function openOwn(environment: DeployedEnvironment, say: (text: string) => void): Promise<Namespace> {
   // What a command says about its requests is for releases: here standard error has nothing but mistakes.
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
   const cloudflare = await connect(silent);
-  const { worker } = await readTarget(environment);
-  const [present] = await listDeployments(cloudflare, worker);
-  const version = present && mainVersion(present.versions);
-  const bound = version && resourcesOf(await readVersion(cloudflare, worker, version)).namespace;
+  const target = await readTarget(environment);
+  const { worker } = target;
+  const bound = await boundNamespace(cloudflare, worker).catch((error: unknown) => {
+    if (!(error instanceof ApiFailure && error.isUnauthorized)) throw error;
+    return configuredNamespace(target, say);
+  });
   const id = bound ?? (await findNamespace(cloudflare, namespaceTitle(worker)))?.id;
   if (id === undefined) throw new Error(`${environment} has no KV namespace yet. Release it first.`);
   return openRemote(cloudflare, id);
+}
+
+/** The namespace of the Worker's main version. */
+async function boundNamespace(cloudflare: Cloudflare, worker: string): Promise<string | undefined> {
+  const [present] = await listDeployments(cloudflare, worker);
+  const version = present && mainVersion(present.versions);
+  return version && resourcesOf(await readVersion(cloudflare, worker, version)).namespace;
+}
+
+/** The namespace that wrangler.toml names. */
+function configuredNamespace({ worker, configuration }: Target, say: (text: string) => void): string | undefined {
+  const id = configuration.kv_namespaces.find(({ binding }) => binding === "API_KEYS")?.id;
+  const found = id === undefined ? `the title ${namespaceTitle(worker)}` : `the id ${id} of wrangler.toml`;
+  say(`The token may not read ${worker}. So the keys are in the namespace with ${found}.`);
+  return id;
 }
 
 /** What can be done with a namespace at Cloudflare beside what can be done with every one. */

@@ -109,6 +109,18 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
   expect(await namespaces()).toEqual([made]);
 });
 
+test("a token that may not read the Worker reaches the keys by the title of the namespace, and the command says so", async () => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  api.rights = new Set(["Workers KV Storage: Read"]);
+  expect(await runHere(run, ["list", "--env", "staging"])).toEqual({
+    code: 0,
+    stdout: "There are no keys.\n",
+    stderr:
+      "The token may not read petstore-staging. So the keys are in the namespace with the title petstore-staging-api-keys.\n",
+  });
+});
+
 test("keys show says that nobody can use a key that has no record, and tells a failure apart from that", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);

@@ -13,7 +13,7 @@ let state: string;
 let local: Namespace;
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
-  local = await openNamespace("local", join(state, "shared"));
+  local = await openNamespace("local", () => {}, join(state, "shared"));
   // Without a login and a network, like a machine that is not set up for staging and production.
   vi.stubEnv("CLOUDFLARE_API_TOKEN", "");
   vi.stubEnv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:9");

@@ -19,7 +19,7 @@ export const WRANGLER_TIMEOUT = 180_000;
 /** Opens a local environment for the tests of a file, in a new folder that is removed after them. */
 export async function openLocalStorage(): Promise<{ state: string; local: Namespace }> {
   const state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
-  const local = await openNamespace("local", state);
+  const local = await openNamespace("local", () => {}, state);
   afterAll(async () => {
     await local.close();
     rmSync(state, { recursive: true });
@@ -49,9 +49,9 @@ export async function runKeys(
       read: async () => input ?? expect.unreachable("Standard input was read"),
       ...(answer !== undefined && { ask: async () => answer }),
     },
-    async (environment, persistTo) => {
+    async (environment, ...rest) => {
       outcome.opened.push(environment);
-      return environment === "local" ? { ...local, close: async () => {} } : openNamespace(environment, persistTo);
+      return environment === "local" ? { ...local, close: async () => {} } : openNamespace(environment, ...rest);
     },
   );
   return outcome;
