@@ -30,6 +30,15 @@ test("CI runs the set-up", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toEqual(expect.arrayContaining(SET_UP.slice(0, -1)));
 });
 
+test("a key that somebody found is read without echo, and is in no history and no argument", () => {
+  const commands = SECTIONS.flatMap(({ commands }) => commands.map(({ text }) => text));
+  const reading = commands.filter((text) => text.includes("--key-from-stdin"));
+  expect(reading.length).toBeGreaterThan(1);
+  // In a shell of its own, which takes the key with it. On one line, because `read` would take the next one for the key.
+  const show = "npm run --silent keys -- show --key-from-stdin --env production";
+  for (const text of reading) expect(text).toBe(`(read -rs KEY && printf %s "$KEY" | ${show})`);
+});
+
 test.concurrent.for(SECTIONS)("$name", async ({ name, page, commands }, { expect, onTestFinished }) => {
   const checkout = new Checkout();
   checkout.git("tag", `v${packageJson.version}`);
