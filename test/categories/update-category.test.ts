@@ -45,6 +45,13 @@ test("null removes the description, once", async () => {
   }
 });
 
+test("a patch without fields shows the category to a key that may only write", async () => {
+  const writer = await grantKey({ scopes: ["pets:write"] });
+  await expectError(await call(path, { key: writer }), "insufficient_scope");
+  const response = await call(path, { method: "PATCH", key: writer, body: {} });
+  expect(await expectJson(response, 200)).toEqual({ id, name, description: "first" });
+});
+
 test("a patch that changes nothing keeps the version", async () => {
   for (const body of [{}, { name }, { description: "first" }, { name, description: "first" }]) {
     const response = await patch(body);

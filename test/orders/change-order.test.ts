@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { expectError, expectJson } from "../support/client.ts";
+import { call, expectError, expectJson } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { grantKey } from "../support/keys.ts";
 import { Client, statesOf } from "./store.ts";
 
 let client: Client;
@@ -15,6 +16,14 @@ beforeEach(async () => {
 
 const order = async () => (await client.get(path)).json<{ status: string; shipDate: string | null }>();
 const tag = async () => (await client.get(path)).headers.get("ETag");
+
+test("a patch without fields shows the order to a key that may only write", async () => {
+  const placed = await order();
+  const writer = await grantKey({ scopes: ["store:write"] });
+  await expectError(await call(path, { key: writer }), "insufficient_scope");
+  const response = await call(path, { method: "PATCH", key: writer, body: {} });
+  expect(await expectJson(response, 200)).toEqual(placed);
+});
 
 describe("shipping", () => {
   test("completes the order and sells the animal", async () => {

@@ -54,6 +54,26 @@ describe("a patch", () => {
     expect(response.headers.get("ETag")).toBe('"1"');
   });
 
+  // docs/keys.md says so. A refusal of one form would leave the others.
+  test.each([{}, { name: "Rex" }, { status: "sold" }])(
+    "shows the animal to a key that may only write: %o",
+    async (body) => {
+      const writer = await grantKey({ scopes: ["pets:write"] });
+      await expectError(await call(path, { key: writer }), "insufficient_scope");
+      const headers = { "Idempotency-Key": crypto.randomUUID() };
+      const write = () => call(path, { method: "PATCH", key: writer, body, headers });
+      expect(await expectJson(await write(), 200)).toEqual(rex(body));
+      await patch({ categoryId: 8 });
+      const replay = await write();
+      expect(replay.headers.get("Idempotency-Replayed")).toBe("true");
+      // As it was.
+      expect(await expectJson(replay, 200)).toEqual(rex(body));
+      expect(await expectJson(await call(path, { method: "PATCH", key: writer, body: {} }), 200)).toEqual(
+        rex({ ...body, categoryId: 8 }),
+      );
+    },
+  );
+
   test("ignores unknown fields and the id", async () => {
     const response = await patch('{"id": 5, "version": 9, "colour": "red", "__proto__": {"status": "sold"}}');
     expect(await expectJson(response, 200)).toEqual(rex());
