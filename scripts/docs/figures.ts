@@ -12,6 +12,7 @@ import { LINGER_BYTES } from "../../src/http/lingering-close.ts";
 import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
 import { BATCH_SIZE, LIFETIME_SECONDS, MAX_BATCHES } from "../../src/changes/purge.ts";
 import { MAX_LENGTH } from "../../src/changes/attempt.ts";
+import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL } from "../../test/costs.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
@@ -149,6 +150,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_CACHED_KEYS)} keys`,
   ],
   "docs/threat-model.md": [
+    `at most once per ${COUNT_MILLISECONDS / 1_000} seconds`,
     `The revocation takes up to ${REVOCATION_SECONDS} seconds more`,
     `A key has ${KEY_BITS} random bits`,
     `10^3 / 2^${KEY_BITS}`,
