@@ -9,6 +9,14 @@ const PERMISSIONS: readonly (readonly [path: string, permission: string])[] = [
   ["/workers/", "Workers Scripts"],
 ];
 
+/** The code of a token that is no token, for example because it was cut when it was copied. Its status is 400. */
+const MALFORMED = 6003;
+
+/** Whether the API refused a request for its token or login. */
+export function isAboutToken(status: number, codes: readonly number[]): boolean {
+  return status === 401 || status === 403 || codes.includes(MALFORMED);
+}
+
 export const CONNECTION_ADVICE =
   "Check the network, the proxy and the firewall of this machine, and Cloudflare's status page. Then repeat the command.";
 
@@ -28,6 +36,6 @@ export function adviceOnToken(path: string, method?: string): string {
 /** What to do about a failure of wrangler, from all that it printed. Undefined when nothing is known. */
 export function adviceOnWrangler(output: string): string | undefined {
   const path = /\/accounts\/\w+(\/[^\s)]*)/.exec(output)?.[1] ?? "";
-  if (/\[code: (?:10000|10023|9109)\]| - 40[13]: /.test(output)) return adviceOnToken(path);
+  if (/\[code: (?:10000|10023|9109|6003)\]| - 40[13]: /.test(output)) return adviceOnToken(path);
   return /fetch failed/.test(output) ? CONNECTION_ADVICE : undefined;
 }

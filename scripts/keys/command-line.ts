@@ -155,7 +155,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
   }
 
   async function withStore({ env, persistTo }: CommonOptions, use: (store: KeyStore) => Promise<void>): Promise<void> {
-    const namespace = await open(env, terminal.say, persistTo);
+    const namespace = await open(env, (text) => terminal.say(text), persistTo);
     try {
       await use(new KeyStore(env, namespace));
     } finally {

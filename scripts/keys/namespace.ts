@@ -5,7 +5,7 @@ import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
 import { mainVersion } from "../release/history.ts";
 import { findNamespace, namespaceTitle } from "../release/namespace.ts";
-import { readTarget, type Target } from "../release/target.ts";
+import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 
 /** The KV namespace that holds the key records of an environment. Every method throws when it cannot be reached. */
@@ -60,14 +60,20 @@ async function openOwn(environment: DeployedEnvironment, say: (text: string) => 
   // What a command says about its requests is for releases: here standard error has nothing but mistakes.
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
   const cloudflare = await connect(silent);
-  const target = await readTarget(environment);
-  const { worker } = target;
-  const bound = await boundNamespace(cloudflare, worker).catch((error: unknown) => {
+  const { worker, configuration } = await readTarget(environment);
+  let isReadable = true;
+  const named = await boundNamespace(cloudflare, worker).catch((error: unknown) => {
     if (!(error instanceof ApiFailure && error.isUnauthorized)) throw error;
-    return configuredNamespace(target, say);
+    isReadable = false;
+    return configuration.kv_namespaces.find(({ binding }) => binding === "API_KEYS")?.id;
   });
-  const id = bound ?? (await findNamespace(cloudflare, namespaceTitle(worker)))?.id;
+  const title = namespaceTitle(worker);
+  const id = named ?? (await findNamespace(cloudflare, title))?.id;
   if (id === undefined) throw new Error(`${environment} has no KV namespace yet. Release it first.`);
+  if (!isReadable) {
+    const found = named === undefined ? `the title ${title}` : `the id ${named} of wrangler.toml`;
+    say(`The token may not read ${worker}. So the keys are in the namespace with ${found}.`);
+  }
   return openRemote(cloudflare, id);
 }
 
@@ -76,14 +82,6 @@ async function boundNamespace(cloudflare: Cloudflare, worker: string): Promise<s
   const [present] = await listDeployments(cloudflare, worker);
   const version = present && mainVersion(present.versions);
   return version && resourcesOf(await readVersion(cloudflare, worker, version)).namespace;
-}
-
-/** The namespace that wrangler.toml names. */
-function configuredNamespace({ worker, configuration }: Target, say: (text: string) => void): string | undefined {
-  const id = configuration.kv_namespaces.find(({ binding }) => binding === "API_KEYS")?.id;
-  const found = id === undefined ? `the title ${namespaceTitle(worker)}` : `the id ${id} of wrangler.toml`;
-  say(`The token may not read ${worker}. So the keys are in the namespace with ${found}.`);
-  return id;
 }
 
 /** What can be done with a namespace at Cloudflare beside what can be done with every one. */

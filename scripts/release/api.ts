@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { adviceOnToken, CONNECTION_ADVICE } from "../advice.ts";
+import { adviceOnToken, CONNECTION_ADVICE, isAboutToken } from "../advice.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
 /** Milliseconds for one request. */
@@ -49,9 +49,9 @@ export class ApiFailure extends Error {
     return this.status === 404 && this.codes.length > 0 && !this.codes.some((code) => NO_ROUTE.includes(code));
   }
 
-  /** Whether the token or login lacks a permission, or is not valid. */
+  /** Whether the API refused the token or login, or what it may do. */
   get isUnauthorized(): boolean {
-    return this.codes.length > 0 && (this.status === 401 || this.status === 403);
+    return this.isFinal && this.status !== undefined && isAboutToken(this.status, this.codes);
   }
 
   /** Whether the API refused for a reason that stays, and changed nothing. */
@@ -71,7 +71,7 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
   // Anything else than an error of the API in its own form comes from something in between.
   if (status >= 500 || codes.length === 0) return `Cloudflare could not answer ${what}: ${reason}.`;
   const refusal = `Cloudflare refused ${what}: ${reason}.`;
-  return status === 401 || status === 403 ? `${refusal} ${adviceOnToken(path, method)}` : refusal;
+  return isAboutToken(status, codes) ? `${refusal} ${adviceOnToken(path, method)}` : refusal;
 }
 
 /** Cloudflare's API for one account. */

@@ -71,7 +71,7 @@ test.each([
 ] as const)(
   "%s %s without the permission says which one, and where a token is made",
   async (method, path, permission) => {
-    cloudflare.api.rights = new Set();
+    cloudflare.api.rights = [];
     const status = path.startsWith("/d1") ? 401 : 403;
     await expect(connect().send({ method, path })).rejects.toThrow(
       `Cloudflare refused ${method} ${path}: Authentication error (code 10000), status ${status}. The token or login is not valid for ` +
@@ -80,6 +80,16 @@ test.each([
     );
   },
 );
+
+test("a token that was cut when it was copied is told from other mistakes", async () => {
+  cloudflare.api.break("GET", "/d1", new Refusal(400, 6003, "Invalid request headers"));
+  await expect(find()).rejects.toThrow(
+    /^Cloudflare refused .+: Invalid request headers \(code 6003\), status 400\. The token or login is not valid/,
+  );
+  cloudflare.api.repair();
+  cloudflare.api.break("GET", "/d1", new Refusal(400, 7400, "Bad request"));
+  await expect(find()).rejects.toThrow(/^Cloudflare refused .+: Bad request \(code 7400\), status 400\.$/);
+});
 
 test("a connection that fails is no refusal, and the message says what to do", async () => {
   cloudflare.api.break("GET", "/d1", "cut");
@@ -112,7 +122,7 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
 test("a token that may not read the Worker reaches the keys by the title of the namespace, and the command says so", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);
-  api.rights = new Set(["Workers KV Storage: Read"]);
+  api.rights = ["Workers KV Storage: Read"];
   expect(await runHere(run, ["list", "--env", "staging"])).toEqual({
     code: 0,
     stdout: "There are no keys.\n",

@@ -49,7 +49,9 @@ export class CloudflareApi {
   /** Every token that a request carried. */
   readonly tokens = new Set<string | undefined>();
   /** The permissions of every token, as the dashboard names them. All of them when undefined. */
-  rights: ReadonlySet<string> | undefined;
+  rights: readonly string[] | undefined;
+  /** Those that let requests pass, the least of each request. */
+  readonly usedRights = new Set<string | undefined>();
   url = "";
   #faults: Fault[] = [];
   #held:
@@ -153,7 +155,7 @@ export class CloudflareApi {
     const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]);
     const body = new Response(Buffer.concat(chunks), { headers });
     try {
-      if (this.rights !== undefined) checkRights(method, path, this.rights);
+      if (this.rights !== undefined) this.usedRights.add(checkRights(method, path, this.rights));
       const effect = this.#effectOn(method, path);
       if (effect instanceof Refusal) throw effect;
       if (effect instanceof Page) {
