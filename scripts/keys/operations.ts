@@ -79,6 +79,9 @@ export async function revokeKey(store: KeyStore, id: string): Promise<Revocation
       await store.put({ name, record: revoked });
     }
     return undefined;
+  }).catch((error: unknown) => {
+    const problem = `The revocation of ${id} is written, but it is unknown whether KV shows it: ${oneLine(error)}`;
+    throw new Error(problem, { cause: error });
   });
   return { record: revoked, isShown: shown !== undefined };
 }

@@ -3,6 +3,7 @@ import { run } from "../../scripts/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
 import { addReleases, runHere, useAccount } from "./cloudflare/fixture.ts";
 import type { Read } from "./cloudflare/namespaces.ts";
+import { Refusal } from "./cloudflare/route.ts";
 
 // KV shows a change late: to the reads of values, to the listings with their metadata, or to both.
 
@@ -115,6 +116,18 @@ describe("revoke", () => {
       expect(stored()).toEqual({ ...RECORD, revokedAt: expect.any(String) });
     },
   );
+
+  test("says that the revocation is written when the look at it fails", async () => {
+    cloudflare.api.break("GET", "/values/", new Refusal(403, 10_000, "Authentication error"), { after: 1 });
+    const { code, stdout, stderr } = await keys("revoke", ID);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(
+      new RegExp(
+        `^The revocation of ${ID} is written, but it is unknown whether KV shows it: Cloudflare refused GET .+\\n$`,
+      ),
+    );
+    expect(stored()).toHaveProperty("revokedAt");
+  });
 
   test("waits for a read that shows the revocation", async () => {
     // The command reads the value once before it writes.
