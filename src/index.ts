@@ -9,7 +9,7 @@ export default {
   /** Every hour, by the cron trigger in wrangler.toml. */
   async scheduled(_controller, env) {
     const { keys, events } = await forgetOld(env.DB, env.EVENT_DAYS);
-    console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", count: keys }));
-    console.log(JSON.stringify({ level: "info", event: "events forgotten", count: events }));
+    console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", ...keys }));
+    console.log(JSON.stringify({ level: "info", event: "events forgotten", ...events }));
   },
 } satisfies ExportedHandler<Env>;

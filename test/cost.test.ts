@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
-import { forgetOld } from "../src/changes/purge.ts";
+import { BATCH_SIZE, forgetOld } from "../src/changes/purge.ts";
 import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
@@ -163,6 +163,8 @@ test("the first request of a key in an isolate costs one more KV read", async ()
   expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
 });
 
+const finished = (count: number) => ({ count, finished: true });
+
 test("the cost of removing an expired idempotency key", async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
@@ -170,9 +172,8 @@ test("the cost of removing an expired idempotency key", async () => {
      SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
   ).run();
   const { DB, statements } = observedJobDatabase();
-  expect(await forgetOld(DB, "7")).toEqual({ keys: 500, events: 0 });
-  // The second batch finds nothing to remove, and there is no old event.
-  expect(statements).toHaveLength(3);
+  expect(await forgetOld(DB, "7")).toEqual({ keys: finished(500), events: finished(0) });
+  expect(statements).toHaveLength(2);
   expect(statements[0]?.meta.rows_written).toBe(REMOVAL.rowsWritten * 500);
   expect(Math.floor((statements[0]?.meta.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
 });
@@ -180,19 +181,19 @@ test("the cost of removing an expired idempotency key", async () => {
 test("the cost of removing an old event", async () => {
   // The other events of this file are young.
   await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
      INSERT INTO events (id, tag, type, version, data, created_at)
-     SELECT -3000 + i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
+     SELECT -i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
   ).run();
   const { DB, statements } = observedJobDatabase();
-  expect(await forgetOld(DB, "7")).toEqual({ keys: 0, events: 1_999 });
-  expect(statements[1]?.meta.rows_written).toBe(EVENT_REMOVAL.rowsWritten * 999);
-  expect(Math.ceil((statements[1]?.meta.rows_read ?? 0) / 999)).toBe(EVENT_REMOVAL.rowsRead);
+  expect(await forgetOld(DB, "7")).toEqual({ keys: finished(0), events: finished(BATCH_SIZE) });
+  expect(statements[1]?.meta.rows_written).toBe(EVENT_REMOVAL.rowsWritten * BATCH_SIZE);
+  expect(Math.round((statements[1]?.meta.rows_read ?? 0) / BATCH_SIZE)).toBe(EVENT_REMOVAL.rowsRead);
 });
 
 test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
   await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2.5 * BATCH_SIZE})
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
      SELECT -i, 'plan', i, '', 1, unixepoch() - 90000 FROM n`,
   ).run();
@@ -207,8 +208,9 @@ test("a plan that allows fewer statements still removes keys with each run, and 
     const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
     return { prepare } as unknown as D1Database;
   };
-  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: 2_000, events: 0 });
-  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: 500, events: 0 });
+  const unfinished = { count: 2 * BATCH_SIZE, finished: false };
+  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: unfinished, events: finished(0) });
+  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: finished(BATCH_SIZE / 2), events: finished(0) });
   await expect(forgetOld(allowing(0), "7")).rejects.toThrow("Too many API requests");
 });
 

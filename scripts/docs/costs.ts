@@ -95,11 +95,15 @@ const EVENTS: { [kind in RequestKind]?: number } = {
   "a placement with an Idempotency-Key": 2,
 };
 
+/** The rows of a request that the hourly job removes later. */
+export function rowsToRemove(kind: RequestKind): { keys: number; events: number } {
+  return { keys: kind.endsWith("with an Idempotency-Key") ? 1 : 0, events: EVENTS[kind] ?? 0 };
+}
+
 /** The cost of a request, with the removal of its key and of its events. */
 export function wholeCost(kind: RequestKind): Cost {
   const cost = COSTS[kind];
-  const keys = kind.endsWith("with an Idempotency-Key") ? 1 : 0;
-  const events = EVENTS[kind] ?? 0;
+  const { keys, events } = rowsToRemove(kind);
   return {
     ...cost,
     rowsRead: cost.rowsRead + keys * REMOVAL.rowsRead + events * EVENT_REMOVAL.rowsRead,

@@ -14,7 +14,7 @@ import { BATCH_SIZE, LIFETIME_SECONDS, MAX_BATCHES } from "../../src/changes/pur
 import { MAX_LENGTH } from "../../src/changes/attempt.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL } from "../../test/costs.ts";
+import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../keys/command-line.ts";
 import { MAX_ROTATIONS } from "../keys/operations.ts";
@@ -33,6 +33,7 @@ import {
   LOG_DOLLARS,
   PLAN_DOLLARS,
   PRICES,
+  rowsToRemove,
   STORED_MONTHS,
   totalOf,
   wholeCost,
@@ -49,7 +50,10 @@ const BACKOFF = BACKOFF_MILLISECONDS;
 const REMOVABLE = BATCH_SIZE * MAX_BATCHES;
 /** Seconds for which a key is stored at most, because the job runs once an hour. */
 const STORED = LIFETIME_SECONDS + HOUR;
-const MEGABYTES = (STORED * BYTES.idempotencyKey) / 1e6;
+const MEGABYTES = Math.round((STORED * BYTES.idempotencyKey) / 1e6);
+const EVENT_MEGABYTES = Math.round((7 * 86_400 * BYTES.event) / 1e6);
+/** Statements that D1 allows in an invocation on the Free plan. */
+const FREE_STATEMENTS = 50;
 const LIMIT = requestsAMinute("production");
 
 /** The requests of a month with 100 million. */
@@ -82,7 +86,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,
     `later reads about ${EVENT_REMOVAL.rowsRead} rows and writes ${EVENT_REMOVAL.rowsWritten}`,
     `An event takes about ${BYTES.event} bytes`,
-    `7 × 86,400 × ${BYTES.event} bytes = ${Math.round((7 * 86_400 * BYTES.event) / 1e6)} MB`,
+    `7 × 86,400 × ${BYTES.event} bytes = ${EVENT_MEGABYTES} MB`,
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
     `(100 − ${PRICES.requests.included}) × ${money(PRICES.requests.dollars)} = ${money(requestDollars)}`,
@@ -100,10 +104,13 @@ export const FIGURES: { [page: string]: string[] } = {
     `÷ ${BYTES.animal} = ${Math.round(1e4 / BYTES.animal)} million animals`,
     `A key lives for ${LIFETIME_SECONDS / HOUR} hours`,
     `takes about ${BYTES.idempotencyKey} bytes with its stored response`,
-    `${count(STORED)} s × ${BYTES.idempotencyKey} bytes = ${MEGABYTES.toFixed(0)} MB`,
+    `${count(STORED)} s × ${BYTES.idempotencyKey} bytes = ${MEGABYTES} MB`,
     `A hundred a second occupy ${(MEGABYTES / 10).toFixed(1)} GB`,
     `removes up to ${count(REMOVABLE)} rows`,
-    `${count(REMOVABLE)} ÷ ${count(HOUR)} = ${Math.round(REMOVABLE / HOUR)} creations`,
+    `A run then removes up to ${count(BATCH_SIZE * FREE_STATEMENTS)} rows`,
+    `${removable("a creation with an Idempotency-Key")} creations with a key`,
+    `${removable("a placement with an Idempotency-Key")} placements with a key`,
+    `10,000 ÷ (${MEGABYTES} + ${EVENT_MEGABYTES}) = ${Math.floor(10_000 / (MEGABYTES + EVENT_MEGABYTES))} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
   ],
@@ -130,7 +137,6 @@ export const FIGURES: { [page: string]: string[] } = {
     `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
     `A key can be rotated ${MAX_ROTATIONS} times`,
   ],
-  "docs/observability.md": [`\`count\` of the scheduled job is ${count(REMOVABLE)}`],
   "docs/runbook.md": [`within [${REVOCATION_SECONDS} seconds]`],
   "docs/releases.md": [
     `\`--location\` takes one of ${LOCATIONS.map((location) => `\`${location}\``).join(", ")}:`,
@@ -158,6 +164,13 @@ export const FIGURES: { [page: string]: string[] } = {
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
   ],
 };
+
+/** The division that gives how many of these requests a second the hourly job keeps up with. */
+function removable(kind: RequestKind): string {
+  const { keys, events } = rowsToRemove(kind);
+  const rows = keys + events;
+  return `${count(REMOVABLE)} ÷ ${rows} ÷ ${count(HOUR)} = ${Math.floor(REMOVABLE / rows / HOUR)}`;
+}
 
 /** The limit of one key in one location, from wrangler.toml. */
 function requestsAMinute(environment: string): number {

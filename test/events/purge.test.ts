@@ -41,6 +41,20 @@ async function ids(): Promise<number[]> {
   const { results } = await env.DB.prepare("SELECT id FROM events ORDER BY id").all<{ id: number }>();
   return results.map(({ id }) => id);
 }
+/** Adds a number of idempotency keys that are 25 hours old. */
+async function fillOldKeys(count: number): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+     SELECT 'old', i, '', 1, unixepoch() - 90000 FROM n`,
+  )
+    .bind(count)
+    .run();
+}
+
+const finished = (count: number) => ({ count, finished: true });
+const unfinished = (count: number) => ({ count, finished: false });
+
 /** The places of the events of the test that are there, counted from 1. The event before the test has the place 0. */
 const places = async () => (await ids()).map((id) => id - before);
 
@@ -50,9 +64,9 @@ describe("events that are 20, 12, 8 and 0.1 days old", () => {
   beforeEach(() => fill(20, 12, 8, 0.1));
 
   test("keeps the newest that is too old, and what is newer", async () => {
-    expect(await forgetOld(env.DB, "7")).toEqual({ keys: 0, events: 3 });
+    expect(await forgetOld(env.DB, "7")).toEqual({ keys: finished(0), events: finished(3) });
     expect(await places()).toEqual([3, 4]);
-    expect(await forgetOld(env.DB, "7")).toEqual({ keys: 0, events: 0 });
+    expect(await forgetOld(env.DB, "7")).toEqual({ keys: finished(0), events: finished(0) });
   });
 
   test.each([
@@ -76,12 +90,8 @@ describe("events that are 20, 12, 8 and 0.1 days old", () => {
   );
 
   test.each([undefined, null, true, {}])("are all kept when EVENT_DAYS is %o, and keys are removed", async (days) => {
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
-       INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
-       SELECT 'old', i, '', 1, unixepoch() - 90000 FROM n`,
-    ).run();
-    expect(await forgetOld(env.DB, days)).toEqual({ keys: BATCH_SIZE + 1, events: 0 });
+    await fillOldKeys(BATCH_SIZE + 1);
+    expect(await forgetOld(env.DB, days)).toEqual({ keys: finished(BATCH_SIZE + 1), events: finished(0) });
     expect(await places()).toEqual([0, 1, 2, 3, 4]);
   });
 
@@ -153,20 +163,20 @@ test("a clock that was set back removes nothing that is newer than the events be
 });
 
 describe("the statements", () => {
-  test.each([1, BATCH_SIZE - 2, BATCH_SIZE - 1, BATCH_SIZE, 2 * BATCH_SIZE, 2 * BATCH_SIZE + 1])(
+  test.each([1, BATCH_SIZE - 1, BATCH_SIZE, BATCH_SIZE + 1, 2 * BATCH_SIZE])(
     "remove all of %i old events but the newest, each a bounded number",
     async (count) => {
       await fillOld(count);
       await fill(0.1, 0.1);
       const { DB, statements } = observedJobDatabase();
-      expect((await forgetOld(DB, "7")).events).toBe(count);
+      expect((await forgetOld(DB, "7")).events).toEqual(finished(count));
       expect(await places()).toEqual([count, count + 1, count + 2]);
       for (const { meta } of statements) {
-        expect(meta.rows_written).toBeLessThan(BATCH_SIZE);
-        expect(meta.rows_read).toBeLessThanOrEqual(3 * BATCH_SIZE);
+        expect(meta.rows_written).toBeLessThanOrEqual(BATCH_SIZE);
+        expect(meta.rows_read).toBeLessThanOrEqual(3 * BATCH_SIZE + 2);
       }
-      expect(statements.filter(({ sql }) => sql.startsWith('delete from "events"')).length).toBeLessThanOrEqual(
-        count / BATCH_SIZE + 3,
+      expect(statements.filter(({ sql }) => sql.startsWith('delete from "events"'))).toHaveLength(
+        Math.floor(count / BATCH_SIZE) + 1,
       );
     },
   );
@@ -175,32 +185,44 @@ describe("the statements", () => {
     await env.DB.exec("UPDATE events SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
     await fill(...Array.from({ length: 3 * BATCH_SIZE }, () => 1));
     const { DB, statements } = observedJobDatabase();
-    expect(await forgetOld(DB, "7")).toEqual({ keys: 0, events: 0 });
+    expect(await forgetOld(DB, "7")).toEqual({ keys: finished(0), events: finished(0) });
     expect(statements).toHaveLength(2);
-    expect(statements.every(({ meta }) => meta.rows_read <= BATCH_SIZE + 1)).toBe(true);
+    expect(statements.every(({ meta }) => meta.rows_read <= BATCH_SIZE + 2)).toBe(true);
   });
 
   test("take turns with those of the idempotency keys, which share their number", async () => {
-    let tables: string[] = [];
-    /** Removes from `endless` for ever, and from the others `count` times. */
-    const removing = (endless: string, count: number) => {
-      let rest = count;
-      tables = [];
-      const run = async (sql: string) => {
-        const table = /delete from "(\w+)"/.exec(sql)?.[1] ?? "";
-        tables.push(table);
-        return { meta: { changes: table === endless || rest-- > 0 ? 1 : 0 } };
-      };
-      return { prepare: (sql: string) => ({ bind: () => ({ run: () => run(sql) }) }) } as unknown as D1Database;
+    await fillOld(3 * BATCH_SIZE);
+    await fillOldKeys(3 * BATCH_SIZE);
+    const { DB, statements } = observedJobDatabase();
+    expect(await forgetOld(DB, "7", 4)).toEqual({
+      keys: unfinished(2 * BATCH_SIZE),
+      events: unfinished(2 * BATCH_SIZE),
+    });
+    const tables = statements.map(({ sql }) => /delete from "(\w+)"/.exec(sql)?.[1]);
+    expect(tables).toEqual(["idempotency_keys", "events", "idempotency_keys", "events"]);
+    // The last statement of each finds nothing.
+    expect(await forgetOld(DB, "7", 3)).toEqual({ keys: finished(BATCH_SIZE), events: unfinished(BATCH_SIZE) });
+    expect(await forgetOld(DB, "7", 2)).toEqual({ keys: finished(0), events: finished(0) });
+  });
+
+  test.each([
+    [4, unfinished(3 * BATCH_SIZE)],
+    [5, finished(3 * BATCH_SIZE)],
+  ])("leave their turns to the other table: %i of them", async (maxBatches, events) => {
+    await fillOld(3 * BATCH_SIZE);
+    await fillOldKeys(1);
+    expect(await forgetOld(env.DB, "7", maxBatches)).toEqual({ keys: finished(1), events });
+  });
+
+  test("are as many as D1 allows in an invocation, at most", async () => {
+    let statements = 0;
+    const run = async () => {
+      statements++;
+      return { meta: { changes: BATCH_SIZE } };
     };
-    await forgetOld(removing("events", 2), "7");
-    expect(tables.slice(0, 6).toSorted()).toEqual([
-      ...Array.from({ length: 3 }, () => "events"),
-      ...Array.from({ length: 3 }, () => "idempotency_keys"),
-    ]);
-    expect(tables).toHaveLength(MAX_BATCHES);
-    await forgetOld(removing("idempotency_keys", 1), "7");
-    expect(tables.slice(0, 4).toSorted()).toEqual(["events", "events", "idempotency_keys", "idempotency_keys"]);
-    expect(tables).toHaveLength(MAX_BATCHES);
+    const endless = { prepare: () => ({ bind: () => ({ run }) }) } as unknown as D1Database;
+    expect(await forgetOld(endless, "7")).toEqual({ keys: unfinished(2_250_000), events: unfinished(2_250_000) });
+    expect(statements).toBe(MAX_BATCHES);
+    expect(statements).toBeLessThan(1_000);
   });
 });

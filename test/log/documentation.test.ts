@@ -149,8 +149,9 @@ test("the settings of each query in the Query Builder name documented fields", (
   const documented = new Set([
     ...documentedFields("The line of a request").keys(),
     ...documentedFields("The line of a failure").keys(),
+    ...documentedFields("The lines of the scheduled job").keys(),
   ]);
-  const values = new Set(["GET", "error", "true"]);
+  const values = new Set(["GET", "error", "true", "false"]);
   const [, section = ""] = page.split("\n## Queries\n");
   const [, , ...queries] = section.split("\n## ")[0]?.split("\n### ") ?? [];
   expect(queries).toHaveLength(page.match(/^jq --/gm)?.length ?? 0);

@@ -2,6 +2,7 @@ import { createExecutionContext, createScheduledController, waitOnExecutionConte
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { fingerprintOf, valuesOf } from "../../src/changes/attempt.ts";
+import { BATCH_SIZE } from "../../src/changes/purge.ts";
 import worker from "../../src/index.ts";
 import { newPet } from "../../src/pets/create-pet.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
@@ -300,6 +301,12 @@ describe("the scheduled job", () => {
       .run();
   }
 
+  async function fill(count: number, createdAt: string): Promise<void> {
+    await env.DB.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) SELECT 'a', i, 'f', i, ${createdAt} FROM n`,
+    );
+  }
+
   test("forgets a key after 24 hours, and not before", async () => {
     for (const name of ["old", "young", "new"]) await create(name);
     await age("old", DAY + 1);
@@ -313,26 +320,22 @@ describe("the scheduled job", () => {
   });
 
   test("forgets any number of keys", async () => {
-    await env.DB.exec(
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) SELECT 'a', i, 'f', i, 0 FROM n",
-    );
+    await fill(3 * BATCH_SIZE, "0");
     await create("new");
     await run();
     expect(await count("idempotency_keys")).toBe(1);
   });
 
   test("reads at most one batch when no key has expired", async () => {
-    await env.DB.exec(
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) SELECT 'a', i, 'f', i, unixepoch() FROM n",
-    );
+    await fill(3 * BATCH_SIZE, "unixepoch()");
     const prepare = vi.spyOn(env.DB, "prepare");
     await run();
     const [sql] = prepare.mock.calls[0] ?? [];
     prepare.mockRestore();
     const { meta } = await env.DB.prepare(sql ?? "")
-      .bind(1000, DAY)
+      .bind(BATCH_SIZE, DAY)
       .run();
     // A row for the list of oldest ids, its copy, and the entry itself.
-    expect(meta.rows_read).toBeLessThanOrEqual(3 * 1_000);
+    expect(meta.rows_read).toBeLessThanOrEqual(3 * BATCH_SIZE);
   });
 });
