@@ -4,10 +4,7 @@ import { events, idempotencyKeys } from "./table.ts";
 
 /** Minimum number of seconds for which a key is remembered. The job that removes older ones runs every hour. */
 export const LIFETIME_SECONDS = 24 * 60 * 60;
-/**
- * Maximum number of rows that one statement removes. Other queries wait for it meanwhile: in a local D1, 60 ms for 5,000 of a million keys
- * with random values, and 3 ms for events. D1 ends a query after 30 seconds.
- */
+/** Maximum number of rows that one statement removes. Other queries wait for it meanwhile: docs/capacity.md has the milliseconds. */
 export const BATCH_SIZE = 5_000;
 
 /** Removes the oldest expired keys. Reads at most one batch, however many keys there are. */
