@@ -14,12 +14,11 @@ export interface ProductionService {
 /**
  * Runs the production bundle in workerd behind a real socket, with empty migrated storage.
  *
- * @param bundle the folder that `buildBundle` returned.
+ * @param bundle the folder that `buildBundle` returned. Without it, the service is bundled first.
  */
-export async function startProductionService(bundle: string): Promise<ProductionService> {
-  const harness = createTestHarness({
-    workers: [{ configPath: "wrangler.toml", env: "production", prebuiltWorkerDir: bundle }],
-  });
+export async function startProductionService(bundle?: string): Promise<ProductionService> {
+  const built = bundle === undefined ? {} : { prebuiltWorkerDir: bundle };
+  const harness = createTestHarness({ workers: [{ configPath: "wrangler.toml", env: "production", ...built }] });
   const { url } = await harness.listen();
   const worker = harness.getWorker<Env>();
   await worker.applyD1Migrations("DB");

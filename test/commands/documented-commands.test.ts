@@ -52,6 +52,6 @@ test.concurrent.for(SECTIONS)("$name", async ({ name, page, commands }, { expect
     const { code, stdout, stderr } = await operator.run(text);
     expect.soft(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
   }
-  AFTER[name]?.(operator);
+  await AFTER[name]?.(operator);
   if (operator.api.requests.length > 0) expect(page.text, "The page has to say").toMatch(/\bneeds? an account\b/);
 });

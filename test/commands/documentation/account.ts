@@ -7,6 +7,7 @@ import type { Checkout } from "../cloudflare/checkout.ts";
 import { Edge } from "../cloudflare/edge.ts";
 import { addReleases } from "../cloudflare/fixture.ts";
 import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
+import { Follower } from "./follower.ts";
 import { Reader } from "./reader.ts";
 
 const KEY_ID = "key_ABCDEFGHIJKL";
@@ -41,6 +42,8 @@ export class Operator {
   readonly key = generateKey("production");
   /** A time before the incident. */
   goodMoment = "";
+  /** A program that follows the feed of production. */
+  follower: Follower | undefined;
   readonly #edges: Edge[];
   readonly #reader: Reader;
 
@@ -81,8 +84,15 @@ export class Operator {
     return operator;
   }
 
+  /** Has a program follow the feed of production from now on. */
+  async startFollower(): Promise<void> {
+    this.follower = await Follower.start(this.api.databases, "petstore-production");
+    await this.follower.takeCopy();
+  }
+
   async stop(): Promise<void> {
     this.#reader.leave();
+    await this.follower?.stop();
     for (const edge of this.#edges) await edge.close();
     await this.api.close();
   }

@@ -12,6 +12,16 @@ async function backUpLocally(operator: Operator): Promise<void> {
   await operator.run("npm run backup -- --env local --to backups/local");
 }
 
+/** Asserts that the program that follows the feed has to start again, and then has the animals of production. */
+async function expectNewCopy({ api, follower = expect.unreachable() }: Operator): Promise<void> {
+  expect(await follower.goOn()).toEqual({ status: 410, code: "cursor_expired" });
+  await follower.takeCopy();
+  const sql =
+    "SELECT json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status) AS animal FROM pets";
+  expect(follower.copy).toEqual(api.databases.query(PRODUCTION, sql).map(({ animal }) => animal));
+  expect(await follower.goOn()).toEqual({ status: 200 });
+}
+
 /** Puts an account into the state in which a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   // The first release of staging, and a later one of production.
@@ -20,7 +30,8 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
     api.databases.all.delete(api.databases.find("petstore-staging").uuid);
     api.namespaces.all.delete(api.namespaces.titled("petstore-staging-api-keys")?.id ?? "");
   },
-  "docs/runbook.md, Data was deleted by mistake": ({ api, checkout }) => {
+  "docs/runbook.md, Data was deleted by mistake": async (operator) => {
+    const { api, checkout } = operator;
     const settings = join(checkout.folder, "wrangler.toml");
     const table = /^\[\[env\.production\.d1_databases\]\]\n(?:.+\n)+/m;
     writeFileSync(
@@ -28,10 +39,14 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
       readFileSync(settings, "utf8").replace(table, (lines) => lines.replaceAll(/^/gm, "# ")),
     );
     api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
+    await operator.startFollower();
+    expect(await operator.follower?.goOn()).toEqual({ status: 200 });
   },
+  "docs/runbook.md, The feed lost changes": (operator) => operator.startFollower(),
   "docs/runbook.md, The Worker was deleted": ({ api }) => void api.workers.all.delete(PRODUCTION),
   "docs/runbook.md, The database was deleted": async (operator) => {
     await operator.run("npm run backup -- --env production --to backups/night --bucket petstore-backups");
+    await operator.startFollower();
     const { all } = operator.api.databases;
     all.delete(operator.api.databases.find(PRODUCTION).uuid);
   },
@@ -41,7 +56,7 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
 };
 
 /** Compares an account with the promises of a section. */
-export const AFTER: { [section: string]: (operator: Operator) => void } = {
+export const AFTER: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   "docs/releases.md, Gradual release": ({ api }) => {
     const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
     expect(deployments.at(-1)?.versions).toEqual([{ version_id: versions.at(-1)?.id, percentage: 100 }]);
@@ -53,17 +68,21 @@ export const AFTER: { [section: string]: (operator: Operator) => void } = {
     const keys = [...(api.namespaces.titled(`${PRODUCTION}-api-keys`)?.entries.values() ?? [])];
     expect(keys.map(({ value }) => "revokedAt" in JSON.parse(value))).toEqual([true, false]);
   },
-  "docs/runbook.md, Data was deleted by mistake": ({ api }) => {
-    const sql = "SELECT id, CAST(category_id AS TEXT) AS category, status FROM pets";
+  "docs/runbook.md, Data was deleted by mistake": async (operator) => {
+    const { api } = operator;
+    const sql = "SELECT id, CAST(category_id AS TEXT) AS category, status, version FROM pets";
     expect(api.databases.query(PRODUCTION, sql)).toEqual([
-      { id: 1, category: "9007199254740993", status: "available" },
-      { id: 2, category: "9007199254740993", status: "sold" },
+      { id: 1, category: "9007199254740993", status: "available", version: 1001 },
+      { id: 2, category: "9007199254740993", status: "sold", version: 1 },
     ]);
     const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
     const version = versions.find(({ id }) => id === deployments.at(-1)?.versions[0]?.version_id);
     expect(version?.bindings.map(({ name }) => name)).toContain("DB");
+    await expectNewCopy(operator);
   },
-  "docs/runbook.md, The database was deleted": ({ api }) => {
+  "docs/runbook.md, The feed lost changes": expectNewCopy,
+  "docs/runbook.md, The database was deleted": async (operator) => {
+    const { api } = operator;
     const { uuid } = api.databases.find(PRODUCTION);
     const version = api.workers.all.get(PRODUCTION)?.versions.at(-1);
     expect(version?.bindings).toContainEqual(expect.objectContaining({ name: "DB", id: uuid }));
@@ -73,6 +92,7 @@ export const AFTER: { [section: string]: (operator: Operator) => void } = {
     ]);
     const [counter] = api.databases.query(PRODUCTION, "SELECT seq FROM sqlite_sequence WHERE name = 'pets'");
     expect(counter?.["seq"]).toBeGreaterThanOrEqual(1_000_000_002);
+    await expectNewCopy(operator);
   },
   "docs/runbook.md, The Worker was deleted": ({ api }) => {
     expect(api.databases.query(PRODUCTION, "SELECT id FROM pets")).toHaveLength(2);
