@@ -1,4 +1,5 @@
-import type { Deployment, Shares } from "./deployment.ts";
+import type { Cloudflare } from "./cloudflare.ts";
+import { type Deployment, listVersions, readVersion, type Shares } from "./deployment.ts";
 
 /** What the deployments of a Worker tell about its versions. */
 export interface History {
@@ -6,41 +7,58 @@ export interface History {
   present: string | undefined;
   /** Whether the last change went back to an earlier version. */
   wentBack: boolean;
-  /** The versions that had all requests before the present one and that nobody went back from, the latest first. */
+  /** The versions before the present one that had all requests and that nobody went back from since, the latest first. */
   earlier: string[];
 }
 
 /**
  * Reads the history of a Worker from its deployments alone, so that it makes no difference who went back, and how.
  *
- * @param deployments the present one first.
+ * @param deployments the present one first. The API lists the last ones only, so a place in the list is no age.
+ * @throws Error when Cloudflare fails.
  */
-export function historyOf(deployments: readonly Deployment[]): History {
-  /** In the order in which they first appear, which is the order in which they were made. */
-  const versions: string[] = [];
-  const full = new Set<string>();
-  const withdrawn = new Set<string>();
+export async function readHistory(
+  cloudflare: Cloudflare,
+  worker: string,
+  deployments: readonly Deployment[],
+): Promise<History> {
+  const versions = await listVersions(cloudflare, worker);
+  // That list is bounded as well.
+  const listed = new Set(versions.map(({ id }) => id));
+  const deployed = new Set(deployments.flatMap(({ versions: shares }) => shares.map(({ version_id }) => version_id)));
+  const others = [...deployed].filter((id) => !listed.has(id)).map((id) => readVersion(cloudflare, worker, id));
+  versions.push(...(await Promise.all(others)));
+  return historyOf(deployments, new Map(versions.map(({ id, number }) => [id, number ?? 0])));
+}
+
+/** @param numbers of the versions by their ids. They ascend with each upload. */
+export function historyOf(deployments: readonly Deployment[], numbers: ReadonlyMap<string, number>): History {
+  const numberOf = (id: string) => numbers.get(id) ?? 0;
+  const newestOf = (ids: readonly string[]) => Math.max(...ids.map(numberOf));
+  /** The versions that had all requests. Not those that a return to an earlier version left behind. */
+  const good = new Set<string>();
   let current: string[] = [];
   let wentBack = false;
   for (const { versions: shares } of deployments.toReversed()) {
     const next = shares.map(({ version_id }) => version_id);
-    versions.push(...next.filter((id) => !versions.includes(id)));
-    const newest = Math.max(...next.map((id) => versions.indexOf(id)));
-    const left = current.filter((id) => versions.indexOf(id) > newest);
-    // The same versions again, or other shares of them, change neither.
-    if (!isSame(current, next)) wentBack = left.length > 0;
-    for (const id of left) withdrawn.add(id);
-    for (const id of next) withdrawn.delete(id);
-    if (next.length === 1) full.add(next[0] ?? "");
+    const newest = newestOf(next);
+    const isBack = newestOf(current) > newest;
+    // The same versions again, or other shares of them, change nothing.
+    if (!isSame(current, next)) wentBack = isBack;
+    if (isBack) for (const id of good) if (numberOf(id) > newest) good.delete(id);
+    if (next.length === 1) good.add(next[0] ?? "");
     current = next;
   }
   const [present, second] = current;
   const isWhole = second === undefined;
-  const newest = Math.max(...current.map((id) => versions.indexOf(id)));
+  if (isWhole) good.delete(present ?? "");
   // A version of a gradual release may have had all requests before.
-  const candidates = versions.slice(0, isWhole ? Math.max(newest, 0) : newest + 1);
-  const earlier = candidates.filter((id) => full.has(id) && !withdrawn.has(id));
-  return { present: isWhole ? present : undefined, wentBack, earlier: earlier.toReversed() };
+  const earlier = [...good].filter((id) => numberOf(id) <= newestOf(current));
+  return {
+    present: isWhole ? present : undefined,
+    wentBack,
+    earlier: earlier.toSorted((a, b) => numberOf(b) - numberOf(a)),
+  };
 }
 
 /** The version with most requests. */

@@ -60,7 +60,7 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   try {
     // Others may have released or rolled back during the checks, or while this waited for them.
     const survey = await surveyWorker(cloudflare, target);
-    refuseRollback(target, before, survey);
+    await refuseRollback(cloudflare, target, before, survey);
     refuseSurvey(target, survey, revision, options);
     await releaseWith(lease, { cloudflare, target, revision, database, survey }, options, terminal);
   } finally {

@@ -3,7 +3,7 @@ import { changeShares } from "./change-shares.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
 import { describeVersion, findVersion, listDeployments, listVersions, readVersion, resourcesOf } from "./deployment.ts";
-import { historyOf } from "./history.ts";
+import { readHistory } from "./history.ts";
 import { readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./values.ts";
 
@@ -26,16 +26,17 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
       `${target.worker} is not deployed, so there is no version. To release: npm run release -- --env ${env}`,
     );
   }
-  const { present, wentBack, earlier } = historyOf(deployments);
+  const { present, wentBack, earlier } = await readHistory(cloudflare, target.worker, deployments);
   const isDone = options.to === undefined ? wentBack && present !== undefined : options.to === present;
   const version = isDone ? present : (options.to ?? (await usableVersion(cloudflare, target, earlier, terminal)));
-  if (version === undefined) throw new Error(`${target.worker} has no earlier version to go back to.`);
-  const found = await findVersion(cloudflare, target.worker, version);
-  if (found === undefined) {
+  const found = version && (await findVersion(cloudflare, target.worker, version));
+  if (!version || !found) {
     const others = (await listVersions(cloudflare, target.worker)).filter(({ id }) => id !== present);
     const choices = others.slice(0, CHOICES).map(describeVersion);
     if (choices.length > 0) terminal.say(["The latest versions to choose from:", ...choices].join("\n  "));
-    throw new Error(`${target.worker} has no version ${version}.`);
+    if (version) throw new Error(`${target.worker} has no version ${version}.`);
+    const advice = choices.length > 0 ? " Choose one with --to." : "";
+    throw new Error(`The deployments of ${target.worker} show no earlier version to go back to.${advice}`);
   }
   const details = describeVersion(found);
   const more = options.to === undefined ? " To go back further, say --to." : "";

@@ -8,7 +8,7 @@ import {
   resourcesOf,
   type Version,
 } from "./deployment.ts";
-import { historyOf, mainVersion } from "./history.ts";
+import { mainVersion, readHistory } from "./history.ts";
 import { refuseOlder, type Revision } from "./revision.ts";
 import type { Target } from "./target.ts";
 
@@ -49,13 +49,18 @@ export function refuseSurvey(
 }
 
 /** @throws ChangedMeanwhile when somebody went back to an earlier version between two surveys. A newer release may have come between them. */
-export function refuseRollback({ worker }: Target, before: Survey, now: Survey): void {
+export async function refuseRollback(
+  cloudflare: Cloudflare,
+  { worker }: Target,
+  before: Survey,
+  now: Survey,
+): Promise<void> {
   const [first] = before.deployments;
   const [present] = now.deployments;
   if (present?.id === first?.id) return;
-  if (first !== undefined && (present === undefined || historyOf(now.deployments).wentBack)) {
-    throw new ChangedMeanwhile(worker, present);
-  }
+  if (first === undefined) return;
+  const { wentBack } = await readHistory(cloudflare, worker, now.deployments);
+  if (present === undefined || wentBack) throw new ChangedMeanwhile(worker, present);
 }
 
 /**

@@ -66,6 +66,28 @@ test("a rollback that is repeated stays where it is", async () => {
   expect(shares()).toEqual(whole(third?.id));
 });
 
+test.each([
+  { deployments: 10, versions: 100 },
+  { deployments: 100, versions: 100 },
+  { deployments: 10, versions: 5 },
+])("a rollback that is repeated stays where it is when the lists end after %o", async (bounds) => {
+  const { api } = cloudflare;
+  Object.assign(api.workers.bounds, bounds);
+  // The list of deployments ends before the first time of this version.
+  const [old] = addReleases(api, WORKER, bounds.deployments + 1).versions;
+  expect(await rollback(["--to", old?.id ?? ""])).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(old?.id));
+  const again = await rollback();
+  expect(again.stderr).toContain(`The code of staging is already rolled back to ${old?.id}, v0.0.0, `);
+  expect(shares()).toEqual(whole(old?.id));
+  expect(worker().deployments).toHaveLength(bounds.deployments + 2);
+
+  // And after another release, it returns to the one before.
+  api.workers.release(worker(), worker().versions[0]?.bindings ?? []);
+  expect(await rollback()).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(old?.id));
+});
+
 test("a rollback never chooses a version that an earlier rollback left, or that had no database", async () => {
   const { api } = cloudflare;
   const [first, second] = addReleases(api, WORKER, 2).versions;
@@ -194,11 +216,27 @@ test("a rollback without a previous version is refused with one line", async () 
     stderr: "petstore-staging is not deployed, so there is no version. To release: npm run release -- --env staging\n",
   });
   addReleases(cloudflare.api, WORKER, 1);
-  expect(lastLine(await rollback())).toBe("petstore-staging has no earlier version to go back to.");
+  expect((await rollback()).stderr).toBe(
+    "The deployments of petstore-staging show no earlier version to go back to.\n",
+  );
   const unknown = await rollback(["--to", "00000000-0000-0000-0000-000000000000"]);
   expect(unknown.stderr).toBe("petstore-staging has no version 00000000-0000-0000-0000-000000000000.\n");
   expect(lastLine(await rollback(["--to", "v1"]))).toBe(
     "Option '--to <version id>' argument 'v1' is invalid. A version id looks like 00000000-0000-0000-0000-000000000000.",
+  );
+});
+
+test("a rollback names the versions to choose from when the list of deployments ends before the last good one", async () => {
+  const [first, second] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 2));
+  for (let percentage = 11; percentage <= 20; percentage++) {
+    const rest = { version_id: first, percentage: 100 - percentage };
+    cloudflare.api.workers.share(worker(), [{ version_id: second, percentage }, rest]);
+  }
+  const unclear = await rollback();
+  expect(unclear).toMatchObject({ code: 1, stdout: "" });
+  expect(unclear.stderr).toMatch(new RegExp(`^The latest versions to choose from:\n  ${second}, .+\n  ${first}, .+\n`));
+  expect(lastLine(unclear)).toBe(
+    "The deployments of petstore-staging show no earlier version to go back to. Choose one with --to.",
   );
 });
 
@@ -224,10 +262,15 @@ test.each<[deployments: string[], history: History]>([
   [["A", "B", "A"], { present: "A", wentBack: true, earlier: [] }],
   [["A", "B", "A", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
   [["A", "B", "A", "B"], { present: "B", wentBack: false, earlier: ["A"] }],
+  [["A", "B", "A", "B", "C"], { present: "C", wentBack: false, earlier: ["B", "A"] }],
   [["A", "B", "C", "B", "A"], { present: "A", wentBack: true, earlier: [] }],
+  [["A", "B", "C", "A", "D"], { present: "D", wentBack: false, earlier: ["A"] }],
+  [["B", "C", "A"], { present: "A", wentBack: true, earlier: [] }],
   [["A", "B C", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
   [["A", "B A"], { present: undefined, wentBack: false, earlier: ["A"] }],
   [["A", "B A", "A"], { present: "A", wentBack: true, earlier: [] }],
+  [["A", "B", "A", "B A"], { present: undefined, wentBack: false, earlier: ["A"] }],
+  [["A", "B", "C", "B A"], { present: undefined, wentBack: true, earlier: ["B", "A"] }],
   [["A", "B A", "C"], { present: "C", wentBack: false, earlier: ["A"] }],
 ])("the deployments %j have this history", (names, history) => {
   const deployments = names.map((versions, time) => ({
@@ -235,7 +278,8 @@ test.each<[deployments: string[], history: History]>([
     created_on: String(time),
     versions: versions.split(" ").map((version_id) => ({ version_id, percentage: 50 })),
   }));
-  expect(historyOf(deployments.toReversed())).toEqual(history);
+  const numbers = new Map([..."ABCD"].map((id, number) => [id, number]));
+  expect(historyOf(deployments.toReversed(), numbers)).toEqual(history);
 });
 
 test("a promotion gives a version of the gradual release all requests", async () => {

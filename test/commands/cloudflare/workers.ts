@@ -33,6 +33,8 @@ export interface Worker {
 /** Workers with their versions and deployments. */
 export class Workers {
   readonly all = new Map<string, Worker>();
+  /** How many deployments and how many versions a list has at most: the latest ones. wrangler speaks of 10, and of 100 to roll back to. */
+  bounds = { deployments: 10, versions: 100 };
   /** How many of the next lists of deployments do not have the latest one yet. */
   staleLists = 0;
 
@@ -105,11 +107,14 @@ export class Workers {
         };
       },
       [`POST ${script}/versions`]: async ({ params, body }) => shown(await upload(this.#find(params["name"]), body)),
-      [`GET ${script}/versions`]: ({ params }) => ({ items: this.#find(params["name"]).versions.map(shown) }),
+      [`GET ${script}/versions`]: ({ params }) => ({
+        items: this.#find(params["name"]).versions.slice(-this.bounds.versions).map(shown),
+      }),
       [`GET ${script}/versions/:version`]: (call) => shown(this.#version(call)),
       [`GET ${script}/deployments`]: ({ params }) => ({
         deployments: this.#find(params["name"])
           .deployments.slice(0, this.staleLists-- > 0 ? -1 : undefined)
+          .slice(-this.bounds.deployments)
           .toReversed(),
       }),
       [`POST ${script}/deployments`]: async ({ params, body }) => {
