@@ -240,6 +240,27 @@ test("a service that lost its KV namespace gets an empty one, and the release sa
   );
 });
 
+test.each([[[]], [["--gradual", "10"]]])(
+  "a release %j undoes no rollback that happens before it has the lease",
+  async (args) => {
+    const { api } = cloudflare;
+    const worker = addReleases(api, WORKER, 2, head());
+    const [first] = worker.versions;
+    const lease = api.hold("POST", "/query");
+    const running = release(args);
+    await Promise.race([lease, running]);
+    api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
+    api.repair();
+    const result = await running;
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(result)).toBe(
+      `Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %. Look at it, and start again.`,
+    );
+    expect(versions()).toHaveLength(2);
+    expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
+  },
+);
+
 describe("a gradual release", () => {
   test("tests the new version on its share, and waits to be promoted", async () => {
     const { api } = cloudflare;

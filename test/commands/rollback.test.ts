@@ -196,6 +196,28 @@ test("a rollback skips a version that never had all requests", async () => {
   expect(shares()).toEqual(whole(first));
 });
 
+test("a rollback during a gradual return ends with the newest version of it that was good", async () => {
+  const worker = addReleases(cloudflare.api, WORKER, 3);
+  const [first, second] = worker.versions.map(({ id }) => id);
+  cloudflare.api.workers.share(worker, [
+    { version_id: first ?? "", percentage: 10 },
+    { version_id: second ?? "", percentage: 90 },
+  ]);
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(second));
+});
+
+test.each(["DB", "API_KEYS"])("a rollback skips a version that lacks only %s", async (lacking) => {
+  const [first, second] = addReleases(cloudflare.api, WORKER, 3).versions;
+  if (second === undefined) expect.unreachable();
+  second.bindings = second.bindings.filter(({ name }) => name !== lacking);
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(back.stderr).not.toContain("is left out");
+  expect(shares()).toEqual(whole(first?.id));
+});
+
 test("a rollback skips a version whose database is gone", async () => {
   const { versions } = addReleases(cloudflare.api, WORKER, 3);
   const [first, second] = versions;
@@ -354,4 +376,37 @@ test("a command that lost its lease names the rollback that took it, the deploye
         `Deployed now: version ${first?.id} has 100 %\\. If this change is still right, run the command again\\.$`,
     ),
   );
+});
+
+test("a lease that was given back stays free, even if its last renewal arrives later", async () => {
+  const { api } = cloudflare;
+  addReleases(api, WORKER, 1);
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const terminal = { print: () => {}, say: () => {}, read: async () => "" };
+  const ours = await takeLease(
+    new Cloudflare(ACCOUNT, "token", terminal),
+    api.databases.find(WORKER),
+    { worker: WORKER, command: "the release of v1.0.0", yields: true },
+    terminal,
+  );
+  expect(lease()).toHaveLength(1);
+  const sent = Promise.withResolvers<void>();
+  const freed = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  api.databases.atQuery = async (sql, run) => {
+    if (!sql.includes("SET expires_at = unixepoch()")) return run();
+    sent.resolve();
+    await freed.promise;
+    const answer = run();
+    arrived.resolve();
+    return answer;
+  };
+  vi.advanceTimersByTime(30_000);
+  await sent.promise;
+  await ours.free();
+  expect(lease()).toEqual([]);
+  freed.resolve();
+  await arrived.promise;
+  expect(lease()).toEqual([]);
 });
