@@ -4,6 +4,17 @@ import { join, relative, resolve } from "node:path";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 
+/** What wrangler lets an environment inherit from the top level. Bindings and variables are not in it. */
+export const INHERITED = `
+  name main account_id compatibility_date compatibility_flags compliance_region tsconfig find_additional_modules
+  preserve_file_names base_dir rules no_bundle minify keep_names jsx_factory jsx_fragment upload_source_maps build
+  python_modules alias first_party_worker workers_dev preview_urls route routes triggers migrations exports limits
+  placement assets observability logpush logfwdr access cache previews keep_vars dev site wasm_modules text_blobs
+  data_blobs addresses send_metrics pages_build_output_dir dependencies_instrumentation
+`
+  .trim()
+  .split(/\s+/);
+
 /** What we read and change of a configuration. The rest is passed on as it is. */
 export interface Configuration {
   name: string;
@@ -28,20 +39,26 @@ export async function readConfiguration(env: string): Promise<Configuration> {
   const { rawConfig } = readRawConfig({ config: join(PROJECT, "wrangler.toml") }) as {
     rawConfig: Configuration & { env: Record<string, Partial<Configuration>> };
   };
-  const { env: environments, $schema: _, ...top } = rawConfig;
+  const { env: environments, ...top } = rawConfig;
   const environment = environments[env];
   if (environment === undefined) throw new Error(`wrangler.toml has no environment ${env}.`);
-  const { main, build, assets, d1_databases, ...rest } = { ...top, ...environment };
+  const inherited = Object.fromEntries(Object.entries(top).filter(([setting]) => INHERITED.includes(setting)));
+  const { main, build, assets, d1_databases, kv_namespaces, ...rest } = {
+    ...inherited,
+    ...environment,
+  } as Partial<Configuration>;
+  if (main === undefined) throw new Error("wrangler.toml names no main.");
   return {
     ...rest,
     name: environment.name ?? `${top.name}-${env}`,
     main: join(PROJECT, main),
     build: { ...build, cwd: PROJECT },
     assets: { ...assets, directory: join(PROJECT, assets?.directory ?? "") },
-    d1_databases: d1_databases.map((database) => ({
+    d1_databases: (d1_databases ?? []).map((database) => ({
       ...database,
       migrations_dir: join(PROJECT, database.migrations_dir ?? "migrations"),
     })),
+    kv_namespaces: kv_namespaces ?? [],
   };
 }
 

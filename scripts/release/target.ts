@@ -15,6 +15,7 @@ export async function readTarget(env: DeployedEnvironment): Promise<Target> {
   const configuration = await readConfiguration(env);
   const database = configuration.d1_databases[0]?.database_name;
   if (database === undefined) throw new Error(`wrangler.toml names no database in env.${env}.`);
+  if (configuration.kv_namespaces.length === 0) throw new Error(`wrangler.toml names no KV namespace in env.${env}.`);
   return { env, configuration, worker: configuration.name, database };
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
@@ -98,6 +98,25 @@ test("checks that fail, even for a tagged commit in production", async () => {
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
     checkout.git("tag", "--delete", "v1.0.0");
+  }
+});
+
+test.each([
+  ["d1_databases", "database"],
+  ["kv_namespaces", "KV namespace"],
+])("an environment without %s, although the top level has some", async (setting, name) => {
+  const { checkout } = cloudflare;
+  const settings = join(checkout.folder, "wrangler.toml");
+  const table = new RegExp(`^\\[\\[env\\.staging\\.${setting}\\]\\]\\n(?:.+\\n)+`, "m");
+  const whole = readFileSync(settings, "utf8");
+  expect(whole).toMatch(table);
+  writeFileSync(settings, whole.replace(table, ""));
+  checkout.commit("An environment that is incomplete");
+  try {
+    const edge = ["--wait", "0", "--url", cloudflare.edge.url];
+    await expectRefusal([...STAGING, ...edge, "--location", "weur"], `wrangler.toml names no ${name} in env.staging.`);
+  } finally {
+    checkout.git("reset", "--quiet", "--hard", "HEAD~1");
   }
 });
 

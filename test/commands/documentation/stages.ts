@@ -32,6 +32,7 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
   },
   "docs/runbook.md, Data was deleted by mistake": async (operator) => {
     const { api, checkout } = operator;
+    await operator.run("npm run backup -- --env production --to backups/night --bucket petstore-backups");
     const settings = join(checkout.folder, "wrangler.toml");
     const table = /^\[\[env\.production\.d1_databases\]\]\n(?:.+\n)+/m;
     writeFileSync(
