@@ -15,11 +15,12 @@ import {
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
 import { prepareNamespace } from "./namespace.ts";
+import { OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, type Revision } from "./revision.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, type Outcome, showGradual, showRelease } from "./summary.ts";
-import { refuseLostDatabase, refuseRollback, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
+import { refuseChange, refuseLostDatabase, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./values.ts";
 
@@ -51,20 +52,21 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   const target = await readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
-  if (options.newDatabase !== true) await refuseLostDatabase(cloudflare, target, before);
+  const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);
+  if (options.newDatabase !== true) await d1.use(() => refuseLostDatabase(cloudflare, target, before));
   if (options.skipChecks !== true) await runChecks(terminal);
 
-  const database = await prepareDatabase(cloudflare, target.database, options, terminal);
+  const database = await d1.use(() => prepareDatabase(cloudflare, target.database, options, terminal));
   const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
-  const lease = await takeLease(cloudflare, database, holder, terminal);
+  const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
   try {
     // Others may have released or rolled back during the checks, or while this waited for them.
     const survey = await surveyWorker(cloudflare, target);
-    await refuseRollback(cloudflare, target, before, survey);
+    await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
     refuseSurvey(target, survey, revision, options);
-    await releaseWith(lease, { cloudflare, target, revision, database, survey }, options, terminal);
+    await releaseWith({ cloudflare, target, revision, d1, database, lease, survey }, options, terminal);
   } finally {
-    await lease.free();
+    await lease?.free();
   }
 }
 
@@ -72,28 +74,26 @@ interface Work {
   cloudflare: Cloudflare;
   target: Target;
   revision: Revision;
-  database: Database;
+  d1: OptionalDatabase;
+  /** Undefined when D1 is lost, and so is the lease. */
+  database: Database | undefined;
+  lease: Lease | undefined;
   survey: Survey;
 }
 
-async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
-  const { cloudflare, target, database, survey } = work;
-  const jurisdiction = database.jurisdiction ?? undefined;
-  const namespace = await prepareNamespace(
-    cloudflare,
-    { worker: target.worker, bound: target.configuration.kv_namespaces[0]?.id ?? survey.bound.namespace, jurisdiction },
-    terminal,
-  );
-  const config = writeConfiguration(withResources(target, database.uuid, namespace.id));
-  const bookmark = await readBookmark(cloudflare, database);
-  terminal.say(`\nBookmark before the migrations: ${bookmark}`);
-  await migrate(cloudflare, database.uuid, config, terminal);
+async function releaseWith(work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
+  const { cloudflare, target, d1, database, survey } = work;
+  const resources = await prepareResources(work, terminal);
+  const config = writeConfiguration(withResources(target, resources));
+  const bookmark = database && (await d1.use(() => readBookmark(cloudflare, database)));
+  if (bookmark !== undefined) terminal.say(`\nBookmark before the migrations: ${bookmark}`);
+  await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
   // Before the deployment, after which every failure has to name the way back.
-  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, database.uuid);
-  const key = await createReadinessKey(cloudflare, namespace.id, target.env, terminal);
+  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, resources.database);
+  const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);
   try {
     const [present] = survey.deployments;
-    const { version, deployment } = await deployCode(lease, work, { config, present, gradual: options.gradual });
+    const { version, deployment } = await deployCode(work, { config, present, gradual: options.gradual });
     const outcome: Outcome = {
       target,
       version,
@@ -106,7 +106,8 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
       // A gradual release leaves the settings to the version that has most requests.
       if (options.gradual === undefined && present !== undefined) await applySettings(cloudflare, target, config);
       const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
-      await smokeTest({ ...outcome, ...pinned, wait: options.wait, key: key.key }, terminal);
+      const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
+      await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
       await confirmPresent(cloudflare, target.worker, deployment);
     } catch (error) {
       terminal.say(`\nVersion ${version} is deployed. To roll back: ${codeRollback(outcome)}`);
@@ -119,6 +120,36 @@ async function releaseWith(lease: Lease, work: Work, options: ReleaseOptions, te
   }
 }
 
+interface Resources {
+  /** The id of the database. */
+  database: string;
+  /** The id of the KV namespace. */
+  namespace: string;
+}
+
+/** What the new version uses: without D1, what the deployed one uses. */
+async function prepareResources(
+  { cloudflare, target, database, survey }: Work,
+  terminal: Terminal,
+): Promise<Resources> {
+  const { bound } = survey;
+  if (database === undefined) {
+    if (bound.database !== undefined && bound.namespace !== undefined)
+      return { database: bound.database, namespace: bound.namespace };
+    throw new Error(`The deployed version of ${target.worker} lacks a database or API keys.`);
+  }
+  const namespace = await prepareNamespace(
+    cloudflare,
+    {
+      worker: target.worker,
+      bound: target.configuration.kv_namespaces[0]?.id ?? bound.namespace,
+      jurisdiction: database.jurisdiction ?? undefined,
+    },
+    terminal,
+  );
+  return { database: database.uuid, namespace: namespace.id };
+}
+
 /** Whether the database of the version before is another one, which is gone. */
 async function isGone(cloudflare: Cloudflare, before: string | undefined, present: string): Promise<boolean> {
   if (before === undefined || before === present) return false;
@@ -126,7 +157,7 @@ async function isGone(cloudflare: Cloudflare, before: string | undefined, presen
 }
 
 /** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */
-function withResources({ configuration }: Target, database: string, namespace: string) {
+function withResources({ configuration }: Target, { database, namespace }: Resources) {
   const [first, ...others] = configuration.d1_databases;
   return {
     ...configuration,
@@ -137,13 +168,13 @@ function withResources({ configuration }: Target, database: string, namespace: s
 
 /** Uploads the code. Only then, and only if nobody changed anything meanwhile, requests go to it. */
 async function deployCode(
-  lease: Lease,
-  { cloudflare, target, revision }: Work,
+  { cloudflare, target, revision, d1, lease }: Work,
   { config, present, gradual }: { config: string; present: Deployment | undefined; gradual: number | undefined },
 ): Promise<{ version: string; deployment: Deployment }> {
   const { worker } = target;
+  const confirm = async () => d1.use(async () => lease?.confirm());
   if (present === undefined) {
-    await lease.confirm();
+    await confirm();
     const version = await deployFirst(cloudflare, target, revision, config);
     const deployment = await presentDeployment(cloudflare, worker, { id: "", created_on: "", versions: [] });
     if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
@@ -158,7 +189,7 @@ async function deployCode(
           { version_id: version, percentage: gradual },
           { version_id: rest, percentage: 100 - gradual },
         ];
-  await lease.confirm();
+  await confirm();
   const message = `npm run release of ${revision.commit.slice(0, 12)}`;
   return { version, deployment: await share(cloudflare, worker, { shares, expected: present, message }) };
 }

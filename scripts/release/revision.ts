@@ -2,6 +2,9 @@ import { readFileSync } from "node:fs";
 import { git } from "../git.ts";
 import type { DeployedEnvironment } from "./values.ts";
 
+/** A commit as the message of a version tells it. */
+const COMMIT = /^[0-9a-f]{7,40}$/;
+
 /** The code that is released. */
 export interface Revision {
   /** Of package.json. */
@@ -39,7 +42,7 @@ export function checkRevision(options: { env: DeployedEnvironment; commit?: stri
  */
 export function refuseOlder(revision: Revision, version: string, deployed: string | undefined): void {
   const force = "To release all the same, say --force.";
-  if (deployed === undefined || !/^[0-9a-f]{7,40}$/.test(deployed)) {
+  if (deployed === undefined || !COMMIT.test(deployed)) {
     throw new Error(`Version ${version} is deployed, and does not tell its commit. ${force}`);
   }
   try {
@@ -52,5 +55,22 @@ export function refuseOlder(revision: Revision, version: string, deployed: strin
   } catch {
     const commit = revision.commit.slice(0, 12);
     throw new Error(`Commit ${deployed} is deployed, and ${commit} does not descend from it. ${force}`);
+  }
+}
+
+/**
+ * Whether a commit has other migrations than the ones that are deployed.
+ *
+ * @param deployed what each deployed version says about its commit.
+ * @returns undefined when git cannot tell.
+ */
+export function bringsMigration(revision: Revision, deployed: readonly (string | undefined)[]): boolean | undefined {
+  if (!deployed.every((commit) => commit !== undefined && COMMIT.test(commit))) return undefined;
+  try {
+    return deployed.some(
+      (commit) => git("diff", "--name-only", commit ?? "", revision.commit, "--", ":/drizzle") !== "",
+    );
+  } catch {
+    return undefined;
   }
 }

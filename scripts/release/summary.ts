@@ -6,8 +6,8 @@ export interface Outcome {
   target: Target;
   version: string;
   address: URL;
-  /** The point in the history of the database before the migrations. */
-  bookmark: string;
+  /** The point in the history of the database before the migrations. Undefined when D1 did not answer. */
+  bookmark: string | undefined;
   /** The version that had most requests before. Undefined for the first release. */
   previous: string | undefined;
   /** Whether earlier versions use a database that is gone. */
@@ -19,7 +19,7 @@ export function showRelease(outcome: Outcome, terminal: Terminal): void {
 Released to ${outcome.target.env}
   Version         ${outcome.version}
   Address         ${outcome.address.origin}
-  Bookmark        ${outcome.bookmark}
+  Bookmark        ${bookmarkOf(outcome)}
   Roll back code  ${codeRollback(outcome)}
   Restore data    Read docs/releases.md first: a restore loses everything that was written since.
                   Without a terminal, this command does not ask:
@@ -31,7 +31,7 @@ export function showGradual(outcome: Outcome, percentage: number, terminal: Term
   terminal.print(`
 Version ${version} gets ${percentage} % of the requests of ${target.env}
   Address         ${outcome.address.origin}
-  Bookmark        ${outcome.bookmark}
+  Bookmark        ${bookmarkOf(outcome)}
   Go on           npm run release -- --env ${target.env} --promote ${version}
   Go back         ${codeRollback(outcome)}`);
 }
@@ -42,6 +42,11 @@ export function codeRollback({ target, previous, isDatabaseGone }: Outcome): str
   return `npm run rollback -- --env ${target.env} --to ${previous}`;
 }
 
+function bookmarkOf({ bookmark }: Outcome): string {
+  return bookmark ?? "unknown: D1 did not answer";
+}
+
 function dataRestore({ target, bookmark }: Outcome): string {
-  return `npx wrangler d1 time-travel restore ${target.database} --env ${target.env} --bookmark ${bookmark}`;
+  const moment = bookmark === undefined ? "--timestamp <time>" : `--bookmark ${bookmark}`;
+  return `npx wrangler d1 time-travel restore ${target.database} --env ${target.env} ${moment}`;
 }

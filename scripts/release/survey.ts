@@ -48,19 +48,22 @@ export function refuseSurvey(
   for (const { id, annotations } of versions) refuseOlder(revision, id, annotations?.["workers/message"]);
 }
 
-/** @throws ChangedMeanwhile when somebody went back to an earlier version between two surveys. A newer release may have come between them. */
-export async function refuseRollback(
+/**
+ * @throws ChangedMeanwhile when somebody went back to an earlier version between two surveys. A newer release may have come between them,
+ * but not without a lease.
+ */
+export async function refuseChange(
   cloudflare: Cloudflare,
   { worker }: Target,
-  before: Survey,
-  now: Survey,
+  { before, now, hasLease }: { before: Survey; now: Survey; hasLease: boolean },
 ): Promise<void> {
   const [first] = before.deployments;
   const [present] = now.deployments;
   if (present?.id === first?.id) return;
+  if (!hasLease || (first !== undefined && present === undefined)) throw new ChangedMeanwhile(worker, present);
   if (first === undefined) return;
   const { wentBack } = await readHistory(cloudflare, worker, now.deployments);
-  if (present === undefined || wentBack) throw new ChangedMeanwhile(worker, present);
+  if (wentBack) throw new ChangedMeanwhile(worker, present);
 }
 
 /**

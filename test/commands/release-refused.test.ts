@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
+import { Refusal } from "./cloudflare/route.ts";
 
 // Every refusal prints one line and changes nothing.
 
@@ -132,9 +133,9 @@ test("a commit that does not descend from the deployed one, unless somebody insi
     `Commit ${newer.slice(0, 12)} is deployed, and ${older.slice(0, 12)} does not descend from it. To release all the same, say --force.`,
   );
   // It gets as far as its first change.
-  api.break("POST", "/query");
+  api.break("POST", "/query", new Refusal(403, 10_000, "Authentication error"));
   const forced = await checkout.run("scripts/release.ts", [...STAGING, "--force"], api.environment());
-  expect(lastLine(forced)).toContain("/query: The fake was told to fail");
+  expect(lastLine(forced)).toContain("/query: Authentication error");
 });
 
 test.each([

@@ -261,6 +261,150 @@ test.each([[[]], [["--gradual", "10"]]])(
   },
 );
 
+describe("while D1 fails, a release", () => {
+  const sick = new Refusal(503, 7_500, "D1 is sick", { "Retry-After": "0" });
+
+  test("without a migration goes on, and keeps the database and the API keys", async () => {
+    const { api } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    api.databases.failure = sick;
+    const result = await release();
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain(
+      "\nCloudflare refused GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503\n" +
+        "This release brings no migration, so it goes on without D1. It has no lease, so another command may come in between. " +
+        "It keeps the database and the KV namespace of the deployed version.\n",
+    );
+    expect(result.stderr).toContain("GET /v1/pets is 503 with a key.");
+    expect(result.stdout).toContain("  Bookmark        unknown: D1 did not answer\n");
+    const [old, new_] = versions();
+    expect(shares()).toEqual([{ version_id: new_?.id, percentage: 100 }]);
+    const storage = (version = old) => version?.bindings.filter(({ name }) => name === "DB" || name === "API_KEYS");
+    expect(storage(new_)).toEqual([
+      expect.objectContaining({ name: "API_KEYS", namespace_id: api.namespaces.titled(`${WORKER}-api-keys`)?.id }),
+      expect.objectContaining({ name: "DB", id: api.databases.named(WORKER)?.uuid }),
+    ]);
+    expect(storage(new_)).toHaveLength(storage(old)?.length ?? 0);
+  });
+
+  test.each(["/query", "/time_travel"])("goes on when only %s fails", async (path) => {
+    const { api } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    api.break("", path, sick);
+    const result = await release();
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
+    expect(result.stdout).toContain("  Bookmark        unknown: D1 did not answer\n");
+    expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
+  });
+
+  test("goes on when D1 fails after the upload", async () => {
+    const { api } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    const upload = api.hold("POST", "/versions");
+    const running = release();
+    await Promise.race([upload, running]);
+    api.databases.failure = sick;
+    api.repair();
+    const result = await running;
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain("GET /v1/pets is 503 with a key.");
+    expect(result.stdout).toMatch(/^ {2}Bookmark {8}0{7}1-/m);
+    expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
+  });
+
+  test("with a migration is refused", async () => {
+    const { api, checkout } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    api.databases.failure = sick;
+    writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
+    checkout.commit("A migration");
+    try {
+      const refused = await release();
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(lastLine(refused)).toBe(
+        "Cloudflare refused GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503. " +
+          "This release brings a migration, so it needs D1.",
+      );
+      expect(changes()).toEqual([]);
+    } finally {
+      checkout.git("reset", "--quiet", "--hard", "HEAD~1");
+    }
+  });
+
+  test.each<[name: string, prepare: () => void, args: string[], message: string]>([
+    [
+      "over a version that does not tell its commit",
+      () => addReleases(cloudflare.api, WORKER, 1),
+      ["--force"],
+      "Nobody can tell whether this release brings a migration, so it needs D1.",
+    ],
+    ["that is the first one", () => {}, ["--location", "weur"], "A first release needs D1."],
+    [
+      "to another database",
+      () => addReleases(cloudflare.api, WORKER, 1, head()),
+      ["--new-database"],
+      "A release with another database needs D1.",
+    ],
+    [
+      "over a version without API keys",
+      () => {
+        const [version] = addReleases(cloudflare.api, WORKER, 1, head()).versions;
+        if (version) version.bindings = version.bindings.filter(({ name }) => name !== "API_KEYS");
+      },
+      [],
+      "The deployed version lacks a database or API keys, so the release needs D1.",
+    ],
+  ])("%s is refused", async (_, prepare, args, message) => {
+    prepare();
+    cloudflare.api.databases.failure = sick;
+    const refused = await release(args);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(refused).endsWith(`D1 is sick (code 7500), status 503. ${message}`), refused.stderr).toBe(true);
+    expect(changes()).toEqual([]);
+  });
+
+  test("is refused when the token may not use D1", async () => {
+    const { api } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    api.databases.failure = new Refusal(403, 10_000, "Authentication error");
+    const refused = await release();
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(refused)).toBe(
+      "Cloudflare refused GET /d1/database/petstore-staging: Authentication error (code 10000), status 403",
+    );
+  });
+
+  test.each([
+    ["GET", "/d1/database"],
+    ["POST", "/versions"],
+  ])("stops when somebody releases before its %s of %s", async (method, path) => {
+    const { api } = cloudflare;
+    const worker = addReleases(api, WORKER, 1, head());
+    api.databases.failure = sick;
+    const step = api.hold(method, path);
+    const running = release();
+    await Promise.race([step, running]);
+    const other = api.workers.release(worker, worker.versions[0]?.bindings ?? [], head());
+    api.repair();
+    const result = await running;
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(result)).toBe(
+      `Somebody changed the deployment of ${WORKER} meanwhile: version ${other.id} has 100 %. Look at it, and start again.`,
+    );
+    expect(shares()).toEqual([{ version_id: other.id, percentage: 100 }]);
+  });
+
+  test("fails in its smoke test when D1 fails for the service alone", async () => {
+    const { api, edge } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    edge.lacksDatabase = true;
+    const ill = await release();
+    expect(ill).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+  });
+});
+
 describe("a gradual release", () => {
   test("tests the new version on its share, and waits to be promoted", async () => {
     const { api } = cloudflare;

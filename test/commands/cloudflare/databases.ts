@@ -17,6 +17,8 @@ export interface Database {
 /** A fake of D1. Each database is an SQLite file, and a bookmark is a copy of it. */
 export class Databases {
   readonly all = new Map<string, Database>();
+  /** When set, D1 fails with it: for the API and for the service. */
+  failure: Refusal | undefined;
   /** What happens at a query of a command. A test may change the database before or after it, or throw a Refusal. */
   atQuery: (sql: string, run: () => unknown) => unknown = (_, run) => run();
   readonly #folder = mkdtempSync(join(tmpdir(), "petstore-fake-d1-"));
@@ -83,6 +85,16 @@ export class Databases {
   }
 
   routes(): Route[] {
+    return this.#routes().map((route) => ({
+      ...route,
+      answer: (call) => {
+        if (this.failure !== undefined) throw this.failure;
+        return route.answer(call);
+      },
+    }));
+  }
+
+  #routes(): Route[] {
     return routes({
       "GET /d1/database": ({ query }) =>
         [...this.all.values()].filter(({ name }) => name.includes(query.get("name") ?? "")),

@@ -12,6 +12,8 @@ export class Edge {
   url = "";
   /** When set, every response has this status. */
   failure: number | undefined;
+  /** Whether D1 fails for the service alone. */
+  lacksDatabase = false;
   readonly #api: CloudflareApi;
   readonly #worker: string;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -57,6 +59,7 @@ export class Edge {
     if (keys === undefined) return 503;
     const key = /^Bearer (.+)$/.exec(authorization ?? "")?.[1];
     if (key === undefined || !keys.entries.has(await keyRecordName(key))) return 401;
+    if (this.#api.databases.failure !== undefined || this.lacksDatabase) return 503;
     const database = this.#api.databases.all.get(String(bindings.find(({ name }) => name === "DB")?.["id"]));
     try {
       this.#api.databases.query(database?.name ?? "", "SELECT id FROM pets LIMIT 1");

@@ -42,8 +42,7 @@ export class Workers {
   add(name: string, versions: number, bindings: Binding[], commit?: string): Worker {
     const worker: Worker = { name, versions: [], deployments: [], crons: [] };
     for (let count = 0; count < versions; count++) {
-      const message = commit === undefined ? {} : { "workers/message": commit.slice(0, 12) };
-      const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0`, ...message });
+      const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0`, ...messageOf(commit) });
       deploy(worker, [{ version_id: version.id, percentage: 100 }]);
     }
     this.all.set(name, worker);
@@ -51,8 +50,8 @@ export class Workers {
   }
 
   /** Gives a new version all requests. */
-  release(worker: Worker, bindings: Binding[]): Version {
-    const version = addVersion(worker, bindings, {});
+  release(worker: Worker, bindings: Binding[], commit?: string): Version {
+    const version = addVersion(worker, bindings, messageOf(commit));
     deploy(worker, [{ version_id: version.id, percentage: 100 }]);
     return version;
   }
@@ -143,6 +142,10 @@ export class Workers {
     const version = this.#find(params["name"]).versions.find(({ id }) => id === params["version"]);
     return found(version, 404, 10_009, "This version does not exist.");
   }
+}
+
+function messageOf(commit: string | undefined): Record<string, string> {
+  return commit === undefined ? {} : { "workers/message": commit.slice(0, 12) };
 }
 
 function latest(worker: Worker): Version {
