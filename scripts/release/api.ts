@@ -10,6 +10,8 @@ const ATTEMPTS = 4;
 const PAUSE = 500;
 /** Seconds. A response that asks for a longer wait is a failure. */
 const LONGEST_WAIT = 60;
+/** Milliseconds by which the clock of this machine may differ from Cloudflare's. */
+const CLOCK_TOLERANCE = 60_000;
 /** Codes of a path that the API does not have, with status 404: they say nothing about the resource. */
 const NO_ROUTE = [7000, 7003];
 /** Characters of an unexpected body that a message shows. */
@@ -78,6 +80,7 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
 export class Api {
   readonly #account: string;
   readonly #token: string;
+  #isClockRight = false;
 
   constructor(account: string, token: string) {
     this.#account = account;
@@ -88,7 +91,7 @@ export class Api {
    * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's.
    *
    * @returns the `result` of the response.
-   * @throws ApiFailure
+   * @throws ApiFailure, and an Error when the clock of this machine is wrong.
    */
   async send<Result>(request: ApiRequest): Promise<Result> {
     return (await this.sendForEnvelope<Result>(request)).result;
@@ -126,6 +129,8 @@ export class Api {
     const isForm = body instanceof FormData;
     let response: Response;
     let text: string;
+    const sent = Date.now();
+    let received: number;
     try {
       response = await fetch(`${base}/accounts/${this.#account}${path}`, {
         method,
@@ -136,13 +141,17 @@ export class Api {
         ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
         signal: AbortSignal.timeout(TIMEOUT),
       });
+      received = Date.now();
       text = await response.text();
     } catch (error) {
       throw new ApiFailure(request, reasonOf(error));
     }
-    if (response.ok && isExpected(text)) return text;
+    const envelope = parse(text);
+    const isSuccess = response.ok && isExpected(text);
+    if (isSuccess || envelope !== undefined) this.#refuseClock(response, sent, received);
+    if (isSuccess) return text;
     const { status } = response;
-    const errors = parse(text)?.errors ?? [];
+    const errors = envelope?.errors ?? [];
     const told = errors.map(({ code, message }) => `${message} (code ${code})`).join(", ");
     const reason = told === "" ? `Status ${status} with ${excerpt(text)}` : `${told}, status ${status}`;
     const seconds = Number(response.headers.get("Retry-After") ?? NaN);
@@ -151,6 +160,22 @@ export class Api {
       codes: errors.map(({ code }) => code),
       retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined,
     });
+  }
+
+  /**
+   * Compares the clocks by the first response of the API, which every command gets to a read. Expiry dates of keys and ages of previews come
+   * from the clock of this machine, and others go by Cloudflare's. Nothing is known without a header `Date`.
+   */
+  #refuseClock(response: Response, sent: number, received: number): void {
+    if (this.#isClockRight) return;
+    const theirs = Date.parse(response.headers.get("Date") ?? "");
+    if (theirs < sent - CLOCK_TOLERANCE || theirs > received + CLOCK_TOLERANCE) {
+      const [our, their] = [received, theirs].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
+      throw new Error(
+        `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
+      );
+    }
+    this.#isClockRight = true;
   }
 }
 

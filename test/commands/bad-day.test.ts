@@ -52,7 +52,7 @@ interface Command {
   isDone(api: CloudflareApi, result: Result): unknown;
 }
 
-const worker = (api: CloudflareApi) => api.workers.all.get(STAGING) ?? expect.unreachable();
+const worker = (api: CloudflareApi, name = STAGING) => api.workers.all.get(name) ?? expect.unreachable();
 const shares = (api: CloudflareApi) => api.workers.all.get(STAGING)?.deployments.at(-1)?.versions;
 const isWhole = (api: CloudflareApi, version: number) =>
   shares(api)?.length === 1 && shares(api)?.[0]?.version_id === worker(api).versions.at(version)?.id;
@@ -112,6 +112,17 @@ const QUICK: { [name: string]: Command } = {
     run: () => keys("rotate", KEY_ID),
     isDone: (api) => records(api)[0]?.expiresAt !== undefined && records(api).length > 1,
   },
+  "preview --sweep": {
+    prepare(api) {
+      // Deployed a moment ago by the clock of Cloudflare.
+      api.workers.add(PREVIEW, 1, []);
+      for (const version of worker(api, PREVIEW).versions)
+        version.createdOn = new Date(Date.now() + (api.clock ?? 0)).toISOString();
+      api.namespaces.add("petstore-preview-left-api-keys");
+    },
+    run: () => runHere(runPreview, ["--sweep"]),
+    isDone: (api) => api.workers.all.size === 1 && api.namespaces.all.size === 0,
+  },
   "preview --delete": {
     prepare: (api) => addReleases(api, PREVIEW, 1),
     run: () => runHere(runPreview, ["--name", "try-this", "--delete"]),
@@ -146,8 +157,10 @@ async function withAccount<Value>(
   command: Command,
   edgeOf: string,
   use: (api: CloudflareApi, edge: Edge) => Promise<Value>,
+  clock = 0,
 ): Promise<Value> {
   const api = await openAccount();
+  api.clock = clock;
   const edge = await new Edge(api, edgeOf).listen();
   try {
     command.prepare(api);
@@ -216,3 +229,23 @@ test.each(Object.keys(QUICK))("%s tells the truth", { timeout: 3_600_000 }, asyn
 test.each(Object.keys(LONG))("%s tells the truth", { timeout: 7_200_000 }, async (name) => {
   await spoil(name, LONG[name] ?? expect.unreachable(), LONG_RUNS);
 });
+
+const MINUTE = 60_000;
+const ALL = { ...QUICK, ...LONG };
+
+test.each(Object.keys(ALL).flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))))(
+  "$name changes nothing when the clock of Cloudflare is $clock ms ahead",
+  { timeout: 60_000 },
+  async ({ name, clock }) => {
+    const command = ALL[name] ?? expect.unreachable();
+    const check = async (api: CloudflareApi, edge: Edge) => {
+      const result = await command.run(edge, api);
+      expect(result).toMatchObject({ code: 1, stdout: "" });
+      expect(lastLine(result)).toMatch(
+        /^The clock of this machine says \S+Z, and that of Cloudflare \S+Z\. Correct the clock, and start again\.$/,
+      );
+      expect(api.requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
+    };
+    await withAccount(command, STAGING, check, clock);
+  },
+);

@@ -149,3 +149,34 @@ test("keys show says that nobody can use a key that has no record, and tells a f
     new RegExp(`^Cloudflare could not answer GET ${path}: Status 500 with the body "<html>`),
   );
 });
+
+test.each([
+  ["has no Date", undefined],
+  ["differs by less than a minute", 50_000],
+  ["differs by less than a minute", -50_000],
+])("a response that %s is believed", async (_, clock) => {
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  api.clock = clock;
+  expect(await find()).toMatchObject({ name: STAGING });
+});
+
+test.each([70_000, -70_000])(
+  "a first response that differs by %i ms from this machine's clock is refused",
+  async (clock) => {
+    const { api } = cloudflare;
+    api.databases.add(STAGING, "auto");
+    api.clock = clock;
+    await expect(find()).rejects.toThrow(/^The clock of this machine says /);
+    expect(requests()).toBe(1);
+  },
+);
+
+test("only the first response tells the time", async () => {
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  const once = connect();
+  await once.get(`/d1/database/${STAGING}`);
+  api.clock = 70_000;
+  expect(await once.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+});

@@ -53,6 +53,8 @@ export class CloudflareApi {
   /** Those that let requests pass, the least of each request. */
   readonly usedRights = new Set<string | undefined>();
   url = "";
+  /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
+  clock: number | undefined = 0;
   #faults: Fault[] = [];
   #held:
     | { method: string; path: string; arrived: (arrival: Arrival) => void; repaired: Promise<void>; repair: () => void }
@@ -139,6 +141,8 @@ export class CloudflareApi {
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${path}`);
     this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
+    response.sendDate = false;
+    if (this.clock !== undefined) response.setHeader("Date", new Date(Date.now() + this.clock).toUTCString());
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
