@@ -2,10 +2,10 @@ import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../local-bindings.ts";
 import { ApiFailure } from "../release/api.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { readConfiguration } from "../release/configuration.ts";
 import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
 import { mainVersion } from "../release/history.ts";
 import { findNamespace, namespaceTitle } from "../release/namespace.ts";
-import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 
 /** The KV namespace that holds the key records of an environment. Every method throws when it cannot be reached. */
@@ -60,7 +60,9 @@ async function openOwn(environment: DeployedEnvironment, say: (text: string) => 
   // What a command says about its requests is for releases: here standard error has nothing but mistakes.
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
   const cloudflare = await connect(silent);
-  const { worker, configuration } = await readTarget(environment);
+  // Not the whole target: a key can be revoked while wrangler.toml names no database.
+  const configuration = await readConfiguration(environment);
+  const { name: worker } = configuration;
   let isReadable = true;
   const named = await boundNamespace(cloudflare, worker).catch((error: unknown) => {
     if (!(error instanceof ApiFailure && error.isUnauthorized)) throw error;

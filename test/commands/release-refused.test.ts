@@ -106,7 +106,8 @@ test.each([
   ["d1_databases", "database"],
   ["kv_namespaces", "KV namespace"],
 ])("an environment without %s, although the top level has some", async (setting, name) => {
-  const { checkout } = cloudflare;
+  const { api, checkout } = cloudflare;
+  addReleases(api, "petstore-staging", 1);
   const settings = join(checkout.folder, "wrangler.toml");
   const table = new RegExp(`^\\[\\[env\\.staging\\.${setting}\\]\\]\\n(?:.+\\n)+`, "m");
   const whole = readFileSync(settings, "utf8");
@@ -116,6 +117,8 @@ test.each([
   try {
     const edge = ["--wait", "0", "--url", cloudflare.edge.url];
     await expectRefusal([...STAGING, ...edge, "--location", "weur"], `wrangler.toml names no ${name} in env.staging.`);
+    const keys = await checkout.run("scripts/keys.ts", ["list", "--env", "staging"], api.environment());
+    expect(keys, keys.stderr).toMatchObject({ code: 0 });
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
   }
