@@ -1,5 +1,6 @@
 import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
+import { ApiFailure } from "./api.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
 import { confirmPresent, type Deployment, readVersion, resourcesOf, share } from "./deployment.ts";
@@ -39,7 +40,7 @@ export async function changeShares(change: Change, { url, wait }: TargetOptions,
   try {
     // Before the change, so that the key has arrived when the version has.
     key = await keyUnlessLost(change, resources.namespace, terminal);
-    await lease?.confirm();
+    await confirmUnlessLost(change, lease, terminal);
     const isWhole = present.versions.length === 1 && present.versions[0]?.version_id === version;
     const shares = [{ version_id: version, percentage: 100 }];
     const deployment = isWhole
@@ -72,6 +73,16 @@ async function leaseUnlessLost(
     if (yields) throw error;
     terminal.say(`\nThis goes on without a lease, so a release may come in between: ${oneLine(error)}`);
     return undefined;
+  }
+}
+
+/** D1 may fail in between as well. A command that took the lease away stops a rollback too. */
+async function confirmUnlessLost({ yields }: Change, lease: Lease | undefined, terminal: Terminal): Promise<void> {
+  try {
+    await lease?.confirm();
+  } catch (error) {
+    if (yields || !(error instanceof ApiFailure)) throw error;
+    terminal.say(`\nNobody knows whether the lease of this command lasts: ${oneLine(error)}`);
   }
 }
 

@@ -287,10 +287,13 @@ describe("while D1 fails, a release", () => {
     expect(storage(new_)).toHaveLength(storage(old)?.length ?? 0);
   });
 
-  test.each(["/query", "/time_travel"])("goes on when only %s fails", async (path) => {
+  test.each([
+    ["/query", new Refusal(400, 7_500, "Exceeded maximum DB size")],
+    ["/time_travel", sick],
+  ])("goes on when only %s fails", async (path, failure) => {
     const { api } = cloudflare;
     addReleases(api, WORKER, 1, head());
-    api.break("", path, sick);
+    api.break("", path, failure);
     const result = await release();
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");

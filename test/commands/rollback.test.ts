@@ -126,6 +126,21 @@ test("a rollback works while D1 and KV fail, and does not say that the service i
   expect(shares()).toEqual(whole(first?.id));
 });
 
+test("a rollback goes on when D1 fails after it took the lease", async () => {
+  const { api, edge } = cloudflare;
+  const [first] = addReleases(api, WORKER, 2).versions;
+  const put = api.hold("PUT", "/values/");
+  const running = rollback();
+  await put;
+  api.databases.failure = new Refusal(503, 7_500, "D1 is sick", { "Retry-After": "0" });
+  api.repair();
+  const back = await running;
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(back.stderr).toContain("\nNobody knows whether the lease of this command lasts: Cloudflare refused POST /d1/");
+  expect(back.stderr).toContain(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+  expect(shares()).toEqual(whole(first?.id));
+});
+
 test("a rollback changes nothing when somebody else changed the deployment meanwhile", async () => {
   const { api } = cloudflare;
   const { versions } = addReleases(api, WORKER, 3);
