@@ -155,7 +155,15 @@ test("a response is read whole, also when its pieces cut characters", async () =
   const name = "é ま 🐕";
   const bytes = new TextEncoder().encode(ANIMAL.replace("Rex", name));
   const { store } = fakeService([
-    () => new Response(ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)))),
+    () =>
+      new Response(
+        new ReadableStream({
+          start(controller) {
+            for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+            controller.close();
+          },
+        }),
+      ),
   ]);
   expect((await store.pets.get(1)).animal.name).toBe(name);
 });
