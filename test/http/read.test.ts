@@ -203,7 +203,8 @@ describe("reads that may be old", () => {
 
   test("equal queries in other bytes share, and other queries do not", async () => {
     await ask("/v1/pets?status=sold&limit=007", maxAge(10));
-    expect((await ask("/v1/pets?limit=7&x=y&status=s%6fld", maxAge(10))).asked).toBe(false);
+    const { response, asked } = await ask("/v1/pets?limit=7&&status=s%6fld", maxAge(10));
+    expect([response.status, asked]).toEqual([200, false]);
     for (const query of ["limit=7", "limit=7&status=pending", "limit=8&status=sold", "limit=7&status=sold&sort=-id"]) {
       expect((await ask(`/v1/pets?${query}`, maxAge(10))).asked, query).toBe(true);
     }
