@@ -1,18 +1,78 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, openAsBlob } from "node:fs";
 import { join } from "node:path";
+import { ApiFailure } from "../release/api.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
-import { MANIFEST, type Manifest, readManifest } from "./archive.ts";
+import type { Terminal } from "../terminal.ts";
+import { MANIFEST, type Manifest, readManifest, writeWhole } from "./archive.ts";
 
-// Backups in an R2 bucket: the files of each under the name of its database and its moment.
+/** Milliseconds for one file: 128 MiB with two megabits a second. */
+const TIMEOUT = 600_000;
+/** The codes of a bucket and of an object that do not exist. */
+const NO_BUCKET = 10_006;
+const NO_OBJECT = 10_007;
+
+/** A bucket of R2. Its methods throw an Error when it does not exist, and when Cloudflare fails. */
+export class Bucket {
+  readonly name: string;
+  readonly #cloudflare: Cloudflare;
+  readonly #headers: Record<string, string>;
+  readonly #where: string;
+
+  /** @param jurisdiction of the bucket, which is part of its identity. */
+  constructor(cloudflare: Cloudflare, name: string, jurisdiction?: string) {
+    this.name = name;
+    this.#cloudflare = cloudflare;
+    this.#headers = jurisdiction === undefined ? {} : { "cf-r2-jurisdiction": jurisdiction };
+    this.#where = jurisdiction === undefined ? "without a jurisdiction" : `in the jurisdiction ${jurisdiction}`;
+  }
+
+  /** The names of the objects whose names begin like this, in their order. */
+  async list(prefix: string): Promise<string[]> {
+    const path = `/r2/buckets/${this.name}/objects?prefix=${encodeURIComponent(prefix)}`;
+    const found = await this.#named(this.#cloudflare.listByCursor<{ key: string }>(path, this.#headers));
+    return found.map(({ key }) => key).toSorted();
+  }
+
+  async put(key: string, body: Blob): Promise<void> {
+    await this.#named(this.#cloudflare.send({ ...this.#request(key), method: "PUT", body }));
+  }
+
+  /** The bytes of an object, or undefined when there is none. */
+  async get(key: string): Promise<Buffer | undefined> {
+    const bytes = this.#cloudflare.getBytes(this.#request(key)).catch((error: unknown) => {
+      if (error instanceof ApiFailure && error.codes.includes(NO_OBJECT)) return undefined;
+      throw error;
+    });
+    return this.#named(bytes);
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#named(this.#cloudflare.send({ ...this.#request(key), method: "DELETE" }));
+  }
+
+  #request(key: string) {
+    return { path: `/r2/buckets/${this.name}/objects/${key}`, headers: this.#headers, timeout: TIMEOUT };
+  }
+
+  async #named<Result>(request: Promise<Result>): Promise<Result> {
+    return request.catch((error: unknown) => {
+      if (!(error instanceof ApiFailure) || !error.codes.includes(NO_BUCKET)) throw error;
+      throw new Error(`The account has no bucket ${this.name} ${this.#where}.`, { cause: error });
+    });
+  }
+}
+
+// A backup in a bucket: its files under the name of its database and its moment.
 
 const pathInBucket = ({ database, moment }: Manifest) => `${database}/${moment.time}`;
 
 /** Copies a backup into a bucket. The manifest goes last, so that a backup without one is not finished. */
-export async function upload(cloudflare: Cloudflare, bucket: string, folder: string): Promise<void> {
+export async function upload(bucket: Bucket, folder: string, terminal: Terminal): Promise<void> {
   const { manifest } = readManifest(folder);
   for (const file of [...filesOf(manifest), MANIFEST]) {
-    const path = `${bucket}/${pathInBucket(manifest)}/${file}`;
-    await cloudflare.wrangler(["r2", "object", "put", path, `--file=${join(folder, file)}`, "--remote"]);
+    const path = `${pathInBucket(manifest)}/${file}`;
+    terminal.say(`Copying ${file} to ${bucket.name}/${path} ...`);
+    await bucket.put(path, await openAsBlob(join(folder, file)));
   }
 }
 
@@ -21,30 +81,18 @@ export async function upload(cloudflare: Cloudflare, bucket: string, folder: str
  *
  * @throws Error when the bucket has no finished backup of this name.
  */
-export async function download(cloudflare: Cloudflare, bucket: string, path: string, folder: string): Promise<void> {
+export async function download(bucket: Bucket, path: string, folder: string, terminal: Terminal): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const copy = async (file: string) => {
     const to = join(folder, file);
     if (existsSync(to)) return;
-    // wrangler creates the file before it has anything to write.
-    const unfinished = `${to}.unfinished`;
-    try {
-      await cloudflare.wrangler([
-        "r2",
-        "object",
-        "get",
-        `${bucket}/${path}/${file}`,
-        `--file=${unfinished}`,
-        "--remote",
-      ]);
-    } catch (error) {
-      if (!/specified key does not exist/i.test(String(error))) throw error;
+    terminal.say(`Copying ${bucket.name}/${path}/${file} ...`);
+    const bytes = await bucket.get(`${path}/${file}`);
+    if (bytes === undefined)
       throw new Error(
-        `The bucket ${bucket} has no ${path}/${file}. A backup has the name <database>/<moment> there, and a ${MANIFEST} if it is finished.`,
-        { cause: error },
+        `The bucket ${bucket.name} has no ${path}/${file}. A backup has the name <database>/<moment> there, and a ${MANIFEST} if it is finished.`,
       );
-    }
-    renameSync(unfinished, to);
+    writeWhole(to, bytes);
   };
   await copy(MANIFEST);
   const { manifest } = readManifest(folder);

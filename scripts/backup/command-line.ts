@@ -4,10 +4,13 @@ import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
 import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
-import { connect } from "../release/cloudflare.ts";
+import { type Clock, PROCESS_CLOCK } from "../clock.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { JURISDICTIONS } from "../release/database.ts";
+import { SUSTAINED } from "../release/pace.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { readManifest } from "./archive.ts";
-import { download, upload } from "./bucket.ts";
+import { Bucket, download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
 import type { RestoreOptions } from "./restore.ts";
@@ -20,19 +23,22 @@ interface CommonOptions {
 
 interface BucketOptions {
   bucket?: string;
+  jurisdiction?: string;
 }
 
 /** Runs `npm run backup`. Returns the exit code. */
-export async function runBackup(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runBackup(args: readonly string[], terminal: Terminal, clock = PROCESS_CLOCK): Promise<number> {
   const program = describe("npm run backup --", terminal)
     .description(
       "Copies the database of an environment into a folder, exact and of one moment, while others change it.",
     )
     .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
     .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
+    .addOption(jurisdictionOption())
     .action((options: CommonOptions & BucketOptions & { to: string }) =>
-      withDatabase(options, terminal, async (database) => {
+      withDatabase(options, terminal, clock, async (database, openBucket) => {
         const began = performance.now();
+        const bucket = await openBucket();
         // An upload that failed is repeated alone.
         const isUpload = options.bucket !== undefined && isFinished(options.to);
         if (isUpload)
@@ -42,7 +48,7 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
           : await copyDatabase(database, resolve(options.to), terminal);
         if (manifest.database !== database.name)
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
-        if (options.bucket !== undefined) await upload(await connect(terminal), options.bucket, options.to);
+        if (bucket !== undefined) await upload(bucket, options.to, terminal);
         await database
           .run(recordBackup(manifest.moment.time))
           .catch((error: unknown) =>
@@ -58,20 +64,22 @@ export async function runBackup(args: readonly string[], terminal: Terminal): Pr
 }
 
 /** Runs `npm run restore`. Returns the exit code. */
-export async function runRestore(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runRestore(args: readonly string[], terminal: Terminal, clock = PROCESS_CLOCK): Promise<number> {
   const program = describe("npm run restore --", terminal)
     .description("Replaces the database of an environment by a backup. The service must not serve it meanwhile.")
     .requiredOption("--from <folder>", "The folder of the backup, or its name in the bucket.", toFolder)
     .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
+    .addOption(jurisdictionOption())
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
     .addOption(new Option("--yes", "Changes production without asking."))
     .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
-      withDatabase(options, terminal, async (database) => {
-        const { bucket, from } = options;
-        const path = bucket === undefined ? from : toPath(from);
+      withDatabase(options, terminal, clock, async (database, openBucket) => {
+        const { bucket: name, from } = options;
+        const path = name === undefined ? from : toPath(from);
         await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-        const folder = bucket === undefined ? resolve(path) : resolve("backups", bucket, path);
-        if (bucket !== undefined) await download(await connect(terminal), bucket, path, folder);
+        const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
+        const bucket = await openBucket();
+        if (bucket !== undefined) await download(bucket, path, folder, terminal);
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
         const { moment } = await restoreDatabase(database, folder, options, terminal);
@@ -89,22 +97,34 @@ function describe(name: string, terminal: Terminal): Command {
     .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
     .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .hook("preAction", (command) => {
-      const { env, persistTo } = command.opts<CommonOptions>();
+      const { env, persistTo, bucket, jurisdiction } = command.opts<CommonOptions & BucketOptions>();
+      if (jurisdiction !== undefined && bucket === undefined) command.error("--jurisdiction is for --bucket.");
       if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     });
 }
+
+const jurisdictionOption = () =>
+  new Option("--jurisdiction <jurisdiction>", "The law that the bucket is under, if it was created with one.").choices(
+    JURISDICTIONS,
+  );
 
 interface CountedDatabase extends Database {
   /** So far. */
   queries: number;
 }
 
+/** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
 async function withDatabase(
-  { env, persistTo }: CommonOptions,
+  { env, persistTo, bucket, jurisdiction }: CommonOptions & BucketOptions,
   terminal: Terminal,
-  use: (database: CountedDatabase) => Promise<void>,
+  clock: Clock,
+  use: (database: CountedDatabase, openBucket: () => Promise<Bucket | undefined>) => Promise<void>,
 ): Promise<void> {
-  const database = await openDatabase(env, persistTo, terminal);
+  let account: Promise<Cloudflare> | undefined;
+  const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
+  const openBucket = async () =>
+    bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
+  const database = await openDatabase(env, persistTo, connectOnce, terminal);
   const counted = {
     ...database,
     queries: 0,
@@ -114,7 +134,7 @@ async function withDatabase(
     },
   };
   try {
-    await use(counted);
+    await use(counted, openBucket);
   } finally {
     await database.close();
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../local-bindings.ts";
-import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import type { Cloudflare } from "../release/cloudflare.ts";
 import { findDatabase } from "../release/database.ts";
 import { type Lease, takeLease } from "../release/lease.ts";
 import { readTarget } from "../release/target.ts";
@@ -28,10 +28,16 @@ export interface Database {
 
 /**
  * @param persistTo the folder of the local state: that of `npm run dev` when undefined.
+ * @param connect gives the account of a database that is not local.
  * @throws Error when there is no such database.
  */
-export async function openDatabase(env: Environment, persistTo: string | undefined, terminal: Terminal) {
-  return env === "local" ? openLocal(persistTo) : openRemote(env, terminal);
+export async function openDatabase(
+  env: Environment,
+  persistTo: string | undefined,
+  connect: () => Promise<Cloudflare>,
+  terminal: Terminal,
+) {
+  return env === "local" ? openLocal(persistTo) : openRemote(env, await connect(), terminal);
 }
 
 async function openLocal(persistTo?: string): Promise<Database> {
@@ -66,8 +72,7 @@ function databaseOf(d1: D1Database, name: string): Database {
   };
 }
 
-async function openRemote(env: DeployedEnvironment, terminal: Terminal): Promise<Database> {
-  const cloudflare = await connect(terminal);
+async function openRemote(env: DeployedEnvironment, cloudflare: Cloudflare, terminal: Terminal): Promise<Database> {
   const target = await readTarget(env);
   const database = await findDatabase(cloudflare, target.database);
   if (database === undefined) throw new Error(`There is no database ${target.database}. Release to ${env} first.`);

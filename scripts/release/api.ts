@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { adviceOnToken, CONNECTION_ADVICE, isAboutToken } from "../advice.ts";
+import type { Clock } from "../clock.ts";
+import { type Pace, WINDOW } from "./pace.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
 /** Milliseconds for one request. */
@@ -8,8 +9,10 @@ const TIMEOUT = 30_000;
 const ATTEMPTS = 4;
 /** Milliseconds before the second attempt; doubled for each further one. */
 const PAUSE = 500;
-/** Seconds. A response that asks for a longer wait is a failure. */
-const LONGEST_WAIT = 60;
+/** Seconds. A response that asks for a longer wait is a failure. Cloudflare blocks a token for up to five minutes. */
+const LONGEST_WAIT = 600;
+/** How the API tells that it takes no request of this user or token for some minutes, if it does not say for how many. */
+export const BLOCK = /requests per \d+ seconds|throttling your request/i;
 /** Milliseconds by which the clock of this machine may differ from Cloudflare's. */
 const CLOCK_TOLERANCE = 60_000;
 /** Codes of a path that the API does not have, with status 404: they say nothing about the resource. */
@@ -21,7 +24,11 @@ export interface ApiRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With its query, below the account. */
   path: string;
-  body?: object | FormData;
+  headers?: Record<string, string>;
+  /** Sent as JSON, unless it is a form or bytes. */
+  body?: object | FormData | Blob;
+  /** Milliseconds for the whole request, if it is not small. */
+  timeout?: number;
   /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
   repeatable?: boolean;
 }
@@ -81,10 +88,14 @@ export class Api {
   readonly #account: string;
   readonly #token: string;
   #isClockRight = false;
+  readonly #pace: Pace;
+  readonly #clock: Clock;
 
-  constructor(account: string, token: string) {
+  constructor(account: string, token: string, pace: Pace, clock: Clock) {
     this.#account = account;
     this.#token = token;
+    this.#pace = pace;
+    this.#clock = clock;
   }
 
   /**
@@ -109,6 +120,11 @@ export class Api {
    * @param isExpected whether a body may follow a status of success.
    */
   async sendForText(request: ApiRequest, isExpected: (body: string) => boolean): Promise<string> {
+    return (await this.sendForBytes(request, (body) => isExpected(body.toString()))).toString();
+  }
+
+  /** Does the same for a body that is not text. */
+  async sendForBytes(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
     const { repeatable = request.method !== "POST" } = request;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -118,17 +134,20 @@ export class Api {
         if (!repeatable && !error.isHarmless) throw error;
         const { retryAfter } = error;
         if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
-        await sleep(retryAfter ?? PAUSE * 2 ** (attempt - 1));
+        // The next attempt waits for its turn.
+        if (error.status === 429 && retryAfter !== undefined) this.#pace.close(retryAfter);
+        else await this.#clock.sleep(retryAfter ?? PAUSE * 2 ** (attempt - 1));
       }
     }
   }
 
-  async #attempt(request: ApiRequest, isExpected: (body: string) => boolean): Promise<string> {
-    const { method, path, body } = request;
+  async #attempt(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
+    const { method, path, headers, body, timeout = TIMEOUT } = request;
     const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? PUBLIC_API;
-    const isForm = body instanceof FormData;
+    const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
     let response: Response;
-    let text: string;
+    let bytes: Buffer;
+    await this.#pace.turn();
     const sent = Date.now();
     let received: number;
     try {
@@ -136,25 +155,29 @@ export class Api {
         method,
         headers: {
           Authorization: `Bearer ${this.#token}`,
-          ...(body !== undefined && !isForm && { "Content-Type": "application/json" }),
+          ...(isJson && { "Content-Type": "application/json" }),
+          ...headers,
         },
-        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-        signal: AbortSignal.timeout(TIMEOUT),
+        ...(body !== undefined && { body: isJson ? JSON.stringify(body) : body }),
+        signal: AbortSignal.timeout(timeout),
       });
       received = Date.now();
-      text = await response.text();
+      bytes = Buffer.from(await response.arrayBuffer());
     } catch (error) {
       throw new ApiFailure(request, reasonOf(error));
     }
-    const envelope = parse(text);
-    const isSuccess = response.ok && isExpected(text);
+    this.#pace.note(response.headers);
+    const isSuccess = response.ok && isExpected(bytes);
+    const text = isSuccess ? "" : bytes.toString();
+    const envelope = isSuccess ? undefined : parse(text);
     if (isSuccess || envelope !== undefined) this.#refuseClock(response, sent, received);
-    if (isSuccess) return text;
+    if (isSuccess) return bytes;
     const { status } = response;
     const errors = envelope?.errors ?? [];
     const told = errors.map(({ code, message }) => `${message} (code ${code})`).join(", ");
     const reason = told === "" ? `Status ${status} with ${excerpt(text)}` : `${told}, status ${status}`;
-    const seconds = Number(response.headers.get("Retry-After") ?? NaN);
+    const block = status === 429 && BLOCK.test(told) ? WINDOW / 1_000 : NaN;
+    const seconds = Number(response.headers.get("Retry-After") ?? block);
     throw new ApiFailure(request, reason, {
       status,
       codes: errors.map(({ code }) => code),
@@ -184,7 +207,7 @@ interface Envelope<Result> {
   success: boolean;
   result: Result;
   /** Of a list that goes on. */
-  result_info?: { cursor?: string };
+  result_info?: { cursor?: string; is_truncated?: boolean };
   errors?: { code: number; message: string }[];
 }
 

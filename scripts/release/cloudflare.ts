@@ -1,9 +1,11 @@
 import { devNull } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { adviceOnWrangler } from "../advice.ts";
+import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../wrangler.ts";
-import { Api, ApiFailure, type ApiRequest } from "./api.ts";
+import { Api, ApiFailure, type ApiRequest, BLOCK } from "./api.ts";
+import { Pace, WHOLE, WINDOW } from "./pace.ts";
 
 /** Databases, namespaces and Workers are listed with as many on a page. */
 const PAGE_SIZE = 100;
@@ -11,6 +13,8 @@ const PAGE_SIZE = 100;
 const WRANGLER_ATTEMPTS = 3;
 /** Attempts at a change that must not happen twice, each after a look at what the last one did. */
 const CHANGE_ATTEMPTS = 3;
+/** Bytes of a file that tell whether it is a page of HTML. */
+const EXCERPT = 100;
 /** Times that something new is looked for until the API shows it. Milliseconds in between. */
 const LOOKS = 5;
 const PAUSE = 1_000;
@@ -20,18 +24,29 @@ const MISLEADING = /^(?!CLOUDFLARE_API_BASE_URL$)(?:CLOUDFLARE|CF|WRANGLER|WORKE
 const PASSING =
   /malformed response|fetch failed|terminated|other side closed|ECONN|socket|timed? ?out|internal error|rate limit|too many requests|-> (?:429|5\d\d)|code: (?:971|10001|10013|10429)\b/i;
 
+/** How a command uses the API. */
+export interface Use {
+  clock?: Clock;
+  /** Of the limit of requests that all programs of the user or token have together. */
+  share?: number;
+}
+
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
 export class Cloudflare {
   readonly #account: string;
   readonly #token: string;
   readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #pace: Pace;
   readonly #api: Api;
 
-  constructor(account: string, token: string, terminal: Terminal) {
+  constructor(account: string, token: string, terminal: Terminal, { clock = PROCESS_CLOCK, share = WHOLE }: Use = {}) {
     this.#account = account;
     this.#token = token;
     this.#terminal = terminal;
-    this.#api = new Api(account, token);
+    this.#clock = clock;
+    this.#pace = new Pace(clock, terminal, share);
+    this.#api = new Api(account, token, this.#pace, clock);
   }
 
   /**
@@ -45,6 +60,7 @@ export class Cloudflare {
   async wrangler(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     this.#terminal.say(`\n$ npx wrangler ${args.map(quoted).join(" ")}`);
     for (let attempt = 1; ; attempt++) {
+      await this.#pace.turn();
       try {
         // Its .env files are left out: they could lead it elsewhere as well.
         return await runWrangler([...args, `--env-file=${devNull}`], {
@@ -52,9 +68,11 @@ export class Cloudflare {
           onLine: (line) => this.#terminal.say(line),
         });
       } catch (error) {
-        if (attempt === WRANGLER_ATTEMPTS || !PASSING.test(String(error))) throw error;
+        const isBlocked = BLOCK.test(String(error));
+        if (attempt === WRANGLER_ATTEMPTS || !(isBlocked || PASSING.test(String(error)))) throw error;
         this.#terminal.say("\nThis failed for a reason that may pass, so it is tried again.");
-        await sleep(PAUSE * attempt);
+        if (isBlocked) this.#pace.close(WINDOW);
+        else await this.#clock.sleep(PAUSE * attempt);
       }
     }
   }
@@ -89,14 +107,15 @@ export class Cloudflare {
    *
    * @param path with a query.
    */
-  async listByCursor<Item>(path: string): Promise<Item[]> {
+  async listByCursor<Item>(path: string, headers: Record<string, string> = {}): Promise<Item[]> {
     const items: Item[] = [];
     let cursor: string | undefined = "";
     while (cursor !== undefined) {
       const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = await this.#api.sendForEnvelope<Item[]>({ method: "GET", path: path + more });
+      const page = await this.#api.sendForEnvelope<Item[]>({ method: "GET", path: path + more, headers });
       items.push(...page.result);
-      cursor = page.result_info?.cursor || undefined;
+      const { cursor: next, is_truncated: goesOn = true } = page.result_info ?? {};
+      cursor = goesOn && next ? next : undefined;
     }
     return items;
   }
@@ -104,6 +123,12 @@ export class Cloudflare {
   /** The text of a value in KV, or undefined when there is none. Throws an Error when it fails. */
   async getText(path: string): Promise<string | undefined> {
     return this.#unlessAbsent(() => this.#api.sendForText({ method: "GET", path }, isNoPage));
+  }
+
+  /** The bytes of a file. @throws ApiFailure also when there is none. */
+  async getBytes(request: Omit<ApiRequest, "method">): Promise<Buffer> {
+    const isNoMarkup = (body: Buffer) => isNoPage(body.toString("latin1", 0, EXCERPT));
+    return this.#api.sendForBytes({ ...request, method: "GET" }, isNoMarkup);
   }
 
   /**
@@ -183,15 +208,15 @@ export async function eventually<Result>(
  *
  * @throws Error when there is neither, when the login has several accounts and none is named, and when Cloudflare does not tell.
  */
-export async function connect(terminal: Terminal): Promise<Cloudflare> {
+export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
-  if (token && named) return new Cloudflare(named, token, terminal);
+  if (token && named) return new Cloudflare(named, token, terminal, use);
   const accounts = await loggedInAccounts();
   const [account] = named ? [named] : accounts;
   if (account === undefined || (!named && accounts.length > 1)) {
     throw new Error(`The login has ${accounts.length} accounts. Name one in CLOUDFLARE_ACCOUNT_ID.`);
   }
-  return new Cloudflare(account, token || (await readToken()), terminal);
+  return new Cloudflare(account, token || (await readToken()), terminal, use);
 }
 
 async function loggedInAccounts(): Promise<string[]> {

@@ -3,8 +3,10 @@ import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../scripts/keys/command-line.ts";
 import { Cloudflare } from "../../scripts/release/cloudflare.ts";
+import { SUSTAINED } from "../../scripts/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
 const STAGING = "petstore-staging";
@@ -98,7 +100,7 @@ test("a connection that fails is no refusal, and the message says what to do", a
   );
 });
 
-test("a request waits as long as Retry-After says, and not longer than a minute", async () => {
+test("a request waits as long as Retry-After says, and not longer than ten minutes", async () => {
   const { api } = cloudflare;
   api.databases.add(STAGING, "auto");
   api.break("GET", "/d1", new Refusal(429, 971, "Please wait", { "Retry-After": "1" }), { times: 1 });
@@ -107,6 +109,90 @@ test("a request waits as long as Retry-After says, and not longer than a minute"
   expect(Date.now() - start).toBeGreaterThanOrEqual(990);
   api.break("GET", "/d1", new Refusal(429, 971, "Please wait", { "Retry-After": "3600" }));
   await expect(find()).rejects.toThrow("Please wait (code 971), status 429");
+});
+
+/** An account whose API takes 1,200 requests in five minutes, by a clock that does not make the test wait. */
+function limit(hasHeaders: boolean) {
+  const clock = new FastClock();
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  api.limit = new Limit(clock, hasHeaders);
+  const said: string[] = [];
+  const account = new Cloudflare(
+    ACCOUNT,
+    "token",
+    { ...terminal, say: (text) => void said.push(text) },
+    { clock, share: SUSTAINED },
+  );
+  const begin = clock.now();
+  return {
+    clock,
+    limit: api.limit,
+    said,
+    account,
+    find: () => account.get<{ name: string }>(`/d1/database/${STAGING}`),
+    seconds: () => (clock.now() - begin) / 1_000,
+  };
+}
+
+test.each([
+  ["with headers", true],
+  ["without headers", false],
+])("1,600 requests stay within the limit and leave room for other commands, %s", async (_, hasHeaders) => {
+  const { limit: present, find: look, seconds, said } = limit(hasHeaders);
+  let least = Infinity;
+  for (let request = 0; request < 1_600; request++) {
+    expect(await look()).toMatchObject({ name: STAGING });
+    least = Math.min(least, present.remaining);
+  }
+  expect(present.refused).toBe(0);
+  expect(least).toBeGreaterThanOrEqual(199);
+  // 100 at once, and then 180 a minute.
+  expect(seconds()).toBeCloseTo(((1_600 - 100) / 180) * 60, -1);
+  expect(said).toEqual([]);
+});
+
+test.each([
+  ["with Retry-After", true],
+  ["without headers", false],
+])("a block is waited out without a further request, and told, %s", async (_, hasHeaders) => {
+  const { limit: present, find: look, seconds, said } = limit(hasHeaders);
+  present.use(1_200);
+  const all = await Promise.all([look(), look()]);
+  expect(all).toMatchObject([{ name: STAGING }, { name: STAGING }]);
+  // Both may be on their way.
+  expect(present.refused).toBeLessThanOrEqual(2);
+  expect(seconds()).toBe(300);
+  expect(said).toEqual([
+    "Cloudflare's API takes no more requests of this login or token. This goes on by itself at 2026-01-01T00:05:00Z.",
+  ]);
+});
+
+test("a block that wrangler meets is waited out", async () => {
+  const { limit: present, account, seconds, said } = limit(false);
+  present.use(1_200);
+  expect(await account.wrangler(["d1", "list", "--json"])).toContain(STAGING);
+  expect(seconds()).toBe(300);
+  expect(said).toContain(
+    "Cloudflare's API takes no more requests of this login or token. This goes on by itself at 2026-01-01T00:05:00Z.",
+  );
+});
+
+test("a command that goes on for long waits while others use the limit, and says so, if the API tells how much is left", async () => {
+  const { limit: present, find: look, clock, seconds, said } = limit(true);
+  present.use(700);
+  await clock.sleep(60_000);
+  present.use(300);
+  await look();
+  expect(seconds()).toBe(60);
+  await look();
+  expect(seconds()).toBe(300);
+  expect(said).toHaveLength(1);
+  const other = new Cloudflare(ACCOUNT, "token", terminal, { clock });
+  present.use(present.remaining - 2);
+  await other.get(`/d1/database/${STAGING}`);
+  expect(seconds()).toBe(300);
+  expect(present.refused).toBe(0);
 });
 
 test.each(["cut", "lost", "late"] as const)("a creation happens once when the response is %s", async (effect) => {

@@ -4,6 +4,7 @@ import { analyticsRoutes } from "./analytics.ts";
 import { Buckets } from "./buckets.ts";
 import { Databases } from "./databases.ts";
 import { importRoutes } from "./imports.ts";
+import type { Limit } from "./limit.ts";
 import { Logs } from "./logs.ts";
 import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
@@ -52,6 +53,8 @@ export class CloudflareApi {
   rights: readonly string[] | undefined;
   /** Those that let requests pass, the least of each request. */
   readonly usedRights = new Set<string | undefined>();
+  /** How many requests the API takes. As many as there are, unless a test sets it. */
+  limit: Limit | undefined;
   url = "";
   /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
   clock: number | undefined = 0;
@@ -160,6 +163,7 @@ export class CloudflareApi {
     const body = new Response(Buffer.concat(chunks), { headers });
     try {
       if (this.rights !== undefined) this.usedRights.add(checkRights(method, path, this.rights));
+      for (const [name, value] of Object.entries(this.limit?.admit() ?? {})) response.setHeader(name, value);
       const effect = this.#effectOn(method, path);
       if (effect instanceof Refusal) throw effect;
       if (effect instanceof Page) {
