@@ -13,6 +13,7 @@ import { readManifest } from "./archive.ts";
 import { Bucket, download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
 import { recordBackup } from "./tables.ts";
 
@@ -39,16 +40,18 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
       withDatabase(options, terminal, clock, async (database, openBucket) => {
         const began = performance.now();
         const bucket = await openBucket();
+        const parts = bucket && new Parts(bucket, database.name, terminal);
         // An upload that failed is repeated alone.
         const isUpload = options.bucket !== undefined && isFinished(options.to);
         if (isUpload)
           terminal.say(`${options.to} has a finished backup already. Only its copy into the bucket is made.`);
         const manifest = isUpload
           ? readManifest(options.to).manifest
-          : await copyDatabase(database, resolve(options.to), terminal);
+          : await copyDatabase(database, resolve(options.to), terminal, parts);
         if (manifest.database !== database.name)
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
+        await parts?.remove();
         await database
           .run(recordBackup(manifest.moment.time))
           .catch((error: unknown) =>

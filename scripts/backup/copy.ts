@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Terminal } from "../terminal.ts";
 import { MANIFEST, type Manifest, readManifest, sha256, TableWriter, verify, writeWhole } from "./archive.ts";
 import type { Database, Row } from "./database.ts";
+import type { Parts } from "./parts.ts";
 import { readProgress } from "./progress.ts";
 import {
   BEFORE_ALL,
@@ -89,9 +90,15 @@ export const isFinished = (folder: string) => existsSync(join(folder, MANIFEST))
 /**
  * Copies a database into a folder. After an interruption, a repetition goes on where the last attempt ended.
  *
+ * @param parts keep the unfinished backup for a repetition on another machine.
  * @throws Error when the folder has a backup already, and when the copy cannot be the truth of one moment.
  */
-export async function copyDatabase(database: Database, folder: string, terminal: Terminal): Promise<Manifest> {
+export async function copyDatabase(
+  database: Database,
+  folder: string,
+  terminal: Terminal,
+  parts?: Parts,
+): Promise<Manifest> {
   const work = join(folder, WORK);
   if (existsSync(join(folder, MANIFEST))) {
     if (isFinished(folder)) throw new Error(`${folder} has a finished backup. Name another folder.`);
@@ -101,15 +108,18 @@ export async function copyDatabase(database: Database, folder: string, terminal:
     rmSync(work, { recursive: true });
     return manifest;
   }
+  await parts?.fetch(work);
   for (let start = 1; ; start++) {
     try {
-      const copy = new Copy(database, work, terminal);
+      const copy = new Copy(database, work, terminal, parts);
       await copy.begin();
       const end = await copy.readAll();
       return await copy.finish(folder, end);
     } catch (error) {
+      if (error instanceof OtherHistory) rmSync(work, { recursive: true });
+      // What is void here is void in the bucket too.
+      if (!existsSync(work)) await parts?.remove();
       if (!(error instanceof OtherHistory)) throw error;
-      rmSync(work, { recursive: true });
       const what = `${database.name} was restored or migrated, or removed events that the backup needs`;
       if (start === STARTS) throw new Error(`${what}, ${STARTS} times. Try again later.`, { cause: error });
       terminal.say(`${what}. The backup starts anew.`);
@@ -121,12 +131,16 @@ class Copy {
   readonly #database: Database;
   readonly #work: string;
   readonly #terminal: Terminal;
+  readonly #parts: Parts | undefined;
+  /** How many pages of a kind there are: a folder of many files takes long to list. */
+  readonly #counts = new Map<string, number>();
   #start: Start | undefined;
 
-  constructor(database: Database, work: string, terminal: Terminal) {
+  constructor(database: Database, work: string, terminal: Terminal, parts: Parts | undefined) {
     this.#database = database;
     this.#work = work;
     this.#terminal = terminal;
+    this.#parts = parts;
   }
 
   /** Notes the place in the feed before the first page, unless an earlier attempt did. */
@@ -139,6 +153,8 @@ class Copy {
       if ((await readMigrations(this.#database)).join() !== noted.migrations.join()) throw new OtherHistory();
       this.#terminal.say("Going on with the backup that was interrupted.");
       this.#start = noted;
+      // A place that is gone is noticed before more pages. One that is there moves on, so that it stays there until the next night.
+      if (this.#read("end") === undefined) while (!(await this.#readChanges()).isLast);
       return;
     }
     if ((await readProgress(this.#database)) !== undefined)
@@ -154,7 +170,7 @@ class Copy {
     if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
     const [newest] = await this.#database.run([NEWEST]);
     this.#start = { place: placeOf(newest), tables, migrations };
-    this.#write("start", { ...this.#start, database: name });
+    this.#keep("start", { ...this.#start, database: name });
   }
 
   /** Reads everything, up to one moment. */
@@ -203,6 +219,7 @@ class Copy {
       last = lines.at(-1);
       if (last === undefined) return;
       this.#add(table.name, { newest: placeOf(newest), lines } satisfies Page);
+      await this.#parts?.send(this.#work);
       end ??= BigInt(String(maximum?.[0]?.["id"]));
       if (BigInt(last.id) >= end) return;
       if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${last.id}`);
@@ -236,6 +253,7 @@ class Copy {
       changes.rows[name] = [...ids].map((id) => present.get(id) ?? { id });
     }
     if (lines.length > 0) this.#add("changes", changes);
+    await this.#parts?.send(this.#work);
     const isLast = (lines.at(-1)?.id ?? place.id) === placeOf(newest).id;
     return { isLast, results: rest.slice(resources.length) };
   }
@@ -356,9 +374,8 @@ class Copy {
 
   // The pages of an unfinished backup: one file each, numbered from 1, so that an interrupted page does not count.
 
-  #pages<Value>(kind: string): { all: () => Generator<Value>; last: Value | undefined; count: number } {
-    const pattern = new RegExp(`^${kind}-\\d+\\.json\\.gz$`);
-    const count = readdirSync(this.#work).filter((file) => pattern.test(file)).length;
+  #pages<Value>(kind: string): { all: () => Generator<Value>; last: Value | undefined } {
+    const count = this.#count(kind);
     const read = (page: number) => this.#read<Value>(`${kind}-${page}`);
     return {
       *all() {
@@ -367,16 +384,31 @@ class Copy {
       get last() {
         return count === 0 ? undefined : read(count);
       },
-      count,
     };
   }
 
+  #count(kind: string): number {
+    const pattern = new RegExp(`^${kind}-\\d+\\.json\\.gz$`);
+    const count = this.#counts.get(kind) ?? readdirSync(this.#work).filter((file) => pattern.test(file)).length;
+    this.#counts.set(kind, count);
+    return count;
+  }
+
   #add(kind: string, page: Page | Changes): void {
-    this.#write(`${kind}-${this.#pages(kind).count + 1}`, page);
+    const number = this.#count(kind) + 1;
+    this.#keep(`${kind}-${number}`, page);
+    this.#counts.set(kind, number);
   }
 
   #forget(kind: string): void {
-    for (let page = this.#pages(kind).count; page > 0; page--) rmSync(this.#file(`${kind}-${page}`));
+    for (let page = this.#count(kind); page > 0; page--) rmSync(this.#file(`${kind}-${page}`));
+    this.#counts.set(kind, 0);
+  }
+
+  /** Writes what a repetition on another machine needs. */
+  #keep(name: string, value: object): void {
+    const bytes = this.#write(name, value);
+    this.#parts?.add(basename(this.#file(name)), bytes);
   }
 
   #file(name: string): string {
@@ -388,8 +420,11 @@ class Copy {
     return existsSync(file) ? (JSON.parse(gunzipSync(readFileSync(file)).toString()) as Value) : undefined;
   }
 
-  #write(name: string, value: object): void {
-    writeWhole(this.#file(name), gzipSync(JSON.stringify(value), { level: 1 }));
+  /** Returns the bytes of the file. */
+  #write(name: string, value: object): number {
+    const bytes = gzipSync(JSON.stringify(value), { level: 1 });
+    writeWhole(this.#file(name), bytes);
+    return bytes.length;
   }
 }
 

@@ -658,6 +658,34 @@ test("events that the backup has read, and that the job then removes, are not in
   expect(isRemoved).toBe(true);
 });
 
+test("a backup of many nights goes on while the job removes the events of earlier ones", async () => {
+  const random = randomNumbers(3);
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets: 9_000 }));
+  let said = "";
+  let nights = 0;
+  for (let newest = 0; nights < 20 && !existsSync(join(folder, "manifest.json")); nights++) {
+    api.databases.query(SOURCE, `DELETE FROM events WHERE id < ${newest}`);
+    newest = Number(api.databases.query(SOURCE, "SELECT max(id) AS id FROM events")[0]?.["id"]);
+    let pages = 0;
+    let truth: Contents = {};
+    api.databases.atQuery = (sql, run) => {
+      // A night has time for one page of animals.
+      if (sql.includes('FROM "pets" WHERE id >') && pages++ === 1) throw new Refusal(400, 7500, "The night is over");
+      const result = run();
+      if (sql.includes("sqlite_sequence")) truth = contents(SOURCE);
+      return result;
+    };
+    const { code, stderr } = await backup();
+    said += stderr;
+    if (code === 0) expect(contentsOfBackup(folder)).toEqual(truth);
+    else expect(lastLine({ code, stdout: "", stderr })).toContain("The night is over");
+    changeSource(20, random);
+  }
+  expect(nights).toBeGreaterThan(3);
+  expect(nights).toBeLessThan(20);
+  expect(said).not.toContain(ANEW);
+});
+
 test("a backup gives up when its place in the feed is removed again and again", async () => {
   const { result } = await backUpDuring(() => {
     changeSource(5, randomNumbers(1));
