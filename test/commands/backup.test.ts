@@ -303,6 +303,9 @@ test("a restore from a bucket goes on after a failure, and says when the bucket 
   const { time } = manifest().moment;
   const path = `${bucket}/${TARGET}/${time}/pets-0001.ndjson.gz`;
   const pets = objects.get(path) ?? expect.unreachable();
+  const uploads = api.requests.filter((request) => request.startsWith("PUT") && request.includes(`/${time}/`));
+  expect(uploads.length).toBeGreaterThan(1);
+  expect(uploads.at(-1)).toMatch(/manifest\.json$/);
   objects.delete(path);
   for (const moment of [time, time, "2026-01-01", "2026-01-01"]) {
     const refused = await runHere(runRestore, name(moment));
@@ -402,6 +405,24 @@ test("a restore that fails at any request goes on", async () => {
   }
 });
 
+test("a restore that was interrupted between two pages of a table goes on with the next page", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite, { pets: 4_100 }));
+  const [source, before] = [contents(SOURCE), counters(SOURCE)];
+  await expectBackup();
+  let loads = 0;
+  api.databases.atQuery = (sql, run) => {
+    if (sql.startsWith(`INSERT INTO "pets"`) && ++loads > 1) throw FAILURE;
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 2_000 }]);
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  const again = await restore();
+  expect(again, again.stderr).toMatchObject({ code: 0 });
+  expectRestored(source, before);
+});
+
 test("responses that are lost neither double nor lose anything", async () => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   let [lost, count] = ["", 0];
@@ -462,6 +483,12 @@ test("a release refuses a database whose restore has not ended, and names the la
   const migrateOf = (name: string) => migrate(cloudflare, api.databases.find(name).uuid, "", terminal);
   await migrateOf(SOURCE);
   expect(said[0]).toBe(`\nLast backup: ${manifest().moment.time}`);
+  // As a newer backup that ended before an older one.
+  api.databases.query(SOURCE, "UPDATE last_backup SET moment = '2999-01-01T00:00:00.000Z'");
+  expect(await backup(join(scratch, "older"))).toMatchObject({ code: 0 });
+  said.length = 0;
+  await migrateOf(SOURCE);
+  expect(said[0]).toBe("\nLast backup: 2999-01-01T00:00:00.000Z");
   api.databases.query(TARGET, "CREATE TABLE restore_progress (digest TEXT)");
   await expect(migrateOf(TARGET)).rejects.toThrow(
     "A restore of the database has not ended. Repeat it before the release.",
@@ -543,12 +570,12 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
 });
 
 /** Backs up while something happens before each query. Returns what was there at the last transaction, and what the backup has. */
-async function backUpDuring(before: (query: number) => void) {
+async function backUpDuring(before: (query: number, sql: string) => void) {
   let truth: Contents = {};
   let last: { [table: string]: bigint } = {};
   let query = 0;
   api.databases.atQuery = (sql, run) => {
-    before(query++);
+    before(query++, sql);
     const result = run();
     if (sql.includes("sqlite_sequence")) [truth, last] = [contents(SOURCE), counters(SOURCE)];
     return result;
@@ -558,7 +585,7 @@ async function backUpDuring(before: (query: number) => void) {
   return { result, truth, last, query };
 }
 
-async function expectTruth(before: (query: number) => void, what = ""): Promise<string> {
+async function expectTruth(before: (query: number, sql: string) => void, what = ""): Promise<string> {
   const { result, truth, last } = await backUpDuring(before);
   expect(result, `${what}\n${result.stderr}`).toMatchObject({ code: 0 });
   const found = contentsOfBackup(folder);
@@ -722,4 +749,22 @@ test("keys that take the ids of removed ones between two pages are in the backup
   await expectBackup();
   expect(pages).toBeGreaterThan(2);
   expect(contentsOfBackup(folder)).toEqual(contents(SOURCE));
+});
+
+test.each([
+  ["a key", 1, 0],
+  ["more keys than a page has", 6, 0],
+  ["keys with the ids of removed ones", 2, 2],
+])("a backup has %s that came between its last two transactions", async (_, count, kept) => {
+  const add = (keys: number) =>
+    api.databases.use(SOURCE, (sqlite) => {
+      if (kept > 0) sqlite.exec("DELETE FROM idempotency_keys");
+      for (; keys > 0; keys--) addKey(sqlite, null, "x".repeat(120_000));
+    });
+  add(kept);
+  let ends = 0;
+  await expectTruth((_query, sql) => {
+    if (sql.includes("sqlite_sequence") && ends++ === 0) add(count);
+  });
+  expect(ends).toBeGreaterThan(0);
 });
