@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ApiFailure } from "../release/api.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
 import type { Terminal } from "../terminal.ts";
-import { MANIFEST, type Manifest, readManifest, writeWhole } from "./archive.ts";
+import { MANIFEST, type Manifest, PRIVATE_FOLDER, readManifest, writeWhole } from "./manifest.ts";
 
 /** Milliseconds for one file: 128 MiB with two megabits a second. */
 const TIMEOUT = 600_000;
@@ -82,7 +82,7 @@ export async function upload(bucket: Bucket, folder: string, terminal: Terminal)
  * @throws Error when the bucket has no finished backup of this name.
  */
 export async function download(bucket: Bucket, path: string, folder: string, terminal: Terminal): Promise<void> {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   const copy = async (file: string) => {
     const to = join(folder, file);
     if (existsSync(to)) return;

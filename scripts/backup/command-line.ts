@@ -9,10 +9,10 @@ import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { JURISDICTIONS } from "../release/database.ts";
 import { SUSTAINED } from "../release/pace.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { readManifest } from "./archive.ts";
 import { Bucket, download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { readManifest } from "./manifest.ts";
 import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
 import { recordBackup } from "./tables.ts";
@@ -74,6 +74,7 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
     .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
     .addOption(jurisdictionOption())
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
+    .option("--source <database>", "The name of the database of the backup, if it is another one.")
     .addOption(new Option("--yes", "Changes production without asking."))
     .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
       withDatabase(options, terminal, clock, async (database, openBucket) => {

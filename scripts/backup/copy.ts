@@ -2,8 +2,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:f
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Terminal } from "../terminal.ts";
-import { MANIFEST, type Manifest, readManifest, sha256, TableWriter, verify, writeWhole } from "./archive.ts";
+import { TableWriter, verify } from "./archive.ts";
 import type { Database, Row } from "./database.ts";
+import {
+  MANIFEST,
+  type ManifestContents,
+  manifestText,
+  PRIVATE_FOLDER,
+  readManifest,
+  sha256,
+  writeWhole,
+} from "./manifest.ts";
 import type { Parts } from "./parts.ts";
 import { readProgress } from "./progress.ts";
 import {
@@ -98,7 +107,7 @@ export async function copyDatabase(
   folder: string,
   terminal: Terminal,
   parts?: Parts,
-): Promise<Manifest> {
+): Promise<ManifestContents> {
   const work = join(folder, WORK);
   if (existsSync(join(folder, MANIFEST))) {
     if (isFinished(folder)) throw new Error(`${folder} has a finished backup. Name another folder.`);
@@ -145,7 +154,7 @@ class Copy {
 
   /** Notes the place in the feed before the first page, unless an earlier attempt did. */
   async begin(): Promise<void> {
-    mkdirSync(this.#work, { recursive: true });
+    mkdirSync(this.#work, { recursive: true, mode: PRIVATE_FOLDER });
     const noted = this.#read<Start & { database: string }>("start");
     const { name } = this.#database;
     if (noted !== undefined) {
@@ -309,10 +318,10 @@ class Copy {
   }
 
   /** Merges the pages and the changes into the files of the backup. The manifest is written last. */
-  async finish(folder: string, end: End): Promise<Manifest> {
+  async finish(folder: string, end: End): Promise<ManifestContents> {
     const { tables, migrations } = this.#started;
     const changes = this.#checkedChanges();
-    const written: Manifest["tables"] = {};
+    const written: ManifestContents["tables"] = {};
     for (const table of tables) {
       const writer = new TableWriter(folder, table.name);
       for (const line of this.#merged(table.name, end, changes)) writer.add(line);
@@ -325,8 +334,7 @@ class Copy {
       written[table.name] = files;
       this.#terminal.say(`${table.name}: ${files.rows.toLocaleString("en")} rows`);
     }
-    const manifest: Manifest = {
-      format: 1,
+    const manifest: ManifestContents = {
       database: this.#database.name,
       moment: { time: end.time, event: end.newest },
       migrations: migrations.map((name) => ({ name, sha256: sha256(readFileSync(join(MIGRATIONS, name), "utf8")) })),
@@ -334,7 +342,7 @@ class Copy {
       tables: written,
     };
     await verify(folder, manifest);
-    writeWhole(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+    writeWhole(join(folder, MANIFEST), manifestText(manifest));
     rmSync(this.#work, { recursive: true });
     return manifest;
   }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import * as z from "zod";
 import type { Terminal } from "../terminal.ts";
-import { writeWhole } from "./archive.ts";
 import type { Bucket } from "./bucket.ts";
+import { PRIVATE_FOLDER, writeWhole } from "./manifest.ts";
 
 // An unfinished backup in a bucket, for a machine that has none of its files: a workflow has a new one every night. The pages of its folder
 // are in parts, `unfinished/<database>/<number>-<run>`. The parts up to any number are a state that the backup was in.
@@ -99,7 +99,7 @@ export class Parts {
   /** Writes the pages of all parts. Returns whether they are whole. If not, there is no folder. */
   async #read(folder: string, keys: readonly string[]): Promise<boolean> {
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
     for (const key of keys) {
       const bytes = await this.#bucket.get(key);
       const part = key.startsWith(`${this.#prefix}${numbered(this.#count + 1)}-`) ? parse(bytes) : undefined;

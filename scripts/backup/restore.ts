@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import type { Terminal } from "../terminal.ts";
-import { type Manifest, readLines, readManifest, sha256, verify } from "./archive.ts";
-import type { Database, Row } from "./database.ts";
+import { readLines, verify } from "./archive.ts";
+import { checkTables, type MigrationFiles, type Migrations, readMigrationFiles } from "./checks.ts";
+import type { Database } from "./database.ts";
+import { type Manifest, readManifest } from "./manifest.ts";
+import { ageOf, largerId, raiseId, refuseHighIds, refuseWrongIds } from "./next-ids.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
 import {
   type Line,
@@ -14,20 +14,11 @@ import {
   readMigrations,
   readTables,
   recordBackup,
-  SELECT_TIME,
+  SELECT_COUNTED,
   selectMaximum,
   type Table,
 } from "./tables.ts";
 
-/**
- * A restore adds this to each counter of ids, of the backup or of the data that it replaces, and as much again for each day since the backup.
- * D1 can create fewer rows in a day. So no id is given out again that was given out since the backup, even when the same one is restored
- * into a second new database. JavaScript holds such ids exactly.
- */
-export const MARGIN = 1_000_000_000n;
-const DAY = 86_400_000n;
-const MAX_ID = 2n ** 63n - 1n;
-const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Characters of JSON in one statement. D1 takes 2 MB, and a character takes up to three bytes. */
 const PAGE_CHARACTERS = 500_000;
 const PAGE_ROWS = 2_000;
@@ -39,30 +30,37 @@ const CREATE_MIGRATIONS = `CREATE TABLE d1_migrations (
 export interface RestoreOptions {
   /** The name of a database whose data is replaced. */
   overwrite?: string;
+  /** The name of the database of the backup, which may be another one. */
+  source?: string;
 }
 
 /**
  * Replaces the contents of a database by those of a backup. The service may not serve it meanwhile. After an interruption, a repetition
  * goes on where the last attempt ended.
  *
- * @throws Error before it changes anything: when the backup is incomplete, damaged or from newer code, and when the database has data and
- *   nobody says that it may be replaced. Later only when the database fails, or when it does not have the data of the backup in the end.
+ * @throws Error before it changes anything: when the backup is incomplete, damaged, from newer code or of another database that nobody names,
+ *   when its ids or its moment cannot be true, and when the database has data and nobody says that it may be replaced.
+ *   Later only when the database fails, or when it does not have the data of the backup in the end.
  */
 export async function restoreDatabase(
   database: Database,
   folder: string,
-  { overwrite }: RestoreOptions,
+  { overwrite, source }: RestoreOptions,
   terminal: Terminal,
 ): Promise<Manifest> {
   const { manifest, digest } = readManifest(folder);
+  await confirmSource(manifest, database, source, terminal);
+  if (manifest.format === 1)
+    terminal.say("Nothing proves the manifest of this backup: its format 1 has no digest of the manifest.");
   const migrations = readMigrationFiles(manifest);
   await checkTables(manifest, migrations);
   terminal.say(`Reading the backup of ${manifest.database} as it was at ${manifest.moment.time} ...`);
-  await verify(folder, manifest);
+  const age = await ageOf(manifest, database);
+  refuseWrongIds(manifest, await verify(folder, manifest), age);
 
   const lease = await database.takeLease?.(`the restore of a backup of ${manifest.database}`);
   try {
-    const progress = await begin(database, manifest, { digest, migrations, overwrite }, terminal);
+    const progress = await begin(database, manifest, { digest, migrations, overwrite, age }, terminal);
     if (!progress.loaded) {
       for (const [name, table] of Object.entries(manifest.tables)) {
         await lease?.confirm();
@@ -80,47 +78,16 @@ export async function restoreDatabase(
   return manifest;
 }
 
-type Files = [name: string, sql: string][];
-interface Migrations {
-  ofBackup: Files;
-  later: Files;
-}
-
-/** The migrations of this code: those of the backup, and the later ones. @throws Error when they are not the same. */
-function readMigrationFiles({ migrations }: Manifest): Migrations {
-  const all: Files = readdirSync(MIGRATIONS)
-    .filter((file) => file.endsWith(".sql"))
-    .toSorted()
-    .map((file) => [file, readFileSync(join(MIGRATIONS, file), "utf8")]);
-  for (const [index, { name, sha256: expected }] of migrations.entries()) {
-    const [file, sql = ""] = all[index] ?? [];
-    if (file === name && sha256(sql) === expected) continue;
-    const known = existsSync(join(MIGRATIONS, name)) ? "Its text differs here." : "This code does not have it.";
-    throw new Error(`The backup has the migration ${name}. ${known} Restore it with the code that wrote it, or newer.`);
-  }
-  return { ofBackup: all.slice(0, migrations.length), later: all.slice(migrations.length) };
-}
-
-/** @throws Error when the tables of a backup are not those of its migrations. */
-async function checkTables({ tables }: Manifest, { ofBackup }: Migrations): Promise<void> {
-  const sqlite = new DatabaseSync(":memory:");
-  for (const [, sql] of ofBackup) sqlite.exec(sql);
-  const made = await readTables({
-    run: async (statements) => statements.map((statement) => sqlite.prepare(statement).all() as Row[]),
-  });
-  sqlite.close();
-  const columns = new Map(made.map((table) => [table.name, table.columns.join()]));
-  for (const name of new Set([...columns.keys(), ...Object.keys(tables)])) {
-    if (columns.get(name) === tables[name]?.columns.join()) continue;
-    throw new Error(`The backup has other columns in the table ${name} than its migrations make.`);
-  }
-}
-
 /** Goes on with the restore of the same backup, or begins one. @throws Error when nobody allows to replace the data. */
 async function begin(
   database: Database,
   manifest: Manifest,
-  { digest, migrations, overwrite }: { digest: string; migrations: Migrations; overwrite: string | undefined },
+  {
+    digest,
+    migrations,
+    overwrite,
+    age,
+  }: { digest: string; migrations: Migrations; overwrite: string | undefined; age: bigint },
   terminal: Terminal,
 ): Promise<Progress> {
   const begun = await readProgress(database);
@@ -134,6 +101,7 @@ async function begin(
   }
   await refuseData(database, overwrite);
   const progress = { digest, counters: await readCounters(database, begun?.counters), loaded: false };
+  refuseHighIds(database.name, progress.counters, age);
   await prepare(database, manifest, migrations, progress);
   return progress;
 }
@@ -150,11 +118,23 @@ async function readCounters(database: Database, before: Counters = {}): Promise<
   const sources = tables.flatMap(({ name }) => COUNTERS[String(name)] ?? []);
   const rows = sources.length === 0 ? [] : await database.run(sources);
   const counters = { ...before };
-  for (const { name, seq } of rows.flat()) counters[String(name)] = larger(String(seq), counters[String(name)]);
+  for (const { name, seq } of rows.flat()) counters[String(name)] = largerId(String(seq), counters[String(name)]);
   return counters;
 }
 
-const larger = (one: string, other = "0"): string => (BigInt(one) > BigInt(other) ? one : other);
+/** @throws Error when the backup is of another database, and nobody names that. */
+async function confirmSource(
+  { database: source }: Manifest,
+  { name }: Database,
+  named: string | undefined,
+  terminal: Terminal,
+): Promise<void> {
+  if (named === source || (named === undefined && source === name)) return;
+  if (named !== undefined) throw new Error(`--source names ${named}, and the backup is of ${source}.`);
+  const what = `This is a backup of ${source}, and the database is ${name}.`;
+  if (terminal.ask === undefined) throw new Error(`${what} To restore it all the same, say --source ${source}.`);
+  if ((await terminal.ask(`${what} Type ${source} to go on: `)) !== source) throw new Error("Nothing was changed.");
+}
 
 /** @throws Error when the database has data that nobody allows to replace. */
 async function refuseData(database: Database, overwrite: string | undefined): Promise<void> {
@@ -193,7 +173,7 @@ async function prepare(
 const insertMigration = (name: string) => `INSERT INTO d1_migrations (name) VALUES ('${name}')`;
 
 /** Applies the migrations that the database does not have. */
-async function migrate(database: Database, later: Files): Promise<void> {
+async function migrate(database: Database, later: MigrationFiles): Promise<void> {
   const applied = await readMigrations(database);
   for (const [name, sql] of later) {
     if (applied.includes(name)) continue;
@@ -261,28 +241,21 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
 /** Raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done. */
 async function finish(database: Database, manifest: Manifest, before: Counters): Promise<void> {
   const { counters, moment } = manifest;
-  const [[clock] = [], counted = []] = await database.run([
-    SELECT_TIME,
-    // A table that is newer than the backup may have given out ids too.
-    "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'd1_migrations'",
-  ]);
-  const age = BigInt(Math.max(0, Date.parse(String(clock?.["time"])) - Date.parse(moment.time)));
-  const raised = (id: string) => {
-    const sum = BigInt(id) + MARGIN + (MARGIN * age) / DAY;
-    return sum > MAX_ID ? MAX_ID : sum;
-  };
+  const age = await ageOf(manifest, database);
+  // A table that is newer than the backup may have given out ids too.
+  const [counted = []] = await database.run([SELECT_COUNTED]);
   await database.run([
     ...counted
       .map(({ name }) => String(name))
       .flatMap((table) => [
         `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
-        `UPDATE sqlite_sequence SET seq = ${raised(larger(counters[table] ?? "0", before[table]))} WHERE name = '${table}'`,
+        `UPDATE sqlite_sequence SET seq = ${raiseId(largerId(counters[table] ?? "0", before[table]), age)} WHERE name = '${table}'`,
       ]),
     "DELETE FROM events",
     // Above every event of both histories, so that each cursor of before expires.
     `INSERT INTO events (id, tag, type, version, data, created_at)
-      VALUES (${raised(larger(moment.event.id, before["events"]))}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+      VALUES (${raiseId(largerId(moment.event.id, before["events"]), age)}, random() & 4294967295, 'feed.started', 0, '{}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
     ...(manifest.database === database.name ? recordBackup(moment.time) : []),
     `DROP TABLE IF EXISTS ${PROGRESS_TABLE}`,
   ]);

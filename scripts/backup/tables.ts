@@ -50,6 +50,9 @@ export async function readTables(database: Pick<Database, "run">): Promise<Table
 
 /** The time of the database, which dates a backup and tells its age. */
 export const SELECT_TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time";
+/** The names of the tables that never give out an id twice. */
+export const SELECT_COUNTED =
+  "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'd1_migrations'";
 export const SELECT_MIGRATIONS = "SELECT name FROM d1_migrations ORDER BY id";
 
 /** The names of the applied migrations, in their order. */

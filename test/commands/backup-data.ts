@@ -117,7 +117,7 @@ export function fill(sqlite: DatabaseSync, { pets = 30, responses = 1 } = {}): v
   for (let id = 1; id <= pets; id++) pet.run(id, `Rex ${id}`, id % 7, "available", 1);
   for (const name of NAMES) pet.run(null, name, MIN, "sold", 2n ** 62n + 1n);
   pet.run(2n ** 53n + 1n, "Odd", MAX, "pending", 2n ** 53n + 1n);
-  pet.run(2n ** 62n + 1n, "Late", -1, "pending", 1);
+  pet.run(2n ** 61n + 1n, "Late", -1, "pending", 1);
   record(sqlite, "pets", "pet.created", "id % 100 = 0 OR id > 5000");
   const category = sqlite.prepare("INSERT INTO categories (name, description) VALUES (?, ?)");
   for (const [index, name] of NAMES.entries())

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   cpSync,
@@ -8,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -62,7 +64,8 @@ afterEach(async () => {
 
 const backup = (to = folder) => runHere(runBackup, ["--env", "staging", "--to", to]);
 const ON_PRODUCTION = ["--env", "production", "--yes"];
-const restore = (...more: string[]) => runHere(runRestore, [...ON_PRODUCTION, "--from", folder, ...more]);
+const restore = (...more: string[]) =>
+  runHere(runRestore, [...ON_PRODUCTION, "--from", folder, "--source", SOURCE, ...more]);
 const contents = (name: string) => api.databases.use(name, contentsOf);
 const counters = (name: string) => api.databases.use(name, countersOf);
 const manifest = () => JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
@@ -178,17 +181,28 @@ function editFile(edit: (lines: string[]) => string[]): void {
   writeFileSync(path, gzipSync(edit(gunzipSync(readFileSync(path)).toString().split("\n")).join("\n")));
 }
 
+function editText(edit: (text: string) => string): void {
+  const path = join(folder, "manifest.json");
+  const text = readFileSync(path, "utf8");
+  const edited = edit(text);
+  expect(edited).not.toBe(text);
+  writeFileSync(path, edited);
+}
+
+/** Writes another manifest, with its digest. */
 function editManifest(edit: (value: ReturnType<typeof manifest>) => void): void {
-  const value = manifest();
+  const { sha256: _, ...value } = manifest();
   edit(value);
-  writeFileSync(join(folder, "manifest.json"), JSON.stringify(value));
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  const digest = createHash("sha256").update(text).digest("hex");
+  writeFileSync(join(folder, "manifest.json"), text.replace("{\n", `{\n  "sha256": "${digest}",\n`));
 }
 
 const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?: string[] } } = {
   "no manifest": { spoil: () => rmSync(join(folder, "manifest.json")), message: /has no manifest\.json/ },
   "a manifest of another format": {
-    spoil: () => editManifest((value) => (value.format = 2)),
-    message: /has format 2\. This program reads format 1\.$/,
+    spoil: () => editManifest((value) => (value.format = 3)),
+    message: /has format 3\. This program reads formats up to 2\.$/,
   },
   "a manifest that was cut off": {
     spoil: () => truncateSync(join(folder, "manifest.json"), 200),
@@ -205,6 +219,43 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
   "a manifest with SQL": {
     spoil: () => editManifest((value) => (value.counters["pets'; DROP TABLE pets; --"] = "1")),
     message: /manifest\.json is damaged/,
+  },
+  "a manifest that does not have its digest": {
+    spoil: () => editText((text) => text.replace(/"orders": "\d+"/, '"orders": "1"')),
+    message: /manifest\.json is damaged: it does not have the digest in its second line\.$/,
+  },
+  "a manifest without its digest": {
+    spoil: () => editText((text) => text.replace(/ {2}"sha256": "\w+",\n/, "")),
+    message: /manifest\.json is damaged: it is not a manifest\.$/,
+  },
+  "a counter below the ids of its table": {
+    spoil: () => editManifest((value) => (value.counters.pets = "2305843009213693952")),
+    message:
+      /^The manifest says that pets gave out no id above 2305843009213693952, and the backup has 2305843009213693953\.$/,
+  },
+  "a place in the feed below its events": {
+    spoil: () => editManifest((value) => (value.moment.event.id = "1")),
+    message: /^The manifest says that events gave out no id above 1, and the backup has \d+\.$/,
+  },
+  "a counter that would leave no id": {
+    spoil: () => editManifest((value) => (value.counters.orders = String(2n ** 63n - 1n))),
+    message: /^The backup has given out the id 9223372036854775807 in orders: a restore would leave too few\.$/,
+  },
+  "a counter that would rise above 2^62": {
+    spoil: () => editManifest((value) => (value.counters.orders = String(2n ** 62n - MARGIN + 1n))),
+    message: /^The backup has given out the id 4611686017427387905 in orders/,
+  },
+  "a place in the feed that would leave no id": {
+    spoil: () => editManifest((value) => (value.moment.event.id = String(2n ** 63n - 1n))),
+    message: /^The backup has given out the id 9223372036854775807 in events/,
+  },
+  "a table without its counter": {
+    spoil: () => editManifest((value) => delete value.counters.orders),
+    message: /^The backup does not say which id orders gave out last\.$/,
+  },
+  "a moment in the future": {
+    spoil: () => editManifest((value) => (value.moment.time = value.moment.time.replace(/^\d+/, "2999"))),
+    message: /^The backup is of 2999-\S+Z, which is in the future: petstore-production has the time 2\S+Z\.$/,
   },
   "a manifest without a table": {
     spoil: () => editManifest((value) => delete value.tables.orders),
@@ -247,6 +298,22 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
     spoil: () => editFile(([, ...others]) => others),
     message: /pets is damaged/,
   },
+  "an added line": {
+    spoil: () => editFile((lines) => ['{"id":0}', ...lines]),
+    message: /pets-0001\.ndjson\.gz is damaged: it has more rows than the \d+ of the manifest$/,
+  },
+  "lines in another order": {
+    spoil: () => {
+      editFile(([first = "", second = "", ...others]) => [second, first, ...others]);
+      const text = gunzipSync(readFileSync(join(folder, "pets-0001.ndjson.gz")));
+      editManifest((value) => (value.tables.pets.sha256 = createHash("sha256").update(text).digest("hex")));
+    },
+    message: /^pets is damaged: the id 1 comes after 2\.$/,
+  },
+  "a line without an end": {
+    spoil: () => writeFileSync(join(folder, "pets-0001.ndjson.gz"), gzipSync(Buffer.alloc(2 ** 24, "x"))),
+    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 4194304 characters$/,
+  },
   "a line that is no row": {
     spoil: () => editFile((lines) => ["{}", ...lines]),
     message: /pets-0001\.ndjson\.gz is damaged: a line has no id/,
@@ -263,6 +330,12 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
     spoil: () => api.databases.use(TARGET, (sqlite) => fill(sqlite)),
     message:
       /^petstore-production has data in categories, idempotency_keys, orders, pets\. To replace all of it, say --overwrite petstore-production\.$/,
+  },
+  "a target with ids that leave too few": {
+    spoil: () => api.databases.query(TARGET, `INSERT INTO sqlite_sequence VALUES ('orders', ${2n ** 62n})`),
+    args: ["--overwrite", TARGET],
+    message:
+      /^petstore-production has given out the id 4611686018427387904 in orders: a restore would leave too few\.$/,
   },
   "the name of another database": {
     spoil: () => api.databases.use(TARGET, (sqlite) => fill(sqlite)),
@@ -281,6 +354,87 @@ test.each(Object.keys(REFUSALS))("a restore refuses %s and changes nothing", asy
   expect(result.code).toBe(1);
   expect(lastLine(result)).toMatch(message);
   expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+});
+
+test("a backup with ids just below the bound is restored", async () => {
+  await expectBackup();
+  const highest = 2n ** 62n - 2n * MARGIN;
+  editManifest((value) => {
+    value.counters.orders = String(highest);
+    value.moment.event.id = String(highest);
+  });
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRaised(counters(TARGET)["orders"], highest);
+});
+
+test("the clock of the database tells whether a backup is of the future", async () => {
+  await expectBackup();
+  let time = "2026-01-01T00:00:00.000Z";
+  api.databases.atQuery = (sql, run) =>
+    sql.startsWith("SELECT strftime") ? [{ results: [{ time }], success: true, meta: {} }] : run();
+  const before = api.databases.use(TARGET, everythingIn);
+  expect(lastLine(await restore())).toMatch(
+    / is in the future: petstore-production has the time 2026-01-01T00:00:00\.000Z\.$/,
+  );
+  expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+  editManifest((value) => (value.moment.time = "2999-01-01T00:00:59.000Z"));
+  time = "2999-01-01T00:00:00.000Z";
+  const result = await restore();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+});
+
+test("a backup of format 1 is restored, with a line that nothing proves its manifest", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  expect((await restore()).stderr).not.toContain("Nothing proves");
+  const { sha256: _, ...value } = manifest();
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify({ ...value, format: 1 }));
+  const before = counters(TARGET);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(result.stderr).toContain("Nothing proves the manifest of this backup");
+  expectRestored(contents(SOURCE), before);
+});
+
+test("a backup of another database is restored only when somebody names that database", async () => {
+  await expectBackup();
+  const before = api.databases.use(TARGET, everythingIn);
+  const asked: string[] = [];
+  const restoreAs = (answer: string | undefined, ...more: string[]) => {
+    const ask = async (question: string) => {
+      asked.push(question);
+      return answer ?? "";
+    };
+    const run: typeof runRestore = (args, terminal) =>
+      runRestore(args, answer === undefined ? terminal : { ...terminal, ask });
+    return runHere(run, [...ON_PRODUCTION, "--from", folder, ...more]);
+  };
+  const what = `This is a backup of ${SOURCE}, and the database is ${TARGET}.`;
+  expect(lastLine(await restoreAs(undefined))).toBe(`${what} To restore it all the same, say --source ${SOURCE}.`);
+  expect(lastLine(await restoreAs(undefined, "--source", TARGET))).toBe(
+    `--source names ${TARGET}, and the backup is of ${SOURCE}.`,
+  );
+  expect(lastLine(await restoreAs("yes"))).toBe("Nothing was changed.");
+  expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
+  const result = await restoreAs(SOURCE);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(asked).toEqual(Array(2).fill(`${what} Type ${SOURCE} to go on: `));
+});
+
+test("only the owner reads a backup, finished or not", async () => {
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  api.breakFrom(10, FAILURE);
+  expect(await backup()).toMatchObject({ code: 1 });
+  api.repair();
+  const work = join(folder, "unfinished");
+  expect([folder, work].map(modeOf)).toEqual(["700", "700"]);
+  const parts = readdirSync(work).map((file) => modeOf(join(work, file)));
+  expect(new Set(parts)).toEqual(new Set(["600"]));
+  await expectBackup();
+  const files = readdirSync(folder).map((file) => modeOf(join(folder, file)));
+  expect(files.length).toBeGreaterThan(1);
+  expect(new Set(files)).toEqual(new Set(["600"]));
 });
 
 test("a restore of production asks, and changes nothing without an answer", async () => {
@@ -320,6 +474,10 @@ test("a restore from a bucket goes on after a failure, and says when the bucket 
   const result = await runHere(runRestore, name(time));
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(contents(TARGET)["pets"]).toEqual(before["pets"]);
+  const copy = join("backups", bucket, TARGET, time);
+  const modes = [copy, ...readdirSync(copy).map((file) => join(copy, file))].map((path) => statSync(path).mode & 0o777);
+  expect(modes[0]).toBe(0o700);
+  expect(new Set(modes.slice(1))).toEqual(new Set([0o600]));
   expect(api.databases.query(TARGET, "SELECT moment FROM last_backup")).toEqual([{ moment: time }]);
 });
 
@@ -451,8 +609,16 @@ test("a table that is newer than the backup gives out no id twice", async () => 
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   api.databases.use(TARGET, (sqlite) => fill(sqlite));
   const before = counters(TARGET);
+  api.databases.query(SOURCE, "DELETE FROM idempotency_keys");
   await expectBackup();
-  editManifest((value) => delete value.counters.orders);
+  // As of before the orders.
+  editManifest((value) => {
+    value.migrations = value.migrations.slice(0, 4);
+    value.tables.idempotency_keys.columns.pop();
+    delete value.tables.orders;
+    delete value.tables.events;
+    delete value.counters.orders;
+  });
   const result = await restore("--overwrite", TARGET);
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expectRaised(counters(TARGET)["orders"], before["orders"]);
@@ -540,11 +706,11 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
   );
   const before = api.databases.use(TARGET, everythingIn);
   let [looks, held] = [0, 0];
-  api.databases.atQuery = (_, run) => {
+  api.databases.atQuery = (sql, run) => {
     const [lease] = api.databases.query(TARGET, "SELECT token, expires_at > unixepoch() AS held FROM release_lease");
     if (lease?.["token"] === "theirs") {
       expect(api.databases.use(TARGET, everythingIn)).toEqual(before);
-      if (looks++ > 0) endLeases(api);
+      if (sql.includes("release_lease") && looks++ > 0) endLeases(api);
     } else if (lease?.["held"] === 1) held++;
     return run();
   };

@@ -10,8 +10,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
-import { readManifest } from "../../scripts/backup/archive.ts";
-import { MARGIN } from "../../scripts/backup/restore.ts";
+import { readManifest } from "../../scripts/backup/manifest.ts";
+import { MARGIN } from "../../scripts/backup/next-ids.ts";
 import { startBundles } from "../../scripts/bundles.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
@@ -267,7 +267,8 @@ test(
 
     const { manifest } = readManifest(to);
     const moment = BigInt(manifest.moment.event.id);
-    const restoring = await run("restore", ["--env", "local", "--persist-to", other, "--from", to]);
+    const place = ["--env", "local", "--persist-to", other];
+    const restoring = await run("restore", [...place, "--from", to, "--source", manifest.database]);
     expect(restoring.code, restoring.stderr).toBe(0);
     const [live, restored] = [fileIn(state), fileIn(other)];
     const [{ newest } = {}] = readFile(live, "SELECT max(id) AS newest FROM events");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copyDatabase } from "../../scripts/backup/copy.ts";
 import type { Database as Connection, Row } from "../../scripts/backup/database.ts";
-import type { Manifest } from "../../scripts/backup/archive.ts";
+import type { Manifest } from "../../scripts/backup/manifest.ts";
 import { OWN_TABLES } from "../../scripts/backup/tables.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./database.ts";
