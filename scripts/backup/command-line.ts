@@ -12,6 +12,7 @@ import { confirmProduction, type Terminal } from "../terminal.ts";
 import { Bucket, download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { Interruption } from "./interruption.ts";
 import { readManifest } from "./manifest.ts";
 import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
@@ -37,7 +38,7 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
     .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
     .addOption(jurisdictionOption())
     .action((options: CommonOptions & BucketOptions & { to: string }) =>
-      withDatabase(options, terminal, clock, async (database, openBucket) => {
+      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const began = performance.now();
         const bucket = await openBucket();
         const parts = bucket && new Parts(bucket, database.name, terminal);
@@ -45,9 +46,12 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
         const isUpload = options.bucket !== undefined && isFinished(options.to);
         if (isUpload)
           terminal.say(`${options.to} has a finished backup already. Only its copy into the bucket is made.`);
+        else interruption.state = `${options.to} has no finished backup. Repeat the command: it goes on.`;
         const manifest = isUpload
           ? readManifest(options.to).manifest
           : await copyDatabase(database, resolve(options.to), terminal, parts);
+        const copy = bucket === undefined ? "" : " The bucket may have a part of it: repeat the command.";
+        interruption.state = `${options.to} has a finished backup.${copy}`;
         if (manifest.database !== database.name)
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
@@ -77,7 +81,7 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
     .option("--source <database>", "The name of the database of the backup, if it is another one.")
     .addOption(new Option("--yes", "Changes production without asking."))
     .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
-      withDatabase(options, terminal, clock, async (database, openBucket) => {
+      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const { bucket: name, from } = options;
         const path = name === undefined ? from : toPath(from);
         await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
@@ -86,7 +90,7 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
         if (bucket !== undefined) await download(bucket, path, folder, terminal);
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
-        const { moment } = await restoreDatabase(database, folder, options, terminal);
+        const { moment } = await restoreDatabase(database, folder, options, terminal, interruption);
         terminal.say(
           `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
             "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
@@ -122,26 +126,33 @@ async function withDatabase(
   { env, persistTo, bucket, jurisdiction }: CommonOptions & BucketOptions,
   terminal: Terminal,
   clock: Clock,
-  use: (database: CountedDatabase, openBucket: () => Promise<Bucket | undefined>) => Promise<void>,
+  use: (
+    database: CountedDatabase,
+    openBucket: () => Promise<Bucket | undefined>,
+    interruption: Interruption,
+  ) => Promise<void>,
 ): Promise<void> {
   let account: Promise<Cloudflare> | undefined;
   const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
   const openBucket = async () =>
     bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
-  const database = await openDatabase(env, persistTo, connectOnce, terminal);
-  const counted = {
-    ...database,
-    queries: 0,
-    run: (statements: readonly string[]) => {
-      counted.queries++;
-      return database.run(statements);
-    },
-  };
-  try {
-    await use(counted, openBucket);
-  } finally {
-    await database.close();
-  }
+  const interruption = new Interruption();
+  await interruption.watch(terminal, async () => {
+    const database = await openDatabase(env, persistTo, connectOnce, terminal);
+    const counted = {
+      ...database,
+      queries: 0,
+      run: (statements: readonly string[]) => {
+        counted.queries++;
+        return database.run(statements);
+      },
+    };
+    try {
+      await use(counted, openBucket, interruption);
+    } finally {
+      await database.close();
+    }
+  });
 }
 
 /** The name of a bucket, which is a folder too. */

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
+import { oneLine } from "../one-line.ts";
+import { LeaseLost } from "../release/lease.ts";
 import type { Terminal } from "../terminal.ts";
 import { readLines, verify } from "./archive.ts";
 import { checkTables, type MigrationFiles, type Migrations, readMigrationFiles } from "./checks.ts";
 import type { Database } from "./database.ts";
+import { Interruption } from "./interruption.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { ageOf, largerId, raiseId, refuseHighIds, refuseWrongIds } from "./next-ids.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
@@ -27,6 +30,11 @@ const PROGRESS = 100;
 const CREATE_MIGRATIONS = `CREATE TABLE d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`;
 
+const REPEAT = "Do not let the service use it. Repeat the command: it goes on.";
+
+/** What the database has, in the end. Its message says how to go on. */
+class OtherRows extends Error {}
+
 export interface RestoreOptions {
   /** The name of a database whose data is replaced. */
   overwrite?: string;
@@ -47,6 +55,7 @@ export async function restoreDatabase(
   folder: string,
   { overwrite, source }: RestoreOptions,
   terminal: Terminal,
+  interruption = new Interruption(),
 ): Promise<Manifest> {
   const { manifest, digest } = readManifest(folder);
   await confirmSource(manifest, database, source, terminal);
@@ -59,9 +68,11 @@ export async function restoreDatabase(
   refuseWrongIds(manifest, await verify(folder, manifest), age);
 
   const lease = await database.takeLease?.(`the restore of a backup of ${manifest.database}`);
+  if (lease !== undefined) interruption.cleanUp = () => lease.free();
   try {
-    const progress = await begin(database, manifest, { digest, migrations, overwrite, age }, terminal);
+    const progress = await begin(database, manifest, { digest, migrations, overwrite, age }, terminal, interruption);
     if (!progress.loaded) {
+      interruption.state = `${database.name} has a part of the backup, and nothing of its earlier data. ${REPEAT}`;
       for (const [name, table] of Object.entries(manifest.tables)) {
         await lease?.confirm();
         if (name !== "events") await load(database, folder, { name, ...table }, terminal);
@@ -69,13 +80,25 @@ export async function restoreDatabase(
       await compare(database, manifest);
       await database.run([`UPDATE ${PROGRESS_TABLE} SET loaded = 1`]);
     }
+    // The last transaction may reach the database without its response.
+    interruption.state = `${database.name} has all rows of the backup, but perhaps not its counters and its feed. ${REPEAT}`;
     await lease?.confirm();
     await migrate(database, migrations.later);
     await finish(database, manifest, progress.counters);
+    interruption.state = `The restore has ended: ${database.name} is as it was at ${manifest.moment.time}.`;
+  } catch (error) {
+    throw asWhole(error, interruption.state);
   } finally {
     await lease?.free();
   }
   return manifest;
+}
+
+/** A failure that says what the database has. */
+function asWhole(error: unknown, state: string | undefined): unknown {
+  if (error instanceof OtherRows || state === undefined) return error;
+  const what = error instanceof LeaseLost ? `The restore stopped, ${error.reason}` : oneLine(error);
+  return new Error(`${what} ${state}`, { cause: error });
 }
 
 /** Goes on with the restore of the same backup, or begins one. @throws Error when nobody allows to replace the data. */
@@ -89,6 +112,7 @@ async function begin(
     age,
   }: { digest: string; migrations: Migrations; overwrite: string | undefined; age: bigint },
   terminal: Terminal,
+  interruption: Interruption,
 ): Promise<Progress> {
   const begun = await readProgress(database);
   if (begun?.digest === digest) {
@@ -102,6 +126,7 @@ async function begin(
   await refuseData(database, overwrite);
   const progress = { digest, counters: await readCounters(database, begun?.counters), loaded: false };
   refuseHighIds(database.name, progress.counters, age);
+  interruption.state = `${database.name} has its earlier data, or the empty tables of the backup. ${REPEAT}`;
   await prepare(database, manifest, migrations, progress);
   return progress;
 }
@@ -231,7 +256,7 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
       found += lines.length;
     }
     if (found === rows && hash.digest("hex") === expected) continue;
-    throw new Error(
+    throw new OtherRows(
       `${name} does not have the rows of the backup: ${found} of ${rows}. Did the service write to ${database.name}? ` +
         `Stop it, and restore again with --overwrite ${database.name}.`,
     );

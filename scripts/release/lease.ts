@@ -44,9 +44,20 @@ interface LeaseRow {
   expires_at: number;
 }
 
+/** Another command took the right away. Its message is that of a command that changes nothing but the deployment. */
+export class LeaseLost extends Error {
+  /** Who took it, and what is deployed: the rest of a sentence, and another one. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`This stopped before it deployed anything, ${reason} If this change is still right, run the command again.`);
+    this.reason = reason;
+  }
+}
+
 /** The right to change the deployment, which a rollback may take away. */
 export interface Lease {
-  /** @throws Error that names who took the right away and what is deployed, and when the database cannot say. */
+  /** @throws LeaseLost when another command took the right away, and another Error when the database cannot say. */
   confirm(): Promise<void>;
   /** Gives the right back. Never throws: it expires as well. */
   free(): Promise<void>;
@@ -88,10 +99,7 @@ export async function takeLease(
     const [present] = await run(renew(token));
     if (present?.token === token) return;
     const deployed = await presentDeployment(cloudflare, worker).then(inWords, (error: unknown) => oneLine(error));
-    throw new Error(
-      `This stopped before it deployed anything, because of ${present?.holder ?? "another command"}. ` +
-        `Deployed now: ${deployed}. If this change is still right, run the command again.`,
-    );
+    throw new LeaseLost(`because of ${present?.holder ?? "another command"}. Deployed now: ${deployed}.`);
   };
   // A renewal that fails is followed by another one, and by the check before each change.
   const renewal = setInterval(() => void run(renew(token)).catch(() => {}), RENEWAL * 1_000);

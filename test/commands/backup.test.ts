@@ -527,6 +527,40 @@ test.each([
   expect(contentsOfBackup(folder)).toEqual(source);
 });
 
+/** Runs a command in a process of its own, which gets a signal when a query of it has this text. */
+async function endAtQuery(signal: NodeJS.Signals, text: string, args: string[]): Promise<string> {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  api.databases.atQuery = (sql, run) => {
+    if (!child.killed && sql.includes(text)) child.kill(signal);
+    return run();
+  };
+  const [code] = await once(child, "close");
+  api.databases.atQuery = (_, run) => run();
+  expect(code, said).toBe(1);
+  return said.trim().split("\n").at(-1) ?? "";
+}
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s has a backup and a restore say how to go on", async (signal) => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  const copying = ["scripts/backup.ts", "--env", "staging", "--to", folder];
+  expect(await endAtQuery(signal, `FROM "pets"`, copying)).toBe(
+    `${folder} has no finished backup. Repeat the command: it goes on.`,
+  );
+  await expectBackup();
+  const restoring = ["scripts/restore.ts", ...ON_PRODUCTION, "--from", folder, "--source", SOURCE];
+  const earlier = api.databases.use(TARGET, everythingIn);
+  expect(await endAtQuery(signal, "SELECT strftime", restoring)).toBe("The database was not changed.");
+  expect(api.databases.use(TARGET, everythingIn)).toEqual(earlier);
+  expect(await endAtQuery(signal, `INSERT INTO "orders"`, restoring)).toBe(
+    `${TARGET} has a part of the backup, and nothing of its earlier data. Do not let the service use it. Repeat the command: it goes on.`,
+  );
+  // It gave its lease back.
+  expect(await restore()).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
 test("a backup that fails at any request goes on", async () => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   const source = contents(SOURCE);
@@ -545,17 +579,33 @@ test("a backup that fails at any request goes on", async () => {
   }
 });
 
-test("a restore that fails at any request goes on", async () => {
+/** Whether the last line of a restore that ended early says what the database has. */
+function expectTrueState(line: string, earlier: unknown): void {
+  const advice = "Do not let the service use it. Repeat the command: it goes on.";
+  if (line.endsWith(`has a part of the backup, and nothing of its earlier data. ${advice}`))
+    expect(api.databases.query(TARGET, "SELECT loaded FROM restore_progress")).toEqual([{ loaded: 0 }]);
+  else if (line.endsWith(`has all rows of the backup, but perhaps not its counters and its feed. ${advice}`))
+    expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+  else if (line.endsWith(`has its earlier data, or the empty tables of the backup. ${advice}`))
+    expect(contents(TARGET)["pets"]).toEqual([]);
+  else {
+    expect(line).not.toContain("Repeat");
+    expect(api.databases.use(TARGET, everythingIn)).toEqual(earlier);
+  }
+}
+
+test("a restore that fails at any request says what the database has, and goes on", async () => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   const [source, before] = [contents(SOURCE), counters(SOURCE)];
   await expectBackup();
-  const empty = api.databases.snapshot(TARGET);
+  const [empty, earlier] = [api.databases.snapshot(TARGET), api.databases.use(TARGET, everythingIn)];
   for (let request = 0; ; request += STEP) {
     api.databases.restore(TARGET, empty);
     api.breakFrom(request, FAILURE);
-    const { code } = await restore();
+    const failed = await restore();
     api.repair();
-    if (code === 0) return expect(request).toBeGreaterThan(20);
+    if (failed.code === 0) return expect(request).toBeGreaterThan(20);
+    expectTrueState(lastLine(failed), earlier);
     endLeases(api);
     const again = await restore();
     expect(again, `request ${request}\n${again.stderr}`).toMatchObject({ code: 0 });
@@ -731,8 +781,14 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
   };
   const stopped = await restore("--overwrite", TARGET);
   expect(stopped.code).toBe(1);
-  expect(lastLine(stopped)).toContain("because of the rollback to v1");
+  expect(lastLine(stopped)).toMatch(
+    /^The restore stopped, because of the rollback to v1\. Deployed now: .+\. petstore-production has a part of the backup, and nothing of its earlier data\. Do not let the service use it\. Repeat the command: it goes on\.$/,
+  );
   expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  expect(await restore("--overwrite", TARGET)).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
 });
 
 /** Backs up while something happens before each query. Returns what was there at the last transaction, and what the backup has. */

@@ -1,0 +1,32 @@
+import { endChildren } from "../child.ts";
+import type { Terminal } from "../terminal.ts";
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** What a command says when it ends before its work does. */
+export class Interruption {
+  /** How things are, and how to go on. Undefined while the database is as it was. */
+  state: string | undefined;
+  /** What has to happen before the process ends. */
+  cleanUp: () => Promise<void> = async () => {};
+
+  /** Runs a command. When somebody ends it with a signal, the state is its last line. */
+  async watch(terminal: Terminal, run: () => Promise<void>): Promise<void> {
+    let isEnding = false;
+    const end = (): void => {
+      // The second signal does not wait.
+      if (isEnding) process.exit(1);
+      isEnding = true;
+      // Until then, the command goes on, and the state may change.
+      process.once("exit", () => terminal.say(this.state ?? "The database was not changed."));
+      endChildren();
+      void this.cleanUp().finally(() => process.exit(1));
+    };
+    for (const signal of SIGNALS) process.on(signal, end);
+    try {
+      await run();
+    } finally {
+      for (const signal of SIGNALS) process.off(signal, end);
+    }
+  }
+}
