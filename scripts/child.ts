@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { channel } from "node:diagnostics_channel";
+import { Socket } from "node:net";
 import { join } from "node:path";
 
 const PRELOAD = join(import.meta.dirname, "end-with-parent.ts");
+const END_ORPHANS = join(import.meta.dirname, "end-orphans.ts");
 
 export interface ChildOptions extends SpawnOptions {
   stdio: [input: "ignore", output: "pipe" | 2, errors: "pipe" | 2];
@@ -29,4 +32,36 @@ export function startChild(args: readonly string[], { stdio, ...options }: Child
 /** Ends all of these programs now. */
 export function endChildren(): void {
   for (const { pid } of running) if (pid !== undefined) process.kill(-pid, "SIGKILL");
+}
+
+/**
+ * Has the programs that a library starts end with this process. A library may end them itself, but not when this process is killed.
+ *
+ * @returns what the library returns, and what to call when it has ended its programs.
+ */
+export async function endWithThisProcess<Result>(start: () => Promise<Result>) {
+  const watcher = spawn(process.execPath, ["--no-warnings", END_ORPHANS], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  const { stdin } = watcher;
+  // Neither keeps this process from ending.
+  watcher.unref();
+  if (stdin instanceof Socket) stdin.unref();
+  for (const source of [watcher, stdin]) source.on("error", () => {});
+  const release = () => void watcher.kill("SIGKILL");
+  const report = (message: unknown): void => {
+    const { process: program } = message as { process: ChildProcess };
+    program.once("spawn", () => stdin.write(`${program.pid}\n`));
+  };
+  const programs = channel("child_process");
+  programs.subscribe(report);
+  try {
+    return { result: await start(), release };
+  } catch (error) {
+    release();
+    throw error;
+  } finally {
+    programs.unsubscribe(report);
+  }
 }

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
 import { connect } from "../../scripts/release/cloudflare.ts";
 import { migrate } from "../../scripts/release/database.ts";
@@ -559,6 +559,45 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s has a backup and a restore say how
   // It gave its lease back.
   expect(await restore()).toMatchObject({ code: 0 });
   expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
+/** The ids of the processes of workerd that a process started. */
+function findWorkerd(parent: number | undefined): number[] {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  return lines.flatMap((line) => {
+    const [, pid, ppid, args = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)/.exec(line) ?? [];
+    return Number(ppid) === parent && args.includes("workerd") ? [Number(pid)] : [];
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test.each([
+  ["backup", "--to"],
+  ["restore", "--from"],
+])("a local %s that is killed leaves no workerd behind", { timeout: 60_000 }, async (command, option) => {
+  // It waits for the text of the manifest.
+  mkdirSync(join(folder, "unfinished"), { recursive: true });
+  const manifestPath = join(folder, "manifest.json");
+  execFileSync("mkfifo", [manifestPath]);
+  const writer = spawn("sh", ["-c", `exec 3> "$0"; echo open; read line`, manifestPath], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const args = [`scripts/${command}.ts`, "--env", "local", "--persist-to", scratch, option, folder];
+  const child = spawn(process.execPath, args, { stdio: "ignore" });
+  onTestFinished(() => [writer, child].forEach((process) => process.kill("SIGKILL")));
+  await once(writer.stdout, "data");
+  const workerd = findWorkerd(child.pid);
+  onTestFinished(() => workerd.filter(isRunning).forEach((pid) => process.kill(pid, "SIGKILL")));
+  expect(workerd).toHaveLength(1);
+  child.kill("SIGKILL");
+  await vi.waitUntil(() => !workerd.some(isRunning), { timeout: 10_000 });
 });
 
 test("a backup that fails at any request goes on", async () => {
