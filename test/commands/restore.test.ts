@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { OWN_TABLES } from "../../scripts/backup/tables.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
 
@@ -27,10 +29,24 @@ const [READ_COUNTERS = "", RAISE_COUNTERS = ""] = [
   ...RUNBOOK.slice(RUNBOOK.indexOf("\n## Data was deleted")).matchAll(/--command [\s\\]*"([^"]+)"/g),
 ].map(([, sql]) => sql);
 
+const MIGRATIONS = readdirSync("drizzle")
+  .filter((name) => name.endsWith(".sql"))
+  .map((name) => readFileSync(join("drizzle", name), "utf8"))
+  .join("\n");
+
+test("docs/storage.md lists the tables of the migrations and of the commands", () => {
+  const sqlite = new DatabaseSync(":memory:");
+  sqlite.exec(MIGRATIONS);
+  const made = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
+  sqlite.close();
+  const page = readFileSync("docs/storage.md", "utf8");
+  const section = page.slice(page.indexOf("\n## D1"), page.indexOf("\n## Memory"));
+  const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, table = ""]) => table);
+  expect(listed.toSorted()).toEqual([...made.map(({ name }) => String(name)), ...OWN_TABLES, "d1_migrations"].toSorted());
+});
+
 test("the page raises the counter of every table of the migrations", () => {
-  const migrations = readdirSync("drizzle").filter((name) => name.endsWith(".sql"));
-  const sql = migrations.map((name) => readFileSync(join("drizzle", name), "utf8")).join("\n");
-  const tables = [...sql.matchAll(/CREATE TABLE `(\w+)` \(\s*`id` integer PRIMARY KEY AUTOINCREMENT/g)];
+  const tables = [...MIGRATIONS.matchAll(/CREATE TABLE `(\w+)` \(\s*`id` integer PRIMARY KEY AUTOINCREMENT/g)];
   expect(tables.length).toBeGreaterThan(2);
   for (const [, table] of tables) expect(RAISE_COUNTERS).toContain(`'${table}'`);
 });
