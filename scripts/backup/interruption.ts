@@ -5,7 +5,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** What a command says when it ends before its work does. */
 export class Interruption {
-  /** How things are, and how to go on. Undefined while the database is as it was. */
+  /** How things are, and how to go on. Undefined while this command has not changed the database. */
   state: string | undefined;
   /** What has to happen before the process ends. */
   cleanUp: () => Promise<void> = async () => {};
@@ -18,7 +18,7 @@ export class Interruption {
       if (isEnding) process.exit(1);
       isEnding = true;
       // Until then, the command goes on, and the state may change.
-      process.once("exit", () => terminal.say(this.state ?? "The database was not changed."));
+      process.once("exit", () => terminal.say(this.state ?? "This command did not change the database."));
       endChildren();
       void this.cleanUp().finally(() => process.exit(1));
     };
