@@ -2,9 +2,9 @@ import { PROGRESS_TABLE } from "./progress.ts";
 import type { Database, Row } from "./database.ts";
 
 /** Rows of one page at most. A page of such rows takes the database a few milliseconds. */
-const PAGE_ROWS = 2_000;
+export const PAGE_ROWS = 2_000;
 /** Bytes of the values on one page, unless a single row has more. */
-const PAGE_BYTES = 500_000;
+export const PAGE_BYTES = 500_000;
 /** Less than every id. */
 export const BEFORE_ALL = "-9223372036854775808";
 

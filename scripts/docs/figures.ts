@@ -15,6 +15,8 @@ import { MAX_LENGTH } from "../../src/changes/attempt.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { PART_PAGES } from "../backup/parts.ts";
+import { PAGE_BYTES, PAGE_ROWS } from "../backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../keys/command-line.ts";
 import { MAX_ROTATIONS } from "../keys/operations.ts";
@@ -22,8 +24,10 @@ import { MAX_RECORD_BYTES } from "../keys/store.ts";
 import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../keys/values.ts";
 import { WEEK } from "../preview/command-line.ts";
 import { KEY_LIFE } from "../preview/create.ts";
+import { ATTEMPTS, LONGEST_WAIT } from "../release/api.ts";
 import { JURISDICTIONS, LOCATIONS } from "../release/database.ts";
 import { LEASE_SECONDS } from "../release/lease.ts";
+import { BURST, LIMIT as API_LIMIT, requestsAMinute as paceOf, SUSTAINED, WINDOW } from "../release/pace.ts";
 import { READINESS_KEY_SECONDS } from "../release/readiness.ts";
 import { DEFAULT_WAIT } from "../release/values.ts";
 import {
@@ -55,6 +59,14 @@ const EVENT_MEGABYTES = Math.round((7 * 86_400 * BYTES.event) / 1e6);
 /** Statements that D1 allows in an invocation on the Free plan. */
 const FREE_STATEMENTS = 50;
 const LIMIT = requestsAMinute("production");
+/** Requests a minute of a backup, and rows with those that store its pages. */
+const PACE = Math.round(paceOf(SUSTAINED));
+const COPIED = (PACE * PAGE_ROWS * PART_PAGES) / (PART_PAGES + 1);
+const BACKUP_MINUTES = Number(
+  /timeout-minutes: (\d+)/.exec(readFileSync(join(ROOT, ".github/workflows/backup.yml"), "utf8"))?.[1],
+);
+/** In a database of 10 GB. */
+const ANIMALS = 1e10 / BYTES.animal;
 
 /** The requests of a month with 100 million. */
 const LISTS = 95;
@@ -80,7 +92,23 @@ export const FIGURES: { [page: string]: string[] } = {
       .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)
       .join(", ")} }`,
   ],
+  "docs/backups.md": [
+    `[${count(API_LIMIT)} requests in ${WINDOW / 60_000} minutes]`,
+    `send ${BURST} requests at once, and then ${PACE} a minute: at most ${count(Math.round(API_LIMIT * SUSTAINED))} in`,
+    `So ${Math.round(API_LIMIT * (1 - SUSTAINED))} are left for other commands`,
+    `It waits for ${LONGEST_WAIT / 60} minutes at most, and meets ${ATTEMPTS - 1} blocks`,
+    `a page of ${count(PAGE_ROWS)} rows in a request, fewer if they have more than ${count(PAGE_BYTES)} bytes`,
+    `a request for each ${PART_PAGES} pages`,
+    `about ${count(Math.floor(COPIED / 1e4) * 1e4)} rows a minute, or ${Math.floor((COPIED * 60) / 1e6)} million an hour`,
+    `${count((PACE * PAGE_ROWS) / 2)} rows a minute, or ${(PACE * PAGE_ROWS * 30) / 1e6} million an hour`,
+    `| ${(1e8 / COPIED / 60).toFixed(1)} hours | ${(1e8 / ((PACE * PAGE_ROWS) / 2) / 60).toFixed(1)} hours |`,
+    `A run ends after ${BACKUP_MINUTES} minutes`,
+    `the last ${PART_PAGES} pages`,
+  ],
   "docs/capacity.md": [
+    `${count(ANIMALS / PAGE_ROWS)} × ${PART_PAGES + 1} ÷ ${PART_PAGES} ÷ ${PACE} = ${Math.round(ANIMALS / COPIED)} minutes`,
+    `A run of the workflow has ${BACKUP_MINUTES}`,
+    `2 × ${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round((2 * ANIMALS) / PAGE_ROWS / PACE)} minutes`,
     `when the isolate has not seen it for ${RECORD_SECONDS} seconds`,
     `in an isolate every ${REFUSAL_SECONDS} seconds`,
     `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,

@@ -4,11 +4,11 @@ import type { Terminal } from "../terminal.ts";
 // When a request may go to Cloudflare's API. Source: https://developers.cloudflare.com/fundamentals/api/reference/limits/
 
 /** Requests that a user or a token may send in `WINDOW`, with all programs together. A further one blocks all for up to as long. */
-const LIMIT = 1_200;
+export const LIMIT = 1_200;
 /** Milliseconds. */
 export const WINDOW = 300_000;
 /** Requests that need not wait: most commands send fewer. */
-const BURST = 100;
+export const BURST = 100;
 /** The share of the limit that a command may use, unless it says another one. */
 export const WHOLE = 1;
 /** The share for a command that sends requests for minutes or hours. The rest is for other commands of the same user or token. */

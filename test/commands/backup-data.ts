@@ -207,8 +207,9 @@ export const CHANGES: { [name: string]: (sqlite: DatabaseSync, random: (limit: n
 
 /** The condition of one of the rows. */
 function some(sqlite: DatabaseSync, table: string, random: (limit: number) => number): string {
-  const ids = sqlite.prepare(`SELECT CAST(id AS TEXT) AS id FROM ${table} ORDER BY id`).all();
-  return `id = ${String(ids[random(ids.length)]?.["id"] ?? "NULL")}`;
+  const count = Number(sqlite.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"]);
+  const row = sqlite.prepare(`SELECT CAST(id AS TEXT) AS id FROM ${table} ORDER BY ${table}.id LIMIT 1 OFFSET ?`);
+  return `id = ${String(row.get(random(count))?.["id"] ?? "NULL")}`;
 }
 
 function remove(sqlite: DatabaseSync, table: keyof typeof DATA, resource: string, where: string): void {

@@ -13,11 +13,17 @@ import { change, CHANGES, contentsOf, contentsOfBackup, fill, randomNumbers } fr
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import { addReleases, closeAccount, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
+import { Refusal } from "./cloudflare/route.ts";
 
 // Backups and restores of an account whose API takes 1,200 requests in five minutes, by a fast clock.
+// By hand: ROWS=3000000 npx vitest run --project commands test/commands/backup-pace.test.ts -t "two nights" --silent=false
+
+const ROWS = Number(process.env["ROWS"] ?? 30_000);
 
 const DATABASE = "petstore-production";
 const BUCKET = `petstore-pace-${process.pid}`;
+
+const DAY = 86_400_000;
 
 let api: CloudflareApi;
 let clock: FastClock;
@@ -307,4 +313,81 @@ test("parts of two runs at the same time do not mix", async () => {
     `The unfinished backup in ${BUCKET}/unfinished/${DATABASE}/ is damaged. The backup starts anew.`,
   );
   expect(existsSync(third)).toBe(false);
+});
+
+/** The rows of two databases that the other does not have. */
+function differences(name: string, other: string): unknown[] {
+  const file = api.databases.use(other, (sqlite) => sqlite.location());
+  return api.databases.use(name, (sqlite) => {
+    sqlite.exec(`ATTACH '${file}' AS other`);
+    return ["pets", "categories", "orders", "idempotency_keys"].flatMap((table) =>
+      [
+        ["main", "other"],
+        ["other", "main"],
+      ].flatMap(([one, two]) => {
+        const ids = `SELECT CAST(id AS TEXT) AS id FROM (SELECT * FROM ${one}.${table} EXCEPT SELECT * FROM ${two}.${table})`;
+        return sqlite
+          .prepare(`${ids} LIMIT 3`)
+          .all()
+          .map((row) => ({ table, one, ...row }));
+      }),
+    );
+  });
+}
+
+test("a large store is copied in two nights, and restored, within the limit", { timeout: 3_600_000 }, async () => {
+  api.databases.use(DATABASE, (sqlite) => {
+    fill(sqlite);
+    sqlite.exec(`INSERT INTO pets (id, name, category_id, status)
+      WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < ${999 + ROWS})
+      SELECT i, printf('Rex%09d', i), i % 100, 'available' FROM n`);
+  });
+  const limit = new Limit(clock, false);
+  api.limit = limit;
+  // Another program of the same token.
+  limit.use(1_190);
+  const half = ROWS / 4_000;
+  let bookmark = "";
+  let queries = 0;
+  api.databases.atQuery = (sql, run) => {
+    if (queries++ % 50 === 10) changeSome(queries);
+    if (queries === Math.round(half) + 12) throw new Refusal(400, 7500, "The night is over");
+    const result = run();
+    if (sql.includes("sqlite_sequence")) {
+      bookmark = api.databases.snapshot(DATABASE);
+      ended = performance.now();
+    }
+    return result;
+  };
+  let ended = NaN;
+  const figures: unknown[] = [];
+  const measure = async (what: string, command: () => ReturnType<typeof backup>, code: number) => {
+    const [began, time, requests] = [performance.now(), clock.now(), api.requests.length];
+    const result = await command();
+    expect(result, result.stderr).toMatchObject({ code });
+    figures.push({
+      what,
+      requests: api.requests.length - requests,
+      minutes: (clock.now() - time) / 60_000,
+      secondsOfThisMachine: (performance.now() - began) / 1_000,
+      mebibytes: process.resourceUsage().maxRSS / 1_024,
+    });
+  };
+  await measure("first night", () => backup("first"), 1);
+  await clock.sleep(DAY);
+  await measure("second night", () => backup("second"), 0);
+  figures.push({ what: "files of the second night", secondsOfThisMachine: (performance.now() - ended) / 1_000 });
+  api.databases.atQuery = (_, run) => run();
+  api.databases.add("truth", "auto");
+  api.databases.restore("truth", bookmark);
+  await clock.sleep(DAY);
+  await measure("restore", () => restore(), 0);
+  expect(differences(DATABASE, "truth")).toEqual([]);
+  expect(limit.refused).toBe(1);
+  const bytes = [...api.buckets.objects.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const [count] = api.databases.query(
+    DATABASE,
+    "SELECT count(*) AS pets, (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) AS size FROM pets",
+  );
+  console.log({ ...count, bytes, figures });
 });

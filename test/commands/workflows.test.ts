@@ -116,7 +116,8 @@ test("a checkout leaves no token behind", () => {
 
 test("every job has a timeout", () => {
   for (const { name, steps, uses, "timeout-minutes": minutes } of JOBS) {
-    if (uses === undefined) expect(minutes, name).toBeLessThanOrEqual(40);
+    // A backup goes on for hours, and GitHub ends a job after 360 minutes.
+    if (uses === undefined) expect(minutes, name).toBeLessThanOrEqual(name === "backup.yml, backup" ? 350 : 40);
     else expect(steps, name).toEqual([]);
   }
 });
