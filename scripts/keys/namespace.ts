@@ -59,7 +59,7 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
 async function openOwn(environment: DeployedEnvironment, say: (text: string) => void): Promise<Namespace> {
   // What a command says about its requests is for releases: here standard error has nothing but mistakes.
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
-  const cloudflare = await connect(silent);
+  const cloudflare = await connect(silent, { say });
   // Not the whole target: a key can be revoked while wrangler.toml names no database.
   const configuration = await readConfiguration(environment);
   const { name: worker } = configuration;

@@ -29,6 +29,8 @@ export interface Use {
   clock?: Clock;
   /** Of the limit of requests that all programs of the user or token have together. */
   share?: number;
+  /** Tells of a wait for the API. That of the terminal, unless given. */
+  say?: (text: string) => void;
 }
 
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
@@ -40,12 +42,17 @@ export class Cloudflare {
   readonly #pace: Pace;
   readonly #api: Api;
 
-  constructor(account: string, token: string, terminal: Terminal, { clock = PROCESS_CLOCK, share = WHOLE }: Use = {}) {
+  constructor(
+    account: string,
+    token: string,
+    terminal: Terminal,
+    { clock = PROCESS_CLOCK, share = WHOLE, say = (text) => terminal.say(text) }: Use = {},
+  ) {
     this.#account = account;
     this.#token = token;
     this.#terminal = terminal;
     this.#clock = clock;
-    this.#pace = new Pace(clock, terminal, share);
+    this.#pace = new Pace(clock, say, share);
     this.#api = new Api(account, token, this.#pace, clock);
   }
 

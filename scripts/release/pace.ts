@@ -1,5 +1,4 @@
 import type { Clock } from "../clock.ts";
-import type { Terminal } from "../terminal.ts";
 
 // When a request may go to Cloudflare's API. Source: https://developers.cloudflare.com/fundamentals/api/reference/limits/
 
@@ -22,16 +21,17 @@ export const requestsAMinute = (share: number) => (LIMIT * share - BURST) / (WIN
 /** The pace of one command. */
 export class Pace {
   readonly #clock: Clock;
-  readonly #terminal: Terminal;
+  readonly #say: (text: string) => void;
   readonly #share: number;
   /** The time of the last request, or earlier, if requests may follow without a wait. */
   #last = 0;
   /** Before that time, the API takes no request. */
   #opens = 0;
 
-  constructor(clock: Clock, terminal: Terminal, share: number) {
+  /** @param say tells of a long wait. */
+  constructor(clock: Clock, say: (text: string) => void, share: number) {
     this.#clock = clock;
-    this.#terminal = terminal;
+    this.#say = say;
     this.#share = share;
   }
 
@@ -54,9 +54,7 @@ export class Pace {
     this.#opens = opens;
     if (milliseconds < TOLD) return;
     const time = new Date(Math.ceil(opens / 1_000) * 1_000).toISOString().replace(".000", "");
-    this.#terminal.say(
-      `Cloudflare's API takes no more requests of this login or token. This goes on by itself at ${time}.`,
-    );
+    this.#say(`Cloudflare's API takes no more requests of this login or token. This goes on by itself at ${time}.`);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../scripts/keys/command-line.ts";
@@ -176,6 +176,17 @@ test("a block that wrangler meets is waited out", async () => {
   expect(said).toContain(
     "Cloudflare's API takes no more requests of this login or token. This goes on by itself at 2026-01-01T00:05:00Z.",
   );
+});
+
+test("a command that does not show its requests tells of a block", async () => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => printed.mockRestore());
+  api.break("GET", "/workers", new Refusal(429, 971, "Please wait", { "Retry-After": "5" }), { times: 1 });
+  const { code, stderr } = await runHere(run, ["list", "--env", "staging"]);
+  expect(code, stderr).toBe(0);
+  expect([stderr, ...printed.mock.calls.flat()].join("")).toMatch(/^Cloudflare's API takes no more requests/);
 });
 
 test("a command that goes on for long waits while others use the limit, and says so, if the API tells how much is left", async () => {

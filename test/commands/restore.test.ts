@@ -42,7 +42,9 @@ test("docs/storage.md lists the tables of the migrations and of the commands", (
   const page = readFileSync("docs/storage.md", "utf8");
   const section = page.slice(page.indexOf("\n## D1"), page.indexOf("\n## Memory"));
   const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, table = ""]) => table);
-  expect(listed.toSorted()).toEqual([...made.map(({ name }) => String(name)), ...OWN_TABLES, "d1_migrations"].toSorted());
+  expect(listed.toSorted()).toEqual(
+    [...made.map(({ name }) => String(name)), ...OWN_TABLES, "d1_migrations"].toSorted(),
+  );
 });
 
 test("the page raises the counter of every table of the migrations", () => {
