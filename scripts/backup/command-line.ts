@@ -90,7 +90,10 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
         if (bucket !== undefined) await download(bucket, path, folder, terminal);
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
-        const { moment } = await restoreDatabase(database, folder, options, terminal, interruption);
+        const restoring = restoreDatabase(database, folder, options, terminal, interruption);
+        const { moment } = await restoring.catch((error: unknown) => {
+          throw interruption.explain(error);
+        });
         terminal.say(
           `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
             "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",

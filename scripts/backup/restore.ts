@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
-import { oneLine } from "../one-line.ts";
-import { LeaseLost } from "../release/lease.ts";
 import type { Terminal } from "../terminal.ts";
 import { readLines, verify } from "./archive.ts";
 import { checkTables, type MigrationFiles, type Migrations, readMigrationFiles } from "./checks.ts";
 import { confirmSource, refuseData } from "./consent.ts";
 import type { Database } from "./database.ts";
-import { Interruption } from "./interruption.ts";
+import { Interruption, StatedFailure } from "./interruption.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { ageOf, largerId, raiseId, refuseHighIds, refuseWrongIds } from "./next-ids.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
@@ -31,9 +29,6 @@ const CREATE_MIGRATIONS = `CREATE TABLE d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`;
 
 const REPEAT = "Do not let the service use it. Repeat the command: it goes on.";
-
-/** What the database has, in the end. Its message says how to go on. */
-class OtherRows extends Error {}
 
 export interface RestoreOptions {
   /** The name of a database whose data is replaced. */
@@ -86,19 +81,10 @@ export async function restoreDatabase(
     await migrate(database, migrations.later);
     await finish(database, manifest, progress.counters);
     interruption.state = `The restore has ended: ${database.name} is as it was at ${manifest.moment.time}.`;
-  } catch (error) {
-    throw asWhole(error, interruption.state);
   } finally {
     await lease?.free();
   }
   return manifest;
-}
-
-/** A failure that says what the database has. */
-function asWhole(error: unknown, state: string | undefined): unknown {
-  if (error instanceof OtherRows || state === undefined) return error;
-  const what = error instanceof LeaseLost ? `The restore stopped, ${error.reason}` : oneLine(error);
-  return new Error(`${what} ${state}`, { cause: error });
 }
 
 /** Goes on with the restore of the same backup, or begins one. @throws Error when nobody allows to replace the data. */
@@ -230,7 +216,7 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
       found += lines.length;
     }
     if (found === rows && hash.digest("hex") === expected) continue;
-    throw new OtherRows(
+    throw new StatedFailure(
       `${name} does not have the rows of the backup: ${found} of ${rows}. Did the service write to ${database.name}? ` +
         `Stop it, and restore again with --overwrite ${database.name}.`,
     );

@@ -44,7 +44,7 @@ export class OptionalDatabase {
     } catch (error) {
       if (!(error instanceof ApiFailure) || NOT_ALLOWED.includes(error.status ?? 0)) throw error;
       const need = this.#need();
-      if (need !== undefined) throw new Error(`${oneLine(error)}. ${need}`, { cause: error });
+      if (need !== undefined) throw new Error(`${oneLine(error)} ${need}`, { cause: error });
       this.#isLost = true;
       this.#terminal.say(
         `\n${oneLine(error)}\nThis release brings no migration, so it goes on without D1. It has no lease, so another command may come ` +

@@ -271,7 +271,7 @@ describe("while D1 fails, a release", () => {
     const result = await release();
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(
-      "\nCloudflare refused GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503\n" +
+      "\nCloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503.\n" +
         "This release brings no migration, so it goes on without D1. It has no lease, so another command may come in between. " +
         "It keeps the database and the KV namespace of the deployed version.\n",
     );
@@ -326,7 +326,7 @@ describe("while D1 fails, a release", () => {
       const refused = await release();
       expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(refused)).toBe(
-        "Cloudflare refused GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503. " +
+        "Cloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503. " +
           "This release brings a migration, so it needs D1.",
       );
       expect(changes()).toEqual([]);
@@ -373,8 +373,8 @@ describe("while D1 fails, a release", () => {
     api.databases.failure = new Refusal(403, 10_000, "Authentication error");
     const refused = await release();
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(refused)).toBe(
-      "Cloudflare refused GET /d1/database/petstore-staging: Authentication error (code 10000), status 403",
+    expect(lastLine(refused)).toMatch(
+      /^Cloudflare refused GET \/d1\/database\/petstore-staging: Authentication error \(code 10000\), status 403\. .+ "D1: Read"/,
     );
   });
 

@@ -136,7 +136,9 @@ test("a rollback goes on when D1 fails after it took the lease", async () => {
   api.repair();
   const back = await running;
   expect(back).toMatchObject({ code: 1, stdout: "" });
-  expect(back.stderr).toContain("\nNobody knows whether the lease of this command lasts: Cloudflare refused POST /d1/");
+  expect(back.stderr).toContain(
+    "\nNobody knows whether the lease of this command lasts: Cloudflare could not answer POST /d1/",
+  );
   expect(back.stderr).toContain(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
   expect(shares()).toEqual(whole(first?.id));
 });

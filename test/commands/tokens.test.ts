@@ -208,7 +208,9 @@ test.concurrent.for(LESS)("$command lacks $lacking, and says so", async ({ comma
 });
 
 test("wrangler without a connection is not refused, and the command says what to do", async () => {
-  const { code, stderr } = await runWith("npm run backup -- --bucket", (api) => api.break("PUT", "/r2/", "cut"));
+  const { code, stderr } = await runWith("npm run release", (api) =>
+    api.break("POST", "/workers/scripts/petstore-staging/versions", "cut"),
+  );
   expect(code).toBe(1);
   expect(stderr).toMatch(
     /\nWrangler reports: fetch failed\. Check the network, the proxy and the firewall of this machine.+\n$/,
