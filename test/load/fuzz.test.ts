@@ -48,8 +48,8 @@ const jsonText = fc.oneof(
   fc
     .record({
       name: fc.string({ unit: "binary", maxLength: 300 }),
-      categoryId: number,
-      status: fc.option(fc.oneof(fc.string(), fc.constantFrom("available", "pending", "sold"))),
+      categoryId: fc.oneof(fc.maxSafeInteger().map(String), number),
+      status: fc.option(fc.oneof(fc.string({ maxLength: 1 }), fc.constantFrom("available", "pending", "sold"))),
     })
     .map(({ name, categoryId, status }) => {
       const optional = status === null ? "" : `,"status":${JSON.stringify(status)}`;

@@ -61,7 +61,7 @@ export async function runPrograms(
         const response = await fetch(url, init);
         const text = await response.text();
         exchange.receivedAt = performance.now();
-        if (!isProxied || (isWhole(text) && !OF_PROXY.includes(response.status))) {
+        if (!isProxied || (isWhole(response.status, text) && !OF_PROXY.includes(response.status))) {
           Object.assign(exchange, { status: response.status, responseHeaders: response.headers, text });
           known.hear(exchange);
         }
@@ -87,9 +87,11 @@ export async function runPrograms(
   return sent;
 }
 
-function isWhole(text: string): boolean {
+/** Whether a body is complete, as the proxy may cut it anywhere, also before its first byte. */
+function isWhole(status: number, text: string): boolean {
+  if ([204, 304].includes(status)) return text === "";
   try {
-    return text === "" || JSON.parse(text) !== undefined;
+    return JSON.parse(text) !== undefined;
   } catch {
     return false;
   }
