@@ -17,36 +17,29 @@ const SHOWN_NAME = /^[A-Za-z0-9_.[\]-]{1,40}$/;
 /** A parameter without a name, which Hono's parser drops. */
 const NAMELESS = /^\?=|&=/;
 
-/** The validator of a query, with the names of its parameters. */
-type QueryValidator<Schema extends z.ZodMiniType> = Validator<"query", Schema> & {
-  readonly names: () => ReadonlySet<string>;
-};
-
 /**
  * Validates the query of a request. A repeated parameter reaches its rule as an array. `guard` has refused parameters that the schema
  * does not have.
  *
  * @throws ApiError `invalid_request`
  */
-export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
+export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): Validator<"query", Schema> {
   const validator = lazy(() =>
     zValidator("query", schema(), (result) => {
       if (!result.success) throw invalid(result.error.issues);
     }),
   );
-  const names = lazy(() => new Set(Object.keys(schema().shape)));
   const middleware: MiddlewareHandler = (c, next) => validator()(c, next);
-  return Object.assign(middleware, { target: "query" as const, schema, names }) as QueryValidator<Schema>;
+  return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
-
 /** The names that the validator of the operation's query has. An operation without one takes no parameters. */
-function declaredNames(c: Context<AppEnv>): ReadonlySet<string> {
+function declaredNames(c: Context<AppEnv>): string[] {
   for (const { handler } of matchedRoutes(c)) {
-    if ("names" in handler) return (handler as QueryValidator<z.ZodMiniType>).names();
+    const { target, schema } = handler as Partial<Validator<"query", z.ZodMiniObject>>;
+    if (target === "query" && schema !== undefined) return Object.keys(schema().shape);
   }
-  return NO_NAMES;
+  return [];
 }
 
 /**
@@ -62,9 +55,9 @@ export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
   if (url.length > MAX_URL_LENGTH)
     throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
   const declared = declaredNames(c);
-  const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.has(name));
+  const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.includes(name));
   if (NAMELESS.test(url.slice(start))) undeclared.push("");
-  if (undeclared.length > 0) throw undeclaredParameters(undeclared, [...declared]);
+  if (undeclared.length > 0) throw undeclaredParameters(undeclared, declared);
 }
 
 function undeclaredParameters(undeclared: string[], declared: string[]): ApiError {
