@@ -30,7 +30,7 @@ export function unmatched(app: App, protectedPath: string): NotFoundHandler<AppE
     if (c.req.method === "OPTIONS") return noBody(c, 204);
     return respondWithError(c, { code: "method_not_allowed", message: `This path supports ${allow} only.` });
   };
-  // Hono does not pass an error of this handler to `onError`.
+  // Hono would pass an error of this handler to `onError` past `lifecycle`, and the request would have no log line.
   return (c) => respond(c).catch((thrown: unknown) => onError(thrown, c));
 }
 

@@ -76,6 +76,23 @@ test("a very long path is not found, and only its beginning is decoded", async (
   await expectError(await call(`/v1/pets/1${"0".repeat(2_000)}`, { key }), "not_found");
 });
 
+test("an outage of KV is a 503 with a log line, also at a path or with a method that does not exist", async () => {
+  const bindings = { API_KEYS: { get: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace };
+  const outage = async (path: string, method: string) => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const response = await call(path, { method, key: await grantKey(), bindings });
+    const lines = log.mock.calls.map(([line]) => JSON.parse(line));
+    log.mockRestore();
+    await expectError(response, "service_unavailable");
+    const requestId = response.headers.get("X-Request-Id");
+    expect(lines).toEqual([expect.objectContaining({ requestId, status: 503, errorCode: "service_unavailable" })]);
+  };
+  await outage("/v1/nothing", "GET");
+  await outage("/v1/pets", "DELETE");
+  await outage("/v1/pets", "OPTIONS");
+  await outage("/v1/pets/batch", "GET");
+});
+
 // workerd takes any `Host`. Cloudflare's edge and miniflare refuse a malformed one themselves.
 test.each(["a b", "[::1", "%", "a:99999", "<x>", "1.2.3.4.5"])(
   "the Host %j is no failure of the service",
