@@ -53,8 +53,8 @@ export interface ErrorBody {
 }
 
 /**
- * A failure as the client sees it. `message` is public: it contains no SQL, no stack and no input of the caller. The cause is
- * logged and never sent.
+ * A failure as the client sees it. `message` is public: it contains no SQL and no stack, and of the input of the caller only short
+ * names of query parameters. The cause is logged and never sent.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";

@@ -7,8 +7,8 @@ const MAX_PATH_LENGTH = 1_000;
 
 /**
  * The decoded path of a request, in the form that Hono's router needs. Hono decodes every malformed `%` sequence separately,
- * which is expensive for callers without a key, so a long path is truncated. A truncated path matches no route that the whole
- * path does not match.
+ * which is expensive for callers without a key, so a long path is truncated. A truncated path may match a route
+ * that the whole path does not match, but no animal, category or order has such a long id.
  */
 export function boundedPath(request: Request): string {
   const { url } = request;
