@@ -16,7 +16,8 @@ export function boundedPath(request: Request): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   if (url.length <= start + MAX_PATH_LENGTH) return getPath(request);
   // Not a Request, which would refuse the URL of a request with a malformed `Host`. Hono reads only the URL.
-  return getPath({ url: url.slice(0, start + MAX_PATH_LENGTH) } as Request);
+  // The cut may divide a character that came unescaped, and encodeURI would throw at its half.
+  return getPath({ url: url.slice(0, start + MAX_PATH_LENGTH).toWellFormed() } as Request);
 }
 
 /**

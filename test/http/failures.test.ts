@@ -93,22 +93,27 @@ test("an outage of KV is a 503 with a log line, also at a path or with a method 
   await outage("/v1/pets/batch", "GET");
 });
 
+/** The status of a request whose URL is as workerd takes it from a socket. Request refuses or corrects such a URL. */
+async function statusOf(url: string): Promise<number> {
+  const request = new Request("http://pets.example", { headers: { Authorization: `Bearer ${key}` } });
+  Object.defineProperty(request, "url", { value: url });
+  return (await createApp().fetch(request, env, createExecutionContext())).status;
+}
+
 // workerd takes any `Host`. Cloudflare's edge and miniflare refuse a malformed one themselves.
 test.each(["a b", "[::1", "%", "a:99999", "<x>", "1.2.3.4.5"])(
   "the Host %j is no failure of the service",
   async (host) => {
-    const statusOf = async (path: string) => {
-      const request = new Request("http://pets.example", { headers: { Authorization: `Bearer ${key}` } });
-      // Request refuses such a URL.
-      Object.defineProperty(request, "url", { value: `http://${host}${path}` });
-      return (await createApp().fetch(request, env, createExecutionContext())).status;
-    };
-    expect(await statusOf("/docs")).toBe(200);
-    expect(await statusOf("/openapi.json")).toBe(200);
-    expect(await statusOf(`/${"a".repeat(2_000)}`)).toBe(404);
-    expect(await statusOf("/v1/pets?limit=1")).toBe(200);
+    expect(await statusOf(`http://${host}/docs`)).toBe(200);
+    expect(await statusOf(`http://${host}/openapi.json`)).toBe(200);
+    expect(await statusOf(`http://${host}/${"a".repeat(2_000)}`)).toBe(404);
+    expect(await statusOf(`http://${host}/v1/pets?limit=1`)).toBe(200);
   },
 );
+
+test("an unescaped character at the end of what is read of a long path is no failure of the service", async () => {
+  for (const length of [992, 993, 994]) expect(await statusOf(`http://x/docs/${"a".repeat(length)}🐍bbb`)).toBe(404);
+});
 
 test("an address of more than 4,096 characters is refused", async () => {
   const path = "/v1/pets?id=1";
