@@ -67,7 +67,7 @@ export const INT64: SchemaObject = {
 
 /**
  * Matches a text with a character that is not white space, for engines that search, that match from the start (Python) and that match
- * the whole text (Java). Beside JavaScript's, engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
+ * the whole text (Java). Some engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
  */
 export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
 
