@@ -10,7 +10,7 @@ interface ErrorRule {
 export const ERRORS = {
   invalid_request: {
     status: 400,
-    when: "The body, the query or a header breaks a rule, or the operation does not declare a query parameter. The message lists every invalid field.",
+    when: "The body, the query or a header breaks a rule, or the query has a parameter that the operation does not declare. The message lists every invalid field.",
   },
   unauthorized: { status: 401, when: "The API key is missing or not valid." },
   insufficient_scope: { status: 403, when: "The API key lacks the scope that the operation needs." },
