@@ -8,10 +8,18 @@ import { mainVersion } from "../release/history.ts";
 import { findNamespace, namespaceTitle } from "../release/namespace.ts";
 import type { DeployedEnvironment } from "../release/values.ts";
 
+/** What KV has under a name. */
+export interface Entry {
+  value: string;
+  metadata?: unknown;
+}
+
 /** The KV namespace that holds the key records of an environment. Every method throws when it cannot be reached. */
 export interface Namespace {
   /** @param metadata any JSON of up to 1,024 bytes; none when undefined. */
   put(name: string, value: string, metadata?: unknown): Promise<void>;
+  /** @param make is called right before each attempt, so that a write which waited does not undo what others wrote meanwhile. */
+  update(name: string, make: () => Promise<Entry>): Promise<void>;
   get(name: string): Promise<string | undefined>;
   list(prefix: string): Promise<{ name: string; metadata?: unknown }[]>;
   close(): Promise<void>;
@@ -35,6 +43,10 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
   const { env, dispose } = await openLocalBindings(persistTo);
   return {
     put: (name, value, metadata) => env.API_KEYS.put(name, value, { metadata }),
+    async update(name, make) {
+      const { value, metadata } = await make();
+      await env.API_KEYS.put(name, value, { metadata });
+    },
     get: async (name) => (await env.API_KEYS.get(name)) ?? undefined,
     async list(prefix) {
       const entries: { name: string; metadata?: unknown }[] = [];
@@ -99,11 +111,11 @@ export function openRemote(cloudflare: Cloudflare, id: string): RemoteNamespace 
   const path = (name: string) => `${namespace}/values/${encodeURIComponent(name)}`;
   return {
     async put(name, value, metadata, lifetime) {
-      const body = new FormData();
-      body.set("value", value);
-      if (metadata !== undefined) body.set("metadata", JSON.stringify(metadata));
       const query = lifetime === undefined ? "" : `?expiration_ttl=${lifetime}`;
-      await cloudflare.send({ method: "PUT", path: path(name) + query, body });
+      await cloudflare.send({ method: "PUT", path: path(name) + query, body: formOf({ value, metadata }) });
+    },
+    async update(name, make) {
+      await cloudflare.send({ method: "PUT", path: path(name), body: async () => formOf(await make()) });
     },
     get: (name) => cloudflare.getText(path(name)),
     list: (prefix) => cloudflare.listByCursor(`${namespace}/keys?prefix=${encodeURIComponent(prefix)}`),
@@ -112,4 +124,11 @@ export function openRemote(cloudflare: Cloudflare, id: string): RemoteNamespace 
     },
     close: async () => {},
   };
+}
+
+function formOf({ value, metadata }: Entry): FormData {
+  const form = new FormData();
+  form.set("value", value);
+  if (metadata !== undefined) form.set("metadata", JSON.stringify(metadata));
+  return form;
 }

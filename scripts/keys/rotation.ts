@@ -54,10 +54,14 @@ export async function issueSuccessor(
 export async function endPredecessor(store: KeyStore, rotation: Rotation): Promise<void> {
   const { old, successor } = rotation;
   try {
-    // Read again: a revocation or another rotation since must not be undone.
-    const record = await store.get(old.name, await store.list());
-    if (record === undefined) throw new Error("Its record is gone.");
-    await store.put({ name: old.name, record: replacedRecord(joinRecords(record, old.record), rotation) });
+    let known = old.record;
+    await store.update(old.name, async () => {
+      // Read again: a revocation or another rotation since must not be undone.
+      const record = await store.get(old.name, await store.list());
+      if (record === undefined) throw new Error("Its record is gone.");
+      known = joinRecords(record, known);
+      return replacedRecord(known, rotation);
+    });
   } catch (error) {
     const { expiresAt } = replacedRecord(old.record, rotation);
     throw new Error(
@@ -75,7 +79,8 @@ export function replacedRecord(record: KeyRecord, { successor, overlapEnd }: Rot
   return {
     ...record,
     ...(movesEnd && { expiresAt: new Date(overlapEnd).toISOString(), givenExpiresAt: givenEnd(record) }),
-    replacedBy: [...replacedBy, successor.stored.record.id],
+    // An attempt whose response was lost may have written it.
+    replacedBy: [...new Set([...replacedBy, successor.stored.record.id])],
   };
 }
 

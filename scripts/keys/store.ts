@@ -1,6 +1,6 @@
 import { parseKeyRecord, type KeyRecord } from "../../src/auth/key-record.ts";
 import type { Environment } from "../../src/auth/key-format.ts";
-import type { Namespace } from "./namespace.ts";
+import type { Entry, Namespace } from "./namespace.ts";
 
 /** The longest record that a listing has, in bytes of JSON: the largest metadata that KV takes with a value. */
 export const MAX_RECORD_BYTES = 1_024;
@@ -33,9 +33,13 @@ export class KeyStore {
   }
 
   async put({ name, record }: StoredKey): Promise<void> {
-    // The whole record once more as metadata, which a listing returns: one request instead of one for each key. A record that
-    // something else wrote may be too long for that. It must be possible to revoke it all the same.
-    await this.#namespace.put(name, JSON.stringify(record), isListable(record) ? record : undefined);
+    const { value, metadata } = entryOf(record);
+    await this.#namespace.put(name, value, metadata);
+  }
+
+  /** @param change reads the record anew, and returns the next one. It is called right before each attempt to write. */
+  async update(name: string, change: () => Promise<KeyRecord>): Promise<void> {
+    await this.#namespace.update(name, async () => entryOf(await change()));
   }
 
   /**
@@ -66,6 +70,13 @@ export class KeyStore {
     }
     return keys.toSorted((a, b) => (a.record?.createdAt ?? "").localeCompare(b.record?.createdAt ?? ""));
   }
+}
+
+/** What KV has of a record. */
+function entryOf(record: KeyRecord): Entry {
+  // The whole record once more as metadata, which a listing returns: one request instead of one for each key. A record that
+  // something else wrote may be too long for that. It must be possible to revoke it all the same.
+  return { value: JSON.stringify(record), metadata: isListable(record) ? record : undefined };
 }
 
 /**

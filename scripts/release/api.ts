@@ -20,13 +20,15 @@ const NO_ROUTE = [7000, 7003];
 /** Characters of an unexpected body that a message shows. */
 const EXCERPT = 120;
 
+type Body = object | FormData | Blob;
+
 export interface ApiRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With its query, below the account. */
   path: string;
   headers?: Record<string, string>;
-  /** Sent as JSON, unless it is a form or bytes. */
-  body?: object | FormData | Blob;
+  /** Sent as JSON, unless it is a form or bytes. A function makes it for each attempt, when nothing is left to wait for. */
+  body?: Body | (() => Promise<Body>);
   /** Milliseconds for the whole request, if it is not small. */
   timeout?: number;
   /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
@@ -127,8 +129,10 @@ export class Api {
   async sendForBytes(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
     const { repeatable = request.method !== "POST" } = request;
     for (let attempt = 1; ; attempt++) {
+      await this.#pace.turn();
+      const body = typeof request.body === "function" ? await request.body() : request.body;
       try {
-        return await this.#attempt(request, isExpected);
+        return await this.#attempt(request, body, isExpected);
       } catch (error) {
         if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
         if (!repeatable && !error.isHarmless) throw error;
@@ -141,13 +145,12 @@ export class Api {
     }
   }
 
-  async #attempt(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
-    const { method, path, headers, body, timeout = TIMEOUT } = request;
+  async #attempt(request: ApiRequest, body: Body | undefined, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
+    const { method, path, headers, timeout = TIMEOUT } = request;
     const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? PUBLIC_API;
     const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
     let response: Response;
     let bytes: Buffer;
-    await this.#pace.turn();
     const sent = Date.now();
     let received: number;
     try {

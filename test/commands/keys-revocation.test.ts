@@ -3,7 +3,7 @@ import { run } from "../../scripts/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
 import { addReleases, runHere, useAccount } from "./cloudflare/fixture.ts";
 import type { Read } from "./cloudflare/namespaces.ts";
-import { Refusal } from "./cloudflare/route.ts";
+import { type Effect, Refusal } from "./cloudflare/route.ts";
 
 // KV shows a change late: to the reads of values, to the listings with their metadata, or to both.
 
@@ -98,6 +98,22 @@ test("a rotation keeps what its first read showed and its second does not", asyn
   api.repair();
   const { stdout } = await rotation;
   expect(stored().replacedBy).toEqual(["key_first", JSON.parse(stdout).id]);
+});
+
+test.each<[name: string, effect: Effect]>([
+  ["was blocked", new Refusal(429, 971, "Please wait", { "Retry-After": "1" })],
+  ["got no response", "lost"],
+])("a rotation reads the old key again before it repeats a write that %s", async (_, effect) => {
+  const { api } = cloudflare;
+  // The first write is that of the new key.
+  api.break("PUT", "/values/", effect, { after: 1, times: 1 });
+  const rotation = keys("rotate", ID, "--json");
+  await expect.poll(() => api.requests.filter((request) => request.startsWith("PUT ")).length).toBe(2);
+  if (effect === "lost") await expect.poll(() => stored().replacedBy).toBeDefined();
+  write({ ...stored(), revokedAt: EARLY });
+  const { code, stdout, stderr } = await rotation;
+  expect(code, stderr).toBe(0);
+  expect(stored()).toMatchObject({ revokedAt: EARLY, replacedBy: [JSON.parse(stdout).id] });
 });
 
 describe("revoke", () => {

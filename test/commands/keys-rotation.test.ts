@@ -216,13 +216,15 @@ describe("a rotation that is interrupted", () => {
   /** Storage in which one write of the next command fails, before or after it takes effect. */
   function failingAt(write: number, made: "made" | "not made"): Namespace {
     let writes = 0;
+    const fail = async (attempt: () => Promise<void>) => {
+      writes += 1;
+      if (writes !== write || made === "made") await attempt();
+      if (writes === write) throw new Error("The connection was lost.");
+    };
     return {
       ...local,
-      async put(...args) {
-        writes += 1;
-        if (writes !== write || made === "made") await local.put(...args);
-        if (writes === write) throw new Error("The connection was lost.");
-      },
+      put: (...args) => fail(() => local.put(...args)),
+      update: (...args) => fail(() => local.update(...args)),
     };
   }
 
