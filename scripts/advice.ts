@@ -18,7 +18,7 @@ export function isAboutToken(status: number, codes: readonly number[]): boolean 
 }
 
 export const CONNECTION_ADVICE =
-  "Check the network, the proxy and the firewall of this machine, and Cloudflare's status page. Then repeat the command.";
+  "Check the network, the proxy and the firewall of this machine, and Cloudflare's status page.";
 
 /**
  * @param method undefined when it is unknown. Then the advice does not tell whether the permission is to read or to edit.

@@ -139,8 +139,8 @@ export class Api {
         const { retryAfter } = error;
         if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
         // The next attempt waits for its turn.
-        if (error.status === 429 && retryAfter !== undefined) this.#pace.close(retryAfter);
-        else await this.#clock.sleep(retryAfter ?? PAUSE * 2 ** (attempt - 1));
+        if (retryAfter !== undefined) this.#pace.close(retryAfter);
+        else await this.#clock.sleep(PAUSE * 2 ** (attempt - 1));
       }
     }
   }

@@ -54,18 +54,18 @@ export class Pace {
     this.#opens = opens;
     if (milliseconds < TOLD) return;
     const time = new Date(Math.ceil(opens / 1_000) * 1_000).toISOString().replace(".000", "");
-    this.#say(`Cloudflare's API takes no more requests of this login or token. This goes on by itself at ${time}.`);
+    this.#say(`Cloudflare's API asks for a wait. This goes on by itself at ${time}.`);
   }
 
   /**
-   * Waits for the next window when the share of a quota is used up. The headers are those of RateLimit header fields for HTTP, a draft of
+   * Waits for the next window when the share of a quota is used up, and not for that of a longer limit. The headers are those of RateLimit header fields for HTTP, a draft of
    * the IETF: `Ratelimit: "default";r=50;t=30` and `Ratelimit-Policy: "default";q=1200;w=300`.
    */
   note(headers: Headers): void {
     const policies = itemsOf(headers.get("Ratelimit-Policy"));
     for (const [name, { r, t }] of itemsOf(headers.get("Ratelimit"))) {
       const { q = 0 } = policies.get(name) ?? {};
-      if (r !== undefined && t !== undefined && r <= q * (1 - this.#share)) this.close(t * 1_000);
+      if (r !== undefined && t !== undefined && r <= q * (1 - this.#share)) this.close(Math.min(t * 1_000, WINDOW));
     }
   }
 }

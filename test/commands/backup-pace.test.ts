@@ -84,9 +84,7 @@ test.each([
       if (limit.refused === 0) break;
       expect(limit.refused, "requests during the block").toBe(1);
       expect(clock.now() - begin).toBeGreaterThanOrEqual(300_000);
-      expect(result.stderr).toMatch(
-        /takes no more requests of this login or token\. This goes on by itself at \S+Z\.\n/,
-      );
+      expect(result.stderr).toMatch(/^Cloudflare's API asks for a wait\. This goes on by itself at \S+Z\.$/m);
     }
     return api.requests.length - length;
   };

@@ -3,7 +3,7 @@ import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../scripts/keys/command-line.ts";
 import { Cloudflare } from "../../scripts/release/cloudflare.ts";
-import { SUSTAINED } from "../../scripts/release/pace.ts";
+import { Pace, SUSTAINED } from "../../scripts/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
@@ -15,6 +15,7 @@ const cloudflare = useAccount(STAGING);
 const terminal = { print: () => {}, say: () => {}, read: async () => "" };
 const connect = () => new Cloudflare(ACCOUNT, "token", terminal);
 const find = () => connect().get<{ name: string }>(`/d1/database/${STAGING}`);
+const waitUntil = (time: string) => `Cloudflare's API asks for a wait. This goes on by itself at ${time}.`;
 const requests = () => cloudflare.api.requests.length;
 
 test("only a 404 in the words of the API means that something does not exist", async () => {
@@ -96,8 +97,28 @@ test("a token that was cut when it was copied is told from other mistakes", asyn
 test("a connection that fails is no refusal, and the message says what to do", async () => {
   cloudflare.api.break("GET", "/d1", "cut");
   await expect(find()).rejects.toThrow(
-    /^There is no response of Cloudflare to GET \/d1\/database\/petstore-staging: [^.]+\. Check the network, the proxy and the fire/,
+    /^There is no response of Cloudflare to GET \/d1\/database\/petstore-staging: [^.]+\. Check the network, .+ status page\.$/,
   );
+});
+
+test("a wait that a failure of the API asks for is told", async () => {
+  const { api } = cloudflare;
+  api.databases.add(STAGING, "auto");
+  const clock = new FastClock();
+  const said: string[] = [];
+  const account = new Cloudflare(ACCOUNT, "token", { ...terminal, say: (text) => void said.push(text) }, { clock });
+  api.break("GET", "/d1", new Refusal(503, 7500, "Sick", { "Retry-After": "300" }), { times: 1 });
+  expect(await account.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+  expect(said).toEqual([waitUntil("2026-01-01T00:05:00Z")]);
+});
+
+test("a header about a longer window than that of the limit delays a command by one window at most", async () => {
+  const clock = new FastClock();
+  const begin = clock.now();
+  const pace = new Pace(clock, () => {}, SUSTAINED);
+  pace.note(new Headers({ Ratelimit: '"day";r=0;t=80000' }));
+  await pace.turn();
+  expect(clock.now() - begin).toBe(300_000);
 });
 
 test("a request waits as long as Retry-After says, and not longer than ten minutes", async () => {
@@ -163,9 +184,7 @@ test.each([
   // Both may be on their way.
   expect(present.refused).toBeLessThanOrEqual(2);
   expect(seconds()).toBe(300);
-  expect(said).toEqual([
-    "Cloudflare's API takes no more requests of this login or token. This goes on by itself at 2026-01-01T00:05:00Z.",
-  ]);
+  expect(said).toEqual([waitUntil("2026-01-01T00:05:00Z")]);
 });
 
 test("a block that wrangler meets is waited out", async () => {
@@ -173,9 +192,7 @@ test("a block that wrangler meets is waited out", async () => {
   present.use(1_200);
   expect(await account.wrangler(["d1", "list", "--json"])).toContain(STAGING);
   expect(seconds()).toBe(300);
-  expect(said).toContain(
-    "Cloudflare's API takes no more requests of this login or token. This goes on by itself at 2026-01-01T00:05:00Z.",
-  );
+  expect(said).toContain(waitUntil("2026-01-01T00:05:00Z"));
 });
 
 test("a command that does not show its requests tells of a block", async () => {
@@ -186,7 +203,9 @@ test("a command that does not show its requests tells of a block", async () => {
   api.break("GET", "/workers", new Refusal(429, 971, "Please wait", { "Retry-After": "5" }), { times: 1 });
   const { code, stderr } = await runHere(run, ["list", "--env", "staging"]);
   expect(code, stderr).toBe(0);
-  expect([stderr, ...printed.mock.calls.flat()].join("")).toMatch(/^Cloudflare's API takes no more requests/);
+  expect([stderr, ...printed.mock.calls.flat()].join("")).toMatch(
+    /^Cloudflare's API asks for a wait\. This goes on by itself at /,
+  );
 });
 
 test("a command that goes on for long waits while others use the limit, and says so, if the API tells how much is left", async () => {
