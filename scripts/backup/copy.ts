@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
 import type { Terminal } from "../terminal.ts";
 import { TableWriter, verify } from "./archive.ts";
 import type { Database, Row } from "./database.ts";
@@ -29,6 +28,7 @@ import {
   type Table,
   toLines,
 } from "./tables.ts";
+import { unzip, zip } from "./zipped-json.ts";
 
 // A copy of a database that others change meanwhile. Its pages are of different moments. So the copy then follows the feed of events from
 // the place that was noted before the first page, and reads each changed row again. The last step reads the end of the feed, the rows that
@@ -425,12 +425,18 @@ class Copy {
 
   #read<Value>(name: string): Value | undefined {
     const file = this.#file(name);
-    return existsSync(file) ? (JSON.parse(gunzipSync(readFileSync(file)).toString()) as Value) : undefined;
+    if (!existsSync(file)) return undefined;
+    try {
+      return unzip(readFileSync(file)) as Value;
+    } catch (error) {
+      rmSync(this.#work, { recursive: true });
+      throw new Error(`${file} was damaged. Run the backup again: it starts anew.`, { cause: error });
+    }
   }
 
   /** Returns the bytes of the file. */
   #write(name: string, value: object): number {
-    const bytes = gzipSync(JSON.stringify(value), { level: 1 });
+    const bytes = zip(value);
     writeWhole(this.#file(name), bytes);
     return bytes.length;
   }

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
 import * as z from "zod";
 import type { Terminal } from "../terminal.ts";
 import type { Bucket } from "./bucket.ts";
 import { PRIVATE_FOLDER, writeWhole } from "./manifest.ts";
+import { unzip, zip } from "./zipped-json.ts";
 
 // An unfinished backup in a bucket, for a machine that has none of its files: a workflow has a new one every night. The pages of its folder
 // are in parts, `unfinished/<database>/<number>-<run>`. The parts up to any number are a state that the backup was in.
@@ -66,17 +66,21 @@ export class Parts {
 
   /** Sends the pages that no part has, if they are enough for one. */
   async send(folder: string): Promise<void> {
-    while (
-      this.#waiting.size >= PART_PAGES ||
-      this.#waiting.values().reduce((sum, bytes) => sum + bytes, 0) >= PART_BYTES
-    ) {
-      const files = [...this.#waiting.keys()].slice(0, PART_PAGES);
+    for (;;) {
+      const files: string[] = [];
+      let bytes = 0;
+      for (const [file, size] of this.#waiting) {
+        if (files.length === PART_PAGES || bytes >= PART_BYTES) break;
+        files.push(file);
+        bytes += size;
+      }
+      if (files.length < PART_PAGES && bytes < PART_BYTES) return;
       // A page may have been removed since.
       const present = files.filter((file) => existsSync(join(folder, file)));
       const pages = present.map((file) => [file, readFileSync(join(folder, file)).toString("base64")]);
-      const part = JSON.stringify({ after: this.#last, pages: Object.fromEntries(pages) });
+      const part = { after: this.#last, pages: Object.fromEntries(pages) };
       const key = `${this.#prefix}${numbered(this.#count + 1)}-${this.#run}`;
-      await this.#bucket.put(key, new Blob([gzipSync(part, { level: 1 })]));
+      await this.#bucket.put(key, new Blob([zip(part)]));
       [this.#last, this.#count] = [key, this.#count + 1];
       for (const file of files) this.#waiting.delete(file);
       await this.#delete(this.#stale);
@@ -126,7 +130,7 @@ const numbered = (part: number) => String(part).padStart(6, "0");
 /** Undefined when it is not a part: gzip has a checksum. */
 function parse(bytes: Buffer | undefined): z.infer<typeof partSchema> | undefined {
   try {
-    return partSchema.parse(JSON.parse(gunzipSync(bytes ?? "").toString()));
+    return partSchema.parse(unzip(bytes ?? Buffer.alloc(0)));
   } catch {
     return undefined;
   }

@@ -4,10 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { parse } from "yaml";
 import { Bucket } from "../../scripts/backup/bucket.ts";
 import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
 import { PART_PAGES, Parts } from "../../scripts/backup/parts.ts";
+import { MOST_BYTES, unzip, zip } from "../../scripts/backup/zipped-json.ts";
 import { connect } from "../../scripts/release/cloudflare.ts";
 import { change, CHANGES, contentsOf, contentsOfBackup, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
@@ -228,6 +230,16 @@ test.each<[name: string, spoil: () => void, message: string]>([
     },
     "is damaged. The backup starts anew.",
   ],
+  [
+    "with a part that is larger than any",
+    () => {
+      const [path = ""] = pathsOfParts();
+      const part = gunzipSync(api.buckets.objects.get(path) ?? expect.unreachable());
+      const large = gzipSync(Buffer.concat([part, Buffer.alloc(MOST_BYTES, " ")]), { level: 1 });
+      api.buckets.objects.set(path, new Uint8Array(large).buffer);
+    },
+    "is damaged. The backup starts anew.",
+  ],
 ])("an unfinished backup %s is removed, and the next one starts anew", async (_, spoil, message) => {
   fillPages();
   await stopAt(70);
@@ -235,6 +247,19 @@ test.each<[name: string, spoil: () => void, message: string]>([
   const { said, queries } = await expectNextNight();
   expect(said).toContain(message);
   expect(queries).toBeGreaterThan(PAGES);
+});
+
+test("an unfinished backup with a page that nobody can read is removed", async () => {
+  fillPages();
+  await stopAt(70);
+  const [path = ""] = pathsOfParts();
+  const part = unzip(Buffer.from(api.buckets.objects.get(path) ?? expect.unreachable())) as { pages: object };
+  const damaged = zip({ ...part, pages: { ...part.pages, "pets-1.json.gz": "AAAA" } });
+  api.buckets.objects.set(path, new Uint8Array(damaged).buffer);
+  const refused = await backup("second");
+  expect(refused.code).toBe(1);
+  expect(lastLine(refused)).toMatch(/\.json\.gz was damaged\. Run the backup again: it starts anew\.$/);
+  expect(objects()).toEqual([]);
 });
 
 test("an unfinished backup whose rows went without an event is removed", async () => {
@@ -278,10 +303,12 @@ test("parts bring every page to another machine, and no page that is void", asyn
   expect(contentsIn(there)).toEqual(contentsIn(here));
 
   // A folder with pages of its own stays as it is. Its parts replace the others.
-  for (const page of [198, 199, 200]) rmSync(join(there, `pets-${page}.json.gz`));
+  for (let page = 151; page <= 200; page++) rmSync(join(there, `pets-${page}.json.gz`));
   const other = open();
   await other.fetch(there);
   await other.send(there);
+  // The large page ends its part, however many pages wait.
+  expect(objects()).toHaveLength(4);
   await open().fetch(third);
   expect(contentsIn(third)).toEqual(contentsIn(there));
   await other.remove();
