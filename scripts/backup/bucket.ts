@@ -39,15 +39,12 @@ export class Bucket {
 
   /** The bytes of an object, or undefined when there is none. */
   async get(key: string): Promise<Buffer | undefined> {
-    const bytes = this.#cloudflare.getBytes(this.#request(key)).catch((error: unknown) => {
-      if (error instanceof ApiFailure && error.codes.includes(NO_OBJECT)) return undefined;
-      throw error;
-    });
-    return this.#named(bytes);
+    return this.#named(unlessAbsent(this.#cloudflare.getBytes(this.#request(key))));
   }
 
+  /** Removes an object, if it is there: another run or an attempt without a response may have removed it. */
   async delete(key: string): Promise<void> {
-    await this.#named(this.#cloudflare.send({ ...this.#request(key), method: "DELETE" }));
+    await this.#named(unlessAbsent(this.#cloudflare.send({ ...this.#request(key), method: "DELETE" })));
   }
 
   #request(key: string) {
@@ -60,6 +57,14 @@ export class Bucket {
       throw new Error(`The account has no bucket ${this.name} ${this.#where}.`, { cause: error });
     });
   }
+}
+
+/** Undefined when there is no such object. */
+async function unlessAbsent<Result>(request: Promise<Result>): Promise<Result | undefined> {
+  return request.catch((error: unknown) => {
+    if (error instanceof ApiFailure && error.codes.includes(NO_OBJECT)) return undefined;
+    throw error;
+  });
 }
 
 // A backup in a bucket: its files under the name of its database and its moment.

@@ -73,7 +73,8 @@ export async function restoreDatabase(
         if (name !== "events") await load(database, folder, { name, ...table }, terminal);
       }
       await compare(database, manifest);
-      await database.run([`UPDATE ${PROGRESS_TABLE} SET loaded = 1`]);
+      // Not that of another restore, which took the lease while this one could not renew it.
+      await database.run([`UPDATE ${PROGRESS_TABLE} SET loaded = 1 WHERE digest = '${digest}'`]);
     }
     // The last transaction may reach the database without its response.
     interruption.state = `${database.name} has all rows of the backup, but perhaps not its counters and its feed. ${REPEAT}`;

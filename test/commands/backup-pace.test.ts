@@ -249,6 +249,15 @@ test.each<[name: string, spoil: () => void, message: string]>([
   expect(queries).toBeGreaterThan(PAGES);
 });
 
+test("a backup ends well when its parts are gone already, or the response to a removal is lost", async () => {
+  fillPages();
+  await stopAt(70);
+  api.break("DELETE", "/objects/", new Refusal(404, 10_007, "The specified key does not exist."));
+  const made = await backup("second");
+  expect(made, made.stderr).toMatchObject({ code: 0 });
+  expect(api.databases.query(DATABASE, "SELECT count(*) AS backups FROM last_backup")).toEqual([{ backups: 1 }]);
+});
+
 test("an unfinished backup with a page that nobody can read is removed", async () => {
   fillPages();
   await stopAt(70);

@@ -827,6 +827,22 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
   expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
 });
 
+test("a restore whose lease ended unseen says of no other restore that it has all rows", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  api.databases.atQuery = (sql, run) => {
+    if (sql.startsWith("UPDATE restore_progress")) {
+      const others = "UPDATE release_lease SET token = 'theirs'; UPDATE restore_progress SET digest = 'theirs'";
+      for (const statement of others.split("; ")) api.databases.query(TARGET, statement);
+    }
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  expect(api.databases.query(TARGET, "SELECT * FROM restore_progress")).toMatchObject([
+    { digest: "theirs", loaded: 0 },
+  ]);
+});
+
 /** Backs up while something happens before each query. Returns what was there at the last transaction, and what the backup has. */
 async function backUpDuring(before: (query: number, sql: string) => void) {
   let truth: Contents = {};
