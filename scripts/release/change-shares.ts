@@ -48,8 +48,13 @@ export async function changeShares(change: Change, { url, wait }: TargetOptions,
       : await share(cloudflare, target.worker, { shares, expected: present, message });
     const address = url ?? (await addressOf(cloudflare, target.configuration));
     const older = mayBeOlder && { mayBeOlder };
-    await smokeTest({ address, version, wait, ...older, ...(key && { key: key.key }) }, terminal);
-    await confirmPresent(cloudflare, target.worker, deployment);
+    try {
+      await smokeTest({ address, version, wait, ...older, ...(key && { key: key.key }) }, terminal);
+      await confirmPresent(cloudflare, target.worker, deployment);
+    } catch (error) {
+      terminal.say(`\nVersion ${version} was given all requests. Nobody knows whether it is ready.`);
+      throw error;
+    }
     if (key === undefined)
       throw new Error(`Version ${version} has all requests, but nobody knows whether it is ready.`);
     terminal.print(`\nVersion ${version} gets all requests of ${address.origin}.`);

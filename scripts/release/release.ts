@@ -87,7 +87,12 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   const config = writeConfiguration(withResources(target, resources));
   const bookmark = database && (await d1.use(() => readBookmark(cloudflare, database)));
   if (bookmark !== undefined) terminal.say(`\nBookmark before the migrations: ${bookmark}`);
-  await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
+  try {
+    await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
+  } catch (error) {
+    terminal.say(`\nThe migrations were not all applied. Nothing is deployed: ${target.worker} is as it was before.`);
+    throw error;
+  }
   // Before the deployment, after which every failure has to name the way back.
   const isDatabaseGone = await isGone(cloudflare, survey.bound.database, resources.database);
   const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);

@@ -30,14 +30,15 @@ const REQUEST_TIMEOUT = 10_000;
 export async function smokeTest(test: SmokeTest, terminal: Terminal): Promise<void> {
   terminal.say(`\nSmoke test of ${test.address.origin}, for up to ${test.wait} seconds`);
   const end = Date.now() + test.wait * 1_000;
-  for (;;) {
+  for (let last = ""; ;) {
     const { problem, success } = await look(test).catch((error: unknown) => ({
       problem: `It cannot be reached: ${oneLine(error)}.`,
       success: undefined,
     }));
     if (success !== undefined) return terminal.say(success);
     if (Date.now() + PAUSE > end) throw new Error(`The smoke test of ${test.address.origin} failed: ${problem}`);
-    terminal.say(`Not yet: ${problem}`);
+    if (problem !== last) terminal.say(`Not yet: ${problem}`);
+    last = problem;
     await sleep(PAUSE);
   }
 }

@@ -208,6 +208,9 @@ test("a migration that fails leaves those before it, and the old code", async ()
     const failed = await release(["--location", "auto"]);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain("9000_broken.sql");
+    expect(failed.stderr).toContain(
+      `\nThe migrations were not all applied. Nothing is deployed: ${WORKER} is as it was before.\n`,
+    );
     expect(lastLine(failed)).toContain("no such table: nowhere");
     expect(migrations()).toBe(MIGRATIONS);
     expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);

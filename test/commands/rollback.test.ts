@@ -50,6 +50,7 @@ test("a rollback that is repeated stays where it is", async () => {
   const ill = await rollback();
   expect(ill).toMatchObject({ code: 1, stdout: "" });
   expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
+  expect(ill.stderr).toContain(`\nVersion ${second?.id} was given all requests. Nobody knows whether it is ready.\n`);
   expect(shares()).toEqual(whole(second?.id));
   expect(await rollback()).toMatchObject({ code: 1, stdout: "" });
   edge.failure = undefined;
