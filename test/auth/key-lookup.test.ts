@@ -20,6 +20,19 @@ function countingStore() {
   return { reads, bindings: { API_KEYS: store as unknown as KVNamespace } };
 }
 
+/** A namespace in memory with records of these names, which is fast enough for thousands of keys. */
+function memoryStore(...names: string[]) {
+  const reads: string[] = [];
+  const record = JSON.stringify({ id: "x", name: "x", scopes: [], createdAt: "2026-01-01T00:00:00.000Z" });
+  const store = {
+    get(name: string) {
+      reads.push(name);
+      return Promise.resolve(names.includes(name) ? record : null);
+    },
+  };
+  return { reads, bindings: { API_KEYS: store as unknown as KVNamespace } };
+}
+
 /** An operation that checks only the key. */
 const ask = (key: string, bindings: Partial<Env>) => call("/v1/pets/none", { key, bindings });
 
@@ -229,19 +242,18 @@ describe("a cached key", () => {
   });
 
   test("stays in the cache during a flood of bad keys", async () => {
-    const { reads, bindings } = countingStore();
-    const key = await grantKey();
-    await ask(key, bindings);
+    const key = generateKey("local");
+    const { reads, bindings } = memoryStore(await keyRecordName(key));
+    await lookUp(key, bindings);
     for (let i = 0; i < 1_001; i++) expect(await lookUp(generateKey("local"), bindings)).toBeUndefined();
-    const flood = reads.length;
-    await expectError(await ask(key, bindings), "not_found");
-    expect(flood).toBe(1_002);
-    expect(reads).toHaveLength(flood);
+    expect(reads).toHaveLength(1_002);
+    expect(await lookUp(key, bindings)).toBeDefined();
+    expect(reads).toHaveLength(1_002);
   });
 
   test("is evicted when a thousand newer keys follow", async () => {
-    const { reads, bindings } = countingStore();
-    const keys = await Promise.all(Array.from({ length: 1_001 }, () => grantKey()));
+    const keys = Array.from({ length: 1_001 }, () => generateKey("local"));
+    const { reads, bindings } = memoryStore(...(await Promise.all(keys.map(keyRecordName))));
     for (const key of keys) await lookUp(key, bindings);
     expect(reads).toHaveLength(1_001);
     await lookUp(keys.at(-1) ?? "", bindings);
