@@ -1,4 +1,5 @@
 import type { List, Page, Session } from "../../client/src/index.ts";
+import type { operations } from "../../client/src/schema.ts";
 import { EVENT_TYPES } from "../../src/changes/table.ts";
 import type { Known } from "./known.ts";
 import type { Random } from "./random.ts";
@@ -47,23 +48,26 @@ const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([
 const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});
 const etags = (random: Random) => (random.chance(0.2) ? { etags: true as const } : {});
 
-/** The calls of programs that use the official client. A new operation gets an entry here. */
-export const CALLS: { [name: string]: Kind } = {
-  "create an animal": {
+/**
+ * The calls of programs that use the official client: one for each operation of the document, and some programs. Their order decides
+ * what a seed does, so a new one is the last.
+ */
+const KINDS = {
+  createPet: {
     weight: 10,
     prepare({ random, idempotencyKey }) {
       const pet = newPet(random);
       return (client) => client.pets.create(pet, { idempotencyKey });
     },
   },
-  "create animals": {
+  createPets: {
     weight: 2,
     prepare({ random, idempotencyKey }) {
       const pets = Array.from({ length: random.between(1, 6) }, () => newPet(random));
       return (client) => client.pets.createMany(pets, { idempotencyKey });
     },
   },
-  "change an animal": {
+  updatePet: {
     weight: 12,
     prepare(call) {
       const { random, idempotencyKey } = call;
@@ -72,21 +76,21 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => client.pets.update(id, patch, { ...versions, idempotencyKey });
     },
   },
-  "delete an animal": {
+  deletePet: {
     weight: 6,
     prepare(call) {
       const { id, ...versions } = target(call, "pets");
       return (client) => client.pets.delete(id, versions);
     },
   },
-  "create a category": {
+  createCategory: {
     weight: 3,
     prepare({ random, idempotencyKey }) {
       const category = { name: nameOf(random), ...(random.chance(0.5) && { description: description(random) }) };
       return (client) => client.categories.create(category, { idempotencyKey });
     },
   },
-  "change a category": {
+  updateCategory: {
     weight: 4,
     prepare(call) {
       const { random, idempotencyKey } = call;
@@ -99,21 +103,21 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => client.categories.update(id, patch, { ...versions, idempotencyKey });
     },
   },
-  "delete a category": {
+  deleteCategory: {
     weight: 3,
     prepare(call) {
       const { id, ...versions } = target(call, "categories");
       return (client) => client.categories.delete(id, versions);
     },
   },
-  "place an order": {
+  placeOrder: {
     weight: 14,
     prepare({ random, known, idempotencyKey }) {
       const petId = BigInt(known.id(random, "pets"));
       return (client) => client.orders.place({ petId }, { idempotencyKey });
     },
   },
-  "ship an order": {
+  updateOrder: {
     weight: 5,
     prepare(call) {
       const { random, idempotencyKey } = call;
@@ -122,17 +126,17 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => client.orders.ship(id, { ...versions, ...date, idempotencyKey });
     },
   },
-  "cancel an order": {
+  cancelOrder: {
     weight: 6,
     prepare(call) {
       const { id, ...versions } = target(call, "store/orders");
       return (client) => client.orders.cancel(id, versions);
     },
   },
-  "fetch an animal": { weight: 8, prepare: fetching("pets", (client) => client.pets) },
-  "fetch a category": { weight: 3, prepare: fetching("categories", (client) => client.categories) },
-  "fetch an order": { weight: 5, prepare: fetching("store/orders", (client) => client.orders) },
-  "list animals": {
+  getPet: { weight: 8, prepare: fetching("pets", (client) => client.pets) },
+  getCategory: { weight: 3, prepare: fetching("categories", (client) => client.categories) },
+  getOrder: { weight: 5, prepare: fetching("store/orders", (client) => client.orders) },
+  listPets: {
     weight: 5,
     prepare({ random, known }) {
       const filter = random.weighted({ none: 4, status: 1, category: 1, both: 1, ids: 2 });
@@ -149,7 +153,7 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => walk(client.pets.list(query, age));
     },
   },
-  "list orders": {
+  listOrders: {
     weight: 3,
     prepare({ random, known }) {
       const query = {
@@ -162,7 +166,7 @@ export const CALLS: { [name: string]: Kind } = {
       return (client) => client.orders.list(query).page();
     },
   },
-  "list categories": {
+  listCategories: {
     weight: 2,
     prepare({ random }) {
       const query = { ...sort(random), ...etags(random), limit: random.between(1, 10) };
@@ -179,7 +183,7 @@ export const CALLS: { [name: string]: Kind } = {
       };
     },
   },
-  "list events": {
+  listEvents: {
     weight: 5,
     prepare({ random, known }) {
       const cursor = cursorOf(random, known);
@@ -202,8 +206,9 @@ export const CALLS: { [name: string]: Kind } = {
       };
     },
   },
-  "count animals": { weight: 2, prepare: () => (client) => client.orders.inventory() },
-};
+  getInventory: { weight: 2, prepare: () => (client) => client.orders.inventory() },
+} satisfies { [name in keyof operations | "poll a page" | "clear the store"]: Kind };
+export const CALLS: { readonly [name: string]: Kind } = KINDS;
 
 /** Pages that a program fetches at most. */
 const MAX_PAGES = 5;

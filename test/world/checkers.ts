@@ -103,17 +103,29 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
       message: `The bookmark of the response names state ${state}, which no transaction made.`,
     };
   }
-  const rows: { [table: string]: object[] } = { pets: [], categories: [], orders: [] };
   for (const name of ["pets", "categories", "orders"] as const) {
-    rows[name] = [...model[name].values()];
-    if (!isDeepStrictEqual(new Set(rows[name].map(write)), new Set(database[name]?.map(write)))) {
-      yield { message: `The table ${name} ends with other rows than its responses tell.` };
+    const told = new Set(Array.from(model[name].values(), write));
+    const stored = new Set((database[name] ?? []).map(write));
+    const only = (some: Set<string>, others: Set<string>) => [...some.difference(others)].slice(0, MAX_ROWS).join(" ");
+    const [missing, unexpected] = [only(told, stored), only(stored, told)];
+    if (missing !== unexpected) {
+      yield {
+        message: `The responses tell of rows of ${name} that are not there, ${missing}, and others are: ${unexpected}`,
+      };
     }
   }
 }
 
-/** A row, whatever the order of its fields. */
-const write = (row: object) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+/** Rows of each kind that a message shows at most. */
+const MAX_ROWS = 2;
+
+/** A row, whatever the order of its fields. Integers are texts. */
+const write = (row: object) =>
+  JSON.stringify(
+    Object.entries(row)
+      .map(([field, value]: [string, unknown]) => [field, typeof value === "number" ? String(value) : value])
+      .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+  );
 
 /** The state that a read has seen: that of its transaction, or else that of its bookmark, if it comes from memory. */
 function stateRead(exchange: Exchange): number | undefined {

@@ -22,16 +22,20 @@ export async function fail(
   return violation && { plan, outcome, violation };
 }
 
+/** Milliseconds. A failure that is longer than need be is better than one that a person waits for. */
+const LONGEST = 60_000;
+
 /**
  * Leaves out faults and steps, as long as the same checker fails.
  *
- * @param runs of worlds, at most.
+ * @param runs of worlds, at most. It begins none after `LONGEST`.
  */
 export async function shrink(code: Code, document: OpenAPIObject, failure: Failure, runs = 150): Promise<Failure> {
   let best = failure;
+  const end = performance.now() + LONGEST;
   const { checker } = failure.violation;
   async function accept(change: Partial<Plan>): Promise<boolean> {
-    if (runs-- <= 0) return false;
+    if (runs-- <= 0 || performance.now() > end) return false;
     const next = await fail(code, document, { ...best.plan, ...change }, checker);
     if (next !== undefined) best = next;
     return next !== undefined;
@@ -43,7 +47,7 @@ export async function shrink(code: Code, document: OpenAPIObject, failure: Failu
   for (const kind of [...FAULTS, ...TROUBLES]) await accept({ calm: new Set([...(best.plan.calm ?? []), kind]) });
   for (
     let size = Math.ceil(stepsOf(best).length / 2);
-    size >= 1 && runs > 0;
+    size >= 1 && runs > 0 && performance.now() <= end;
     size = size === 1 ? 0 : Math.ceil(size / 2)
   ) {
     for (let start = 0; start < stepsOf(best).length && runs > 0;) {

@@ -1,3 +1,5 @@
+import type { operations } from "../../client/src/schema.ts";
+import document from "../../public/openapi.json" with { type: "json" };
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, TIMELESS, type View } from "../model/model.ts";
 import type { Exchange } from "./history.ts";
@@ -9,139 +11,96 @@ export type Expected = Answer & { next?: string };
 /** What a request asks of the model. Undefined for a request that no state allows. */
 export type Question = (model: Model, at: number) => Expected;
 
-/** The operations, by their method and path. A new operation gets a line here. */
-const QUESTIONS: [method: string, path: RegExp, ask: (request: Asked) => Question][] = [
-  [
-    "POST",
-    /^\/pets$/,
+type Ask = (request: Asked) => Question;
+
+/** How the model answers each operation of the document. */
+const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" } = {
+  createPet:
     ({ body, key }) =>
-      (model) =>
-        model.createPet(body as never, key),
-  ],
-  [
-    "POST",
-    /^\/pets\/batch$/,
+    (model) =>
+      model.createPet(body as never, key),
+  createPets:
     ({ body, key }) =>
-      (model) =>
-        model.createPets(body as never, key),
-  ],
-  [
-    "POST",
-    /^\/categories$/,
+    (model) =>
+      model.createPets(body as never, key),
+  createCategory:
     ({ body, key }) =>
-      (model) =>
-        model.createCategory(body as never, key),
-  ],
-  [
-    "POST",
-    /^\/store\/orders$/,
+    (model) =>
+      model.createCategory(body as never, key),
+  placeOrder:
     ({ body, key }) =>
-      (model) =>
-        model.placeOrder({ petId: Number(body["petId"]) }, key),
-  ],
-  [
-    "PATCH",
-    /^\/pets\/(\d+)$/,
+    (model) =>
+      model.placeOrder({ petId: Number(body["petId"]) }, key),
+  updatePet:
     ({ id, body, met, key }) =>
-      (model) =>
-        model.patchPet(id, body, met, key),
-  ],
-  [
-    "PATCH",
-    /^\/categories\/(\d+)$/,
+    (model) =>
+      model.patchPet(id, body, met, key),
+  updateCategory:
     ({ id, body, met, key }) =>
-      (model) =>
-        model.patchCategory(id, body, met, key),
-  ],
-  [
-    "PATCH",
-    /^\/store\/orders\/(\d+)$/,
+    (model) =>
+      model.patchCategory(id, body, met, key),
+  updateOrder:
     ({ id, body, met, key }) =>
-      (model, at) =>
-        model.shipOrder(id, body["shipDate"] as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
-  ],
-  [
-    "DELETE",
-    /^\/pets\/(\d+)$/,
+    (model, at) =>
+      model.shipOrder(id, body["shipDate"] as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
+  deletePet:
     ({ id, met }) =>
-      (model) =>
-        model.deletePet(id, met),
-  ],
-  [
-    "DELETE",
-    /^\/categories\/(\d+)$/,
+    (model) =>
+      model.deletePet(id, met),
+  deleteCategory:
     ({ id, met }) =>
-      (model) =>
-        model.deleteCategory(id, met),
-  ],
-  [
-    "DELETE",
-    /^\/store\/orders\/(\d+)$/,
+    (model) =>
+      model.deleteCategory(id, met),
+  cancelOrder:
     ({ id, met }) =>
-      (model) =>
-        model.cancelOrder(id, met),
-  ],
-  [
-    "GET",
-    /^\/pets\/(\d+)$/,
+    (model) =>
+      model.cancelOrder(id, met),
+  getPet:
     ({ id, met }) =>
-      (model) =>
-        model.getPet(id, met),
-  ],
-  [
-    "GET",
-    /^\/categories\/(\d+)$/,
+    (model) =>
+      model.getPet(id, met),
+  getCategory:
     ({ id, met }) =>
-      (model) =>
-        model.getCategory(id, met),
-  ],
-  [
-    "GET",
-    /^\/store\/orders\/(\d+)$/,
+    (model) =>
+      model.getCategory(id, met),
+  getOrder:
     ({ id, met }) =>
-      (model) =>
-        model.getOrder(id, met),
-  ],
-  [
-    "GET",
-    /^\/pets$/,
+    (model) =>
+      model.getOrder(id, met),
+  listPets:
     ({ query }) =>
-      (model) => {
-        const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
-        const categoryId = query.get("categoryId") ?? undefined;
-        return pageOf(
-          model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)),
-          query,
-        );
-      },
-  ],
-  [
-    "GET",
-    /^\/categories$/,
-    ({ query }) =>
-      (model) =>
-        pageOf(model.listCategories(viewOf(query)), query),
-  ],
-  [
-    "GET",
-    /^\/store\/orders$/,
-    ({ query }) =>
-      (model) => {
-        const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
-        return pageOf(model.listOrders({ status: query.get("status") ?? undefined, petId }, viewOf(query)), query);
-      },
-  ],
-  [
-    "GET",
-    /^\/store\/inventory$/,
-    () => (model) => {
-      const statuses = ["available", "pending", "sold"];
-      const all = [...model.pets.values()];
-      const counts = statuses.map((one) => `"${one}":${all.filter(({ status }) => status === one).length}`);
-      return { status: 200, body: `{${counts.join()}}` };
+    (model) => {
+      const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
+      const categoryId = query.get("categoryId") ?? undefined;
+      return pageOf(
+        model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)),
+        query,
+      );
     },
-  ],
-];
+  listCategories:
+    ({ query }) =>
+    (model) =>
+      pageOf(model.listCategories(viewOf(query)), query),
+  listOrders:
+    ({ query }) =>
+    (model) => {
+      const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
+      return pageOf(model.listOrders({ status: query.get("status") ?? undefined, petId }, viewOf(query)), query);
+    },
+  getInventory: () => (model) => {
+    const statuses = ["available", "pending", "sold"];
+    const all = [...model.pets.values()];
+    const counts = statuses.map((one) => `"${one}":${all.filter(({ status }) => status === one).length}`);
+    return { status: 200, body: `{${counts.join()}}` };
+  },
+  // test/world/feed.ts
+  listEvents: "judged elsewhere",
+};
+
+/** The operations of the document. A path without parameters comes before one that also matches it. */
+const OPERATIONS = Object.entries(document.paths as { [path: string]: { [method: string]: { operationId: string } } })
+  .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
+  .map(([path, methods]) => ({ pattern: new RegExp(`^/v1${path.replace(/\{\w+\}/g, "(\\d+)")}$`), methods }));
 
 /** A request in the terms of the model. */
 interface Asked {
@@ -153,21 +112,29 @@ interface Asked {
   key: string | undefined;
 }
 
-export function questionOf({ method, path, headers, body, apiKey }: Exchange): Question | undefined {
+/**
+ * What a request asks of the model, or undefined when another checker judges its operation.
+ *
+ * @throws Error for a request of no operation, unless every state refuses it.
+ */
+export function questionOf({ method, path, headers, body, apiKey, refusal }: Exchange): Question | undefined {
   const [pathname = "", search = ""] = path.split("?");
-  for (const [asked, pattern, ask] of QUESTIONS) {
-    const match = asked === method ? pattern.exec(pathname.replace(/^\/v1/, "")) : null;
-    if (match === null) continue;
-    const key = headers["Idempotency-Key"];
-    return ask({
-      id: Number(match[1]),
-      body: body === undefined ? {} : parse(body),
-      query: new URLSearchParams(search),
-      met: { ifMatch: any(tagsOf(headers["If-Match"])), ifNoneMatch: tagsOf(headers["If-None-Match"]) },
-      key: key === undefined ? undefined : `${apiKey} ${key}`,
-    });
+  const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
+  const operationId = found?.methods[method.toLowerCase()]?.operationId as keyof operations | undefined;
+  if (operationId === undefined) {
+    if (refusal !== undefined) return undefined;
+    throw new Error(`${method} ${path} is no operation of the document`);
   }
-  return undefined;
+  const ask = QUESTIONS[operationId];
+  if (ask === "judged elsewhere") return undefined;
+  const key = headers["Idempotency-Key"];
+  return ask({
+    id: Number(found?.pattern.exec(pathname)?.[1]),
+    body: body === undefined ? {} : parse(body),
+    query: new URLSearchParams(search),
+    met: { ifMatch: any(tagsOf(headers["If-Match"])), ifNoneMatch: tagsOf(headers["If-None-Match"]) },
+    key: key === undefined ? undefined : `${apiKey} ${key}`,
+  });
 }
 
 /** With the digits of a category, which the model keeps. */

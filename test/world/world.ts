@@ -1,5 +1,10 @@
 import { join } from "node:path";
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { PetStore } from "../../client/src/index.ts";
+import { categories } from "../../src/categories/table.ts";
+import { orders } from "../../src/orders/table.ts";
+import { pets } from "../../src/pets/table.ts";
 import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
@@ -103,12 +108,18 @@ const HAPPENINGS = {
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
-/** As the model writes them. */
-const TABLES = {
-  pets: "SELECT id, name, CAST(category_id AS TEXT) AS categoryId, status, version FROM pets ORDER BY id",
-  categories: "SELECT id, name, description, version FROM categories ORDER BY id",
-  orders: "SELECT id, pet_id AS petId, status, ship_date AS shipDate, version FROM orders ORDER BY id",
-};
+/** The model knows no time of the database. */
+const TIME_OF_DATABASE = "created_at";
+/** Each table of resources with all of its columns, by their names in the model. Integers are texts, which are exact. */
+const TABLES = Object.fromEntries(
+  [pets, categories, orders].map((table) => {
+    const columns = Object.entries<SQLiteColumn>(getTableColumns(table))
+      .filter(([, { name }]) => name !== TIME_OF_DATABASE)
+      .map(([field, { name }]) => `CAST(${name} AS TEXT) AS ${field}`);
+    const name = getTableName(table);
+    return [name, `SELECT ${columns.join()} FROM ${name} ORDER BY ${name}.id`];
+  }),
+);
 
 /** Runs a world from its seed. The same plan gives the same history. */
 export async function runWorld(code: Code, plan: Plan): Promise<Outcome> {
