@@ -190,6 +190,8 @@ test("all items come in one array, and more than the bound are an error", async 
   const tooMany = errorOf(store.pets.list({ limit: 3 }).all(4));
   expect(await tooMany).toEqual(new RangeError("The list has more than 4 items."));
   expect(sent).toHaveLength(6);
+  // One item more than the bound, on a page of its own.
+  await expect(store.pets.list({ limit: 3 }).all(9)).rejects.toThrow(RangeError);
   await expect(store.pets.list().all(undefined as never)).rejects.toThrow(RangeError);
 });
 

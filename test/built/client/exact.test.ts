@@ -34,6 +34,10 @@ describe("parsing", () => {
     );
   });
 
+  test("a name that ends like a 64-bit field is another name", () => {
+    expect(parseExact('{"my\\"id":1,"\\\\\\"petId":2,"id":3}')).toEqual({ 'my"id': 1, '\\"petId': 2, id: 3n });
+  });
+
   test("other numbers stay numbers", () => {
     expect(parseExact('{"status":404,"quantity":1,"x":1.5e3}')).toEqual({ status: 404, quantity: 1, x: 1500 });
   });

@@ -376,3 +376,11 @@ test("text that is declared as JSON is an unexpected response", async () => {
   const { store } = fakeService([json(200, "hello")], { retry: { attempts: 1 } });
   expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "unexpected_response", status: 200 });
 });
+
+test("an error that names another status than its response is none of the service", async () => {
+  const reply = json(404, '{"code":"not_found","message":"There is no animal with this id.","status":200}');
+  expect(await errorOf(fakeService([reply]).store.pets.get(1))).toMatchObject({
+    code: "unexpected_response",
+    status: 404,
+  });
+});
