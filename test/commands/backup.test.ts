@@ -747,6 +747,43 @@ test("a release refuses a database whose restore has not ended, and names the la
   );
 });
 
+test("a restore of another backup begins again over one that was interrupted", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  // All rows are there, and the last transaction is not.
+  api.databases.atQuery = (sql, run) => {
+    if (sql.includes("DELETE FROM events")) throw FAILURE;
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  api.databases.use(SOURCE, (sqlite) => change(sqlite, "changes of pets", randomNumbers(1)));
+  const newer = join(scratch, "newer");
+  expect(await backup(newer)).toMatchObject({ code: 0 });
+  const other = [...ON_PRODUCTION, "--from", newer, "--source", SOURCE];
+  expect(lastLine(await runHere(runRestore, other))).toMatch(/has data in categories/);
+  const result = await runHere(runRestore, [...other, "--overwrite", TARGET]);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
+test("a restore notices what the service writes meanwhile", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  api.databases.atQuery = (sql, run) => {
+    const result = run();
+    if (sql.startsWith(`INSERT INTO "pets"`))
+      api.databases.use(TARGET, (sqlite) => sqlite.exec("UPDATE pets SET name = 'Written' WHERE rowid % 2 = 1"));
+    return result;
+  };
+  expect(lastLine(await restore())).toMatch(/^pets does not have the rows of the backup: .* Did the service write to/);
+  api.databases.atQuery = (_, run) => run();
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
 test("a restore that a migration interrupts begins again", async () => {
   await expectEarlierBackup();
   // The restore ends after the first table.
