@@ -51,13 +51,12 @@ export function historyOf(deployments: readonly Deployment[], numbers: ReadonlyM
   }
   const [present, second] = current;
   const isWhole = second === undefined;
-  if (isWhole) good.delete(present ?? "");
   // A version of a gradual release may have had all requests before.
-  const earlier = [...good].filter((id) => numberOf(id) <= newestOf(current));
+  if (isWhole) good.delete(present ?? "");
   return {
     present: isWhole ? present : undefined,
     wentBack,
-    earlier: earlier.toSorted((a, b) => numberOf(b) - numberOf(a)),
+    earlier: [...good].toSorted((a, b) => numberOf(b) - numberOf(a)),
   };
 }
 
