@@ -14,6 +14,10 @@ test("a generated key is valid in its environment and in no other", () => {
   }
 });
 
+test("a key of an earlier release stays valid", () => {
+  expect(isWellFormedKey("petstore_local_LocalDevelopmentOnlyNotASecret49Y71h", "local")).toBe(true);
+});
+
 test("one mistyped, missing, added or swapped character makes a key invalid", () => {
   const letter = fc.constantFrom(..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_ -");
   fc.assert(

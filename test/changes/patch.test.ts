@@ -222,6 +222,8 @@ describe.each(KINDS)("a PATCH of $name", (kind) => {
         await call(another, { method: "PATCH", key, body: kind.change, headers }),
         "idempotency_key_reused",
       );
+      // A refused patch changes nothing.
+      expect(tag(await call(another, { method: "PATCH", key, body: {} }))).toBe('"1"');
       await expectReplay(await once(kind.change), first);
     });
 

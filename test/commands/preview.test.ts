@@ -119,19 +119,21 @@ test("a sweep deletes old unused previews and the rest of deleted ones", async (
   api.workers.add("petstore-preview-pr-4", 1, []);
   api.namespaces.add("petstore-preview-left-api-keys");
   api.namespaces.add("petstore-preview-somebody-elses");
+  // Longer than the prefix of previews.
+  api.namespaces.add("petstore-production-api-keys");
 
   const spared = await preview(["--sweep", "--keep", "pr-1,pr-9"]);
   expect(spared, spared.stderr).toMatchObject({ code: 0, stdout: "Swept: pr-2, left\n" });
   expect(names()).toEqual({
     workers: ["petstore-preview-pr-4", "petstore-staging"],
     databases: ["petstore-preview-pr-1", "petstore-preview-pr-3", "petstore-preview-pr-4", "petstore-staging"],
-    namespaces: ["petstore-preview-somebody-elses", "petstore-staging-api-keys"],
+    namespaces: ["petstore-preview-somebody-elses", "petstore-production-api-keys", "petstore-staging-api-keys"],
   });
   const all = await preview(["--sweep", "--older-than", "0s", "--keep", ""]);
   expect(all, all.stderr).toMatchObject({ code: 0, stdout: "Swept: pr-4, pr-1, pr-3\n" });
   expect(names()).toEqual({
     ...STAGING,
-    namespaces: ["petstore-preview-somebody-elses", "petstore-staging-api-keys"],
+    namespaces: ["petstore-preview-somebody-elses", "petstore-production-api-keys", "petstore-staging-api-keys"],
   });
   const none = await preview(["--sweep"]);
   expect(none, none.stderr).toMatchObject({ code: 0, stdout: "There is no preview to sweep.\n" });

@@ -137,6 +137,8 @@ describe("the categoryId", () => {
     "1e19",
     "1e400",
     "1e99999999999999999999",
+    // JSON.parse reads it as 0.
+    "1e-400",
     "1e-99999999999999999999",
     "123456789012345678901234567890",
   ])("cannot be %s", async (categoryId) => {

@@ -36,7 +36,7 @@ test("finds ids beyond 2^53 exactly", async () => {
   );
   await expectError(await call("/v1/pets/9223372036854775806", { key }), "not_found");
   await expectError(await call("/v1/pets/9007199254740992", { key }), "not_found");
-  expect((await call("/v1/pets/9007199254740993", { key })).status).toBe(200);
+  expect(await (await call("/v1/pets/9007199254740993", { key })).text()).toContain('{"id":9007199254740993,');
 });
 
 test("an unknown id is not found", async () => {
