@@ -1,29 +1,48 @@
-// npm run test:mutants: plants each bug of service.ts, client.ts and commands.ts in a copy of the project and runs the tests that have to
-// find it. Fails when they pass, and when the line of a bug is no longer there. An argument chooses the bugs whose file contains it.
+// npm run test:mutants: plants each bug of the lists in this folder in a copy of the project and runs the tests that have to find it.
+// Fails when they pass, and when the line of a bug is no longer there. An argument chooses the bugs whose file begins with it.
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { git } from "../../scripts/git.ts";
+import { BACKUPS } from "./backups.ts";
+import { CHANGES } from "./changes.ts";
 import { CLIENT } from "./client.ts";
-import { COMMANDS } from "./commands.ts";
+import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
-import { SERVICE } from "./service.ts";
+import { READS } from "./reads.ts";
+import { RELEASES } from "./releases.ts";
+import { REQUESTS } from "./requests.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Bugs that are planted at once, each in a copy of its own. */
 const AT_ONCE = 2;
 
 const [chosen = ""] = process.argv.slice(2);
-const mutants = [...SERVICE, ...CLIENT, ...COMMANDS].filter(({ file }) => file.includes(chosen));
+const mutants = [...CHANGES, ...READS, ...REQUESTS, ...CLIENT, ...KEYS, ...RELEASES, ...BACKUPS].filter(({ file }) =>
+  file.startsWith(chosen),
+);
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-mutants-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+/** Node.js then compiles Vitest and wrangler once for all bugs. */
+const ENVIRONMENT = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compile-cache") };
 const copies = Array.from({ length: AT_ONCE }, (_, index) => join(folder, String(index)));
 for (const copy of copies) {
   for (const file of git("ls-files", "--cached", "--others", "--exclude-standard").split("\n")) {
-    cpSync(join(ROOT, file), join(copy, file));
+    // Git lists a file that was removed until the removal is committed.
+    if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(copy, file));
   }
   // Not one link: Vite keeps what it bundles for workerd in this folder.
   mkdirSync(join(copy, "node_modules"));
@@ -43,7 +62,7 @@ function run(cwd: string, { project, tests, names }: Run): Promise<"pass" | "fai
   const named = names.length === 0 ? [] : ["-t", names.map((name) => RegExp.escape(name)).join("|")];
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--bail=1", "--project", project, ...named, ...tests];
   return new Promise((resolve) => {
-    execFile(process.execPath, vitest, { cwd, maxBuffer: Infinity }, (error, stdout) => {
+    execFile(process.execPath, vitest, { cwd, env: ENVIRONMENT, maxBuffer: Infinity }, (error, stdout) => {
       if (error === null) resolve("pass");
       else resolve(/Tests .*\d failed/.test(stdout) ? "fail" : "do not run");
     });
