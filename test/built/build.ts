@@ -8,7 +8,9 @@ declare module "vitest" {
   }
 }
 
-/** Builds the bundle once for all test files of this project. */
+/** Builds a bundle once for all test files. The root project keeps that of production, which all projects then have. */
 export default async function build(project: TestProject): Promise<void> {
-  project.provide("bundle", await buildBundle(project.name === "browser" ? "local" : "production"));
+  const root = project.vitest.getRootProject();
+  if (project.name === "browser") project.provide("bundle", await buildBundle("local"));
+  else if (!("bundle" in root.getProvidedContext())) root.provide("bundle", await buildBundle("production"));
 }

@@ -11,9 +11,11 @@ declare module "vitest" {
   }
 }
 
-/** Packs the client once for all test files of this project, because concurrent builds would write the same files. */
-export default function pack(project: TestProject): () => void {
+/** Packs the client once for all projects, because concurrent builds would write the same files. */
+export default function pack({ vitest }: TestProject): (() => void) | undefined {
+  const root = vitest.getRootProject();
+  if ("client" in root.getProvidedContext()) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "petstore-client-"));
-  project.provide("client", packClient(folder));
+  root.provide("client", packClient(folder));
   return () => rmSync(folder, { recursive: true });
 }
