@@ -57,7 +57,7 @@ export async function runWrangler(
 }
 
 /** Builds the bundle that `wrangler deploy` would upload to an environment. Returns the folder with its index.js. */
-export async function buildBundle(environment: "local" | "staging" | "production"): Promise<string> {
+export async function buildBundle(environment: "local" | "production"): Promise<string> {
   const outdir = `.dist/${environment}`;
   await runWrangler(["deploy", "--dry-run", `--env=${environment === "local" ? "" : environment}`, "--outdir", outdir]);
   return outdir;
