@@ -66,7 +66,9 @@ export default defineConfig({
           // Bundled into one module each, these load in a third of the time. drizzle alone has a hundred modules.
           deps: { optimizer: { ssr: { enabled: true, include: PREBUNDLED } } },
           include: ["test/**/*.test.ts"],
-          exclude: ["built", "load", "browser", "commands", "third-party"].map((folder) => `test/${folder}/**`),
+          exclude: ["built", "world", "load", "browser", "commands", "third-party"].map(
+            (folder) => `test/${folder}/**`,
+          ),
           setupFiles: ["test/support/migrate.ts"],
           // Milliseconds. These tests are fast, but the machine may be busy.
           testTimeout: 120_000,
@@ -87,8 +89,16 @@ export default defineConfig({
         },
       },
       {
-        // npm run test:load: simulated worlds, and longer tests of the bundle: the service under kills and hostile connections, and the
-        // client, the copy and the examples behind a faulty proxy.
+        // The service, its storage and its clients in simulated worlds. npm run test:world runs more of them.
+        test: {
+          name: "world",
+          include: ["test/world/**/*.test.ts"],
+          testTimeout: 300_000,
+        },
+      },
+      {
+        // npm run test:load: longer tests of the bundle: the service under kills and hostile connections, and the client, the copy and
+        // the examples behind a faulty proxy.
         test: {
           name: "load",
           include: ["test/load/**/*.test.ts"],

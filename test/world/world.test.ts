@@ -7,20 +7,20 @@ import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expect, test } from "vitest";
 import { previousRelease } from "../../scripts/expand/previous-release.ts";
 import { git } from "../../scripts/git.ts";
-import { picture } from "../world/picture.ts";
-import { programAt, programOf } from "../world/program.ts";
-import { KEPT_SEEDS } from "../world/seeds.ts";
-import type { Worker } from "../world/service.ts";
-import { fail, shrink } from "../world/shrink.ts";
-import { presentCode } from "../world/world.ts";
+import { picture } from "./picture.ts";
+import { programAt, programOf } from "./program.ts";
+import { KEPT_SEEDS } from "./seeds.ts";
+import type { Worker } from "./service.ts";
+import { fail, shrink } from "./shrink.ts";
+import { presentCode } from "./world.ts";
 
 // The service in simulated worlds (docs/decisions/simulated-world.md). npm run test:world runs more of them.
 
 const ROOT = join(import.meta.dirname, "../..");
 const document = JSON.parse(readFileSync(join(ROOT, "public/openapi.json"), "utf8")) as OpenAPIObject;
 const code = await presentCode();
-/** About a minute of them: some 70,000 requests. */
-const WORLDS = 25;
+/** `.ci/run all` runs 50, some 140,000 requests. */
+const WORLDS = Number(process.env["WORLDS"] ?? 5);
 const STEPS = 1_500;
 
 /** A failure as text. Undefined if there is none. */
