@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 interface Step {
@@ -14,10 +14,12 @@ interface Step {
 
 interface Job {
   uses?: string;
+  with?: Record<string, string>;
+  needs?: string | string[];
   if?: string;
   permissions?: Record<string, string>;
   environment?: string;
-  concurrency?: { "cancel-in-progress": boolean };
+  concurrency?: { group: string; "cancel-in-progress": boolean };
   "timeout-minutes"?: number;
   steps?: Step[];
 }
@@ -53,11 +55,18 @@ test("a workflow has no permissions, and each job declares its own", () => {
 
 test("a job with a write permission runs no code of the repository and no package", () => {
   const writers = JOBS.filter(({ permissions }) => Object.values(permissions ?? {}).includes("write"));
-  expect(writers.map(({ name }) => name)).toEqual(["preview.yml, comment", "production.yml, notes"]);
+  expect(writers.map(({ name }) => name)).toEqual([
+    "nightly.yml, report",
+    "preview.yml, comment",
+    "production.yml, notes",
+  ]);
   for (const { name, steps } of writers) {
     for (const step of steps) {
       expect(step.uses, name).toBeUndefined();
-      expect(step.run, name).toMatch(/^gh [^\n]+$/);
+      for (const line of step.run?.trim().split("\n") ?? [])
+        expect(line, name).toMatch(
+          /^ *(?:gh [^;|&]+$|number=\$\(gh [^;|&]+\)$|(?:el)?if \[|\[ -z "\$number" \] \|\| gh [^;|&]+$|else$|fi$)/,
+        );
     }
   }
 });
@@ -115,9 +124,13 @@ test("a checkout leaves no token behind", () => {
 });
 
 test("every job has a timeout", () => {
+  // A backup goes on for hours, and GitHub ends a job after 360 minutes. The bugs are planted one after the other.
+  const long = new Map([
+    ["backup.yml, backup", 350],
+    ["nightly.yml, mutants", 120],
+  ]);
   for (const { name, steps, uses, "timeout-minutes": minutes } of JOBS) {
-    // A backup goes on for hours, and GitHub ends a job after 360 minutes.
-    if (uses === undefined) expect(minutes, name).toBeLessThanOrEqual(name === "backup.yml, backup" ? 350 : 40);
+    if (uses === undefined) expect(minutes, name).toBeLessThanOrEqual(long.get(name) ?? 40);
     else expect(steps, name).toEqual([]);
   }
 });
@@ -128,6 +141,96 @@ test("nothing cancels a running release", () => {
   for (const { concurrency, environment } of releases) {
     expect(concurrency).toEqual({ group: `release-${environment}`, "cancel-in-progress": false });
   }
+});
+
+/** A job of a workflow, by the name of its file and its own. */
+const jobOf = (name: string) => JOBS.find((job) => job.name === name) ?? expect.unreachable(name);
+
+test("a release to production and a night run all checks, and the other changes those of a change", () => {
+  const levels = JOBS.flatMap(({ name, uses, with: inputs }) =>
+    uses === undefined ? [] : [[name, uses, inputs?.["level"]]],
+  );
+  const uses = "./.github/workflows/checks.yml";
+  expect(levels).toEqual([
+    ["nightly.yml, checks", uses, "all"],
+    ["production.yml, checks", uses, "all"],
+    ["staging.yml, checks", uses, undefined],
+  ]);
+  const inputs = { level: { description: expect.any(String), type: "string", default: "" } };
+  expect(WORKFLOWS.find(({ name }) => name === "checks.yml")?.workflow.on["workflow_call"]).toEqual({ inputs });
+  expect(jobOf("checks.yml, checks").steps.at(-1)).toMatchObject({
+    run: 'bash .ci/run "$LEVEL"',
+    env: { LEVEL: "${{ inputs.level }}" },
+  });
+  for (const name of ["production.yml, release", "staging.yml, release"]) {
+    const { needs, if: condition } = jobOf(name);
+    expect({ needs, condition }, name).toEqual({ needs: "checks", condition: undefined });
+  }
+});
+
+describe("the report of a night", () => {
+  const { steps, needs, if: condition, concurrency } = jobOf("nightly.yml, report");
+  const [{ run = "", env = {} } = {}] = steps;
+  const folder = mkdtempSync(join(tmpdir(), "petstore-nightly-"));
+  const issues = join(folder, "issues.json");
+  afterAll(() => rmSync(folder, { recursive: true }));
+  /** Has the issues of the repository in a file, and prints what changes them. */
+  const GH = `#!/bin/bash -e
+    change() { jq "$@" ${issues} > ${issues}.new; mv ${issues}.new ${issues}; }
+    case "$1 $2" in
+      "issue list")
+        [ ! -e ${folder}/down ]
+        [ "$3 $4 $5 $6 $7 $8 $9" = "--state open --label nightly --json number --jq" ]
+        jq --raw-output "map(select(.open and .label == \\"nightly\\")) | \${10}" ${issues} ;;
+      "issue create")
+        [ "$3 $4" = "--label nightly" ]
+        change '. + [{ number: (length + 1), open: true, label: "nightly" }]'; echo "opened" ;;
+      "issue close") change ".[$3 - 1].open = false"; echo "closed $3" ;;
+      "issue comment") echo "commented $3" ;;
+      "label create") [ "$3" = nightly ] ;;
+      *) exit 1 ;;
+    esac\n`;
+
+  function night(green: boolean) {
+    const values = {
+      ...process.env,
+      PATH: `${folder}:${process.env["PATH"]}`,
+      GREEN: String(green),
+      NIGHT: "https://example.com/",
+    };
+    const { status, stdout } = spawnSync("bash", ["-e", "-c", run], { encoding: "utf8", env: values });
+    return [status, stdout.trim()];
+  }
+  beforeEach(() => {
+    writeFileSync(join(folder, "gh"), GH, { mode: 0o755 });
+    writeFileSync(issues, '[{ "number": 1, "open": true, "label": "bug" }]');
+  });
+
+  test("opens one issue, and closes it when a night is green", () => {
+    const nights = [true, false, false, true, true, false];
+    expect(nights.map(night)).toEqual([
+      [0, ""],
+      [0, "opened"],
+      [0, "commented 2"],
+      [0, "closed 2"],
+      [0, ""],
+      [0, "opened"],
+    ]);
+  });
+
+  test("opens no issue when it cannot know of another one", () => {
+    writeFileSync(join(folder, "down"), "");
+    expect(night(false)).toEqual([1, ""]);
+  });
+
+  test("comes after every job, whatever its result, one at a time", () => {
+    const others = WORKFLOWS.find(({ name }) => name === "nightly.yml")?.jobs.map(({ name }) => name) ?? [];
+    expect(others).toEqual([...(needs ?? []), "report"]);
+    expect(condition).toBe("always()");
+    expect(concurrency).toEqual({ group: "nightly-report", "cancel-in-progress": false });
+    expect(env["GREEN"]).toBe("${{ needs.checks.result == 'success' && needs.mutants.result == 'success' }}");
+    expect(jobOf("nightly.yml, mutants").steps.at(-1)?.run).toBe("npm run test:mutants");
+  });
 });
 
 describe("npm run check:workflows", () => {
