@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { grantKey } from "../support/keys.ts";
 import { Client, statesOf } from "./store.ts";
 
@@ -99,65 +98,6 @@ test("the database itself refuses a second order that is not cancelled", async (
   await expect(insert("placed")).rejects.toThrow(/UNIQUE/);
   await expect(insert("shipped")).rejects.toThrow(/UNIQUE/);
   expect((await insert("cancelled")).success).toBe(true);
-});
-
-describe("under an Idempotency-Key", () => {
-  const key = () => ({ "Idempotency-Key": crypto.randomUUID() });
-
-  test("an order is placed once, and the first response is repeated after changes of the order", async () => {
-    const petId = await client.addAnimal();
-    const headers = key();
-    const first = await client.place({ petId }, headers);
-    const path = first.headers.get("Location") ?? "";
-    const text = await first.text();
-    expect(await (await client.get(path)).text()).toBe(text);
-    for (const change of [() => client.patch(path, {}), () => client.delete(path), () => client.place({ petId })]) {
-      await change();
-      const again = await client.place({ petId, quantity: 1 }, headers);
-      expect([again.status, again.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
-      expect([again.headers.get("Location"), again.headers.get("ETag")]).toEqual([path, '"1"']);
-      expect(await again.text()).toBe(text);
-    }
-    expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
-  });
-
-  test("another order is refused and changes nothing", async () => {
-    const headers = key();
-    const petId = await client.addAnimal();
-    await client.place({ petId: await client.addAnimal() }, headers);
-    await expectError(await client.place({ petId }, headers), "idempotency_key_reused");
-    expect([await statesOf(petId), await client.animal(petId)]).toEqual([[], ["available", '"1"']]);
-  });
-
-  test("a refused order leaves the key unused", async () => {
-    const headers = key();
-    const { petId, path } = await client.placeNew();
-    await expectError(await client.place({ petId }, headers), "pet_not_available");
-    await client.delete(path);
-    const placed = await client.place({ petId }, headers);
-    expect([placed.status, placed.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
-  });
-
-  test.each(TRANSIENT_ERRORS)(
-    "the service retries after a transient failure, before or after the write: %s",
-    async (message) => {
-      vi.spyOn(scheduler, "wait").mockResolvedValue();
-      for (const when of ["before", "after"] as const) {
-        const petId = await client.addAnimal();
-        expect((await client.place({ petId }, key(), { when, message })).status).toBe(201);
-        expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
-      }
-      vi.restoreAllMocks();
-    },
-  );
-});
-
-test("without a key a placement is never repeated by the service", async () => {
-  for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
-    const petId = await client.addAnimal();
-    await expectError(await client.place({ petId }, {}, { when: "after", message }), "service_unavailable");
-    expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
-  }
 });
 
 test.each([[["pets:read", "pets:write"]], [["store:read"]], [["pets:write", "store:read"]]])(

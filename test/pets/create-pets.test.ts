@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { invalid } from "../../src/http/validation.ts";
 import { newPets } from "../../src/pets/create-pets.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -211,77 +210,6 @@ describe("is refused as a whole", () => {
     const reader = await grantKey({ scopes: ["pets:read"] });
     const response = await call("/v1/pets/batch", { method: "POST", key: reader, body: [REX] });
     await expectError(response, "insufficient_scope");
-  });
-});
-
-describe("under an Idempotency-Key", () => {
-  const newKey = () => ({ "Idempotency-Key": crypto.randomUUID() });
-
-  test("happens once, and every retry gets the first response", async () => {
-    const before = await countPets();
-    const headers = newKey();
-    const first = await create(animals(100), headers);
-    const text = await first.text();
-    expect(first.status).toBe(201);
-    expect(first.headers.get("Idempotency-Replayed")).toBeNull();
-    const [{ id } = { id: 0 }] = JSON.parse(text) as Animal[];
-    await call(`/v1/pets/${id}`, { method: "PATCH", key, body: { name: "Changed" } });
-    await call(`/v1/pets/${id + 1}`, { method: "DELETE", key });
-    // The same animals in other bytes.
-    const again = animals(100).map((animal) => ({ status: "available", id: 1, ...animal }));
-    const retry = await create(JSON.stringify(again, null, 1), headers);
-    expect(retry.status).toBe(201);
-    expect(retry.headers.get("Idempotency-Replayed")).toBe("true");
-    expect(await retry.text()).toBe(text);
-    expect(await countPets()).toBe(before + 99);
-  });
-
-  test.each<[string, (list: { name: string; categoryId: number }[]) => object[]]>([
-    ["one animal less", (list) => list.slice(1)],
-    ["one animal more", (list) => [...list, REX]],
-    ["another order", (list) => list.toReversed()],
-    ["another name in the last place", (list) => list.map((one, i) => (i === 4 ? { ...one, name: "Other" } : one))],
-    ["another status", (list) => list.map((one, i) => (i === 0 ? { ...one, status: "sold" } : one))],
-  ])("%s is another request", async (_, change) => {
-    const headers = newKey();
-    const list = animals(5);
-    await create(list, headers);
-    const before = await countPets();
-    await expectError(await create(change(list), headers), "idempotency_key_reused");
-    expect(await countPets()).toBe(before);
-  });
-
-  test("one animal is another request than the same animal alone, in both orders", async () => {
-    const headers = newKey();
-    await create([REX], headers);
-    await expectError(await call("/v1/pets", { method: "POST", key, body: REX, headers }), "idempotency_key_reused");
-    const others = newKey();
-    await call("/v1/pets", { method: "POST", key, body: REX, headers: others });
-    await expectError(await create([REX], others), "idempotency_key_reused");
-  });
-
-  test.each(TRANSIENT_ERRORS)("an answer of D1 that is lost twice doubles nothing: %s", async (message) => {
-    const before = await countPets();
-    const { DB, roundTrips } = faultyDatabase({ when: "after", message }, { when: "before", message });
-    const created = (await expectJson(await create(animals(10), newKey(), { DB }), 201)) as Animal[];
-    expect(created.map(({ name }) => name)).toEqual(animals(10).map(({ name }) => name));
-    expect(roundTrips()).toBe(3);
-    expect(await countPets()).toBe(before + 10);
-  });
-
-  test("without one, a lost answer is 503, and nothing is sent again", async () => {
-    const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
-    await expectError(await create([REX], {}, { DB }), "service_unavailable");
-    expect(roundTrips()).toBe(1);
-  });
-
-  test("twenty at once make one batch", async () => {
-    const before = await countPets();
-    const headers = newKey();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => create(animals(7), headers)));
-    expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1);
-    expect(answers.filter(({ headers }) => headers.get("Idempotency-Replayed") === null)).toHaveLength(1);
-    expect(await countPets()).toBe(before + 7);
   });
 });
 

@@ -1,8 +1,6 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 let key: string;
@@ -18,8 +16,8 @@ beforeEach(async () => {
   ({ id } = await created.json<{ id: number }>());
 });
 
-const patch = (body: object | string, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
-  call(path, { method: "PATCH", key, body, headers, bindings });
+const patch = (body: object | string, headers: Record<string, string> = {}) =>
+  call(path, { method: "PATCH", key, body, headers });
 const rex = (fields: object = {}) => ({ id, name: "Rex", categoryId: 7, status: "available", ...fields });
 
 async function expectAnimal(fields: object, version: number): Promise<void> {
@@ -168,24 +166,6 @@ describe("If-Match", () => {
     await patch({ name: "Max" });
     await expectError(await patch({}, { "If-Match": '"1"' }), "precondition_failed");
   });
-});
-
-describe("a failure of D1", () => {
-  beforeAll(() => {
-    // Retries need not wait here.
-    vi.spyOn(scheduler, "wait").mockResolvedValue();
-  });
-
-  // A second run could undo a change that somebody else made, successfully, after the first.
-  test.each([{}, { "If-Match": "*" }, { "If-Match": '"1"' }])(
-    "is reported without an Idempotency-Key: %o",
-    async (headers) => {
-      const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
-      await expectError(await patch({ name: "Max" }, headers, { DB }), "service_unavailable");
-      expect(roundTrips()).toBe(1);
-      await expectAnimal({ name: "Max" }, 2);
-    },
-  );
 });
 
 test("a patch that changes only the name keeps the category an integer in the table", async () => {

@@ -1,0 +1,543 @@
+// Every operation that takes an Idempotency-Key happens once under a key. An operation without a row in the table fails here.
+import { env } from "cloudflare:workers";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import document from "../../public/openapi.json" with { type: "json" };
+import { fingerprintOf, valuesOf } from "../../src/changes/attempt.ts";
+import type { ErrorCode } from "../../src/errors.ts";
+import { newPet } from "../../src/pets/create-pet.ts";
+import { latest, since } from "../events/feed.ts";
+import { call, expectError } from "../support/client.ts";
+import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
+import { grantKey } from "../support/keys.ts";
+
+const unique = () => crypto.randomUUID();
+const idOf = (path: string) => Number(path.split("/").at(-1));
+const MOMENTS = ["before", "after"] as const;
+
+let key: string;
+beforeAll(async () => {
+  key = await grantKey();
+  // Retries need not wait here.
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
+const send = (method: string, path: string, body?: object | string, headers: Record<string, string> = {}) =>
+  call(path, { method, key, headers, ...(body === undefined ? {} : { body }) });
+
+/** Creates a resource and returns its path. */
+async function create(collection: string, body: object): Promise<string> {
+  const response = await send("POST", collection, body);
+  expect(response.status).toBe(201);
+  return response.headers.get("Location") ?? "";
+}
+// No category has these ids, so that each can be deleted.
+const REX = { name: "Rex", categoryId: -7 };
+const animals = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
+const newAnimal = () => create("/v1/pets", REX);
+const newCategory = (name: string = unique()) => create("/v1/categories", { name, description: "x" });
+const newOrder = async (pet: string) => create("/v1/store/orders", { petId: idOf(pet) });
+
+/** A request that nothing refuses. */
+interface Request {
+  path: string;
+  body: object;
+  /** The same request in other bytes. */
+  same: object | string;
+  /** Other requests of the operation. The first one would succeed as well, also after `refusal`. */
+  others: [object, ...object[]];
+}
+interface Kind {
+  name: string;
+  prepare: () => Promise<Request>;
+  invalid: object;
+  /** A patch that leaves a new resource unchanged. */
+  nothing?: object;
+  /** The number of events that the request leaves. */
+  events: number;
+  /** A patch of its resource by somebody else, after which the request would have another effect. */
+  disturb: () => object;
+  /** Makes the request conflict. Returns the code and, if one blocks the request, the path of the resource to delete. */
+  conflict?: (request: Request) => Promise<[code: ErrorCode, blocker?: string]>;
+}
+
+const takenName = async ({ body }: Request): Promise<[ErrorCode, string]> => [
+  "category_exists",
+  await newCategory((body as { name: string }).name),
+];
+const disturbAnimal = () => ({ status: "available", name: "Max" });
+const disturbCategory = () => ({ name: unique(), description: null });
+
+const KINDS: Kind[] = [
+  {
+    name: "createPet",
+    prepare: async () => ({
+      path: "/v1/pets",
+      body: REX,
+      same: '{ "status":"available",\n"categoryId":-7.0e0, "id": 5, "tags": [], "name":"\\u0052ex" }',
+      others: [{ ...REX, name: "rex" }, { ...REX, categoryId: 8 }, { ...REX, status: "sold" }, [REX]],
+    }),
+    invalid: { ...REX, status: "gone" },
+    events: 1,
+    disturb: disturbAnimal,
+  },
+  {
+    name: "createPets",
+    prepare: async () => ({
+      path: "/v1/pets/batch",
+      body: animals,
+      same: JSON.stringify(
+        animals.map((animal) => ({ status: "available", id: 1, ...animal })),
+        null,
+        1,
+      ),
+      others: [
+        animals.slice(1),
+        [...animals, REX],
+        animals.toReversed(),
+        animals.map((one, index) => (index === 4 ? { ...one, name: "Other" } : one)),
+        animals.map((one, index) => (index === 0 ? { ...one, status: "sold" } : one)),
+      ],
+    }),
+    invalid: [REX, { name: "" }],
+    events: animals.length,
+    disturb: disturbAnimal,
+  },
+  {
+    name: "createCategory",
+    async prepare() {
+      const name = `\u0000"A\\ ${unique()}`;
+      return {
+        path: "/v1/categories",
+        body: { name },
+        same: { id: 5, name },
+        others: [{ name: unique() }, { name, description: "" }],
+      };
+    },
+    invalid: { name: "" },
+    events: 1,
+    disturb: disturbCategory,
+    conflict: takenName,
+  },
+  {
+    name: "placeOrder",
+    async prepare() {
+      const [petId, other] = [idOf(await newAnimal()), idOf(await newAnimal())];
+      return {
+        path: "/v1/store/orders",
+        body: { petId },
+        same: `{"quantity": 1.0, "petId": ${petId}}`,
+        others: [{ petId: other }],
+      };
+    },
+    invalid: { petId: 1, quantity: 2 },
+    events: 2,
+    disturb: () => ({ status: "shipped" }),
+    conflict: async ({ body }) => ["pet_not_available", await create("/v1/store/orders", body)],
+  },
+  {
+    name: "updatePet",
+    prepare: async () => ({
+      path: await newAnimal(),
+      body: { status: "pending" },
+      same: { x: 1, status: "pending" },
+      others: [{ status: "sold" }, {}],
+    }),
+    invalid: { status: "gone" },
+    nothing: { name: "Rex", status: "available" },
+    events: 1,
+    disturb: disturbAnimal,
+    conflict: async ({ path }) => ["pet_on_order", await newOrder(path)],
+  },
+  {
+    name: "updateCategory",
+    async prepare() {
+      const name = unique();
+      return {
+        path: await newCategory(),
+        body: { name },
+        same: { id: 1, name },
+        // An omitted field differs from null.
+        others: [{ description: "z" }, { name, description: null }, {}],
+      };
+    },
+    invalid: { name: "" },
+    nothing: { description: "x" },
+    events: 1,
+    disturb: disturbCategory,
+    conflict: takenName,
+  },
+  {
+    name: "updateOrder",
+    prepare: async () => ({
+      path: await newOrder(await newAnimal()),
+      body: { status: "shipped" },
+      same: { x: 1, status: "shipped" },
+      others: [{}, { status: "shipped", shipDate: "2026-11-22T09:30:00Z" }],
+    }),
+    invalid: { status: "lost" },
+    nothing: {},
+    events: 2,
+    disturb: () => ({ status: "shipped" }),
+    async conflict({ path }) {
+      await send("DELETE", path);
+      return ["order_cancelled"];
+    },
+  },
+];
+
+test("every operation with an Idempotency-Key has a row", () => {
+  const described: { operationId: string; parameters: { name?: string }[] }[] = Object.values(document.paths).flatMap(
+    (methods) => Object.values(methods),
+  );
+  const taking = described.filter(({ parameters }) => parameters.some(({ name }) => name === "Idempotency-Key"));
+  expect(KINDS.map(({ name }) => name).toSorted()).toEqual(taking.map(({ operationId }) => operationId).toSorted());
+});
+
+describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
+  const { name, prepare, invalid, nothing, events, disturb, conflict } = kind;
+  const method = name.startsWith("update") ? "PATCH" : "POST";
+  const success = method === "PATCH" ? 200 : 201;
+  let request: Request;
+  let idempotencyKey: string;
+  const begin = async () => {
+    idempotencyKey = unique();
+    request = await prepare();
+  };
+  beforeEach(begin);
+
+  const once = (body: object | string, headers: Record<string, string> = {}) =>
+    send(method, request.path, body, { "Idempotency-Key": idempotencyKey, ...headers });
+  /** Sends the request to a database with these faults. */
+  async function attempt(...faults: Fault[]) {
+    const { DB, roundTrips } = faultyDatabase(...faults);
+    const headers = { "Idempotency-Key": idempotencyKey };
+    const response = await call(request.path, { method, key, body: request.body, headers, bindings: { DB } });
+    return { response, roundTrips: roundTrips() };
+  }
+  const HEADERS = ["Location", "ETag", "Idempotency-Replayed"];
+  const outcome = async (response: Response) => ({
+    status: response.status,
+    headers: HEADERS.map((header) => response.headers.get(header)),
+    body: await response.text(),
+  });
+  async function expectFirst(response: Response) {
+    const first = await outcome(response);
+    expect([first.status, first.headers[2]]).toEqual([success, null]);
+    return first;
+  }
+  async function expectReplay(response: Response, first: Awaited<ReturnType<typeof outcome>>): Promise<void> {
+    expect(await outcome(response)).toEqual({ ...first, headers: [...first.headers.slice(0, 2), "true"] });
+  }
+  /** The path of a resource that the request creates or changes. */
+  function targetOf({ headers: [location], body }: Awaited<ReturnType<typeof outcome>>): string {
+    const value: unknown = JSON.parse(body);
+    if (Array.isArray(value)) return `/v1/pets/${value[0].id}`;
+    return location ?? request.path;
+  }
+
+  test("happens once, in one round trip, and a retry gets the first response, also after a change and a deletion", async () => {
+    const cursor = await latest(key);
+    const { response, roundTrips } = await attempt();
+    const first = await expectFirst(response);
+    expect(roundTrips).toBe(1);
+    await expectReplay((await attempt()).response, first);
+    await expectReplay(await once(request.same), first);
+    expect(await since(key, cursor)).toHaveLength(events);
+    const target = targetOf(first);
+    // A batch has several.
+    expect(first.body).toContain(await (await send("GET", target)).text());
+    expect((await send("PATCH", target, disturb())).status).toBe(200);
+    await expectReplay(await once(request.body), first);
+    await send("DELETE", target);
+    await expectReplay(await once(request.body), first);
+  });
+
+  test("is 422 with another request, and the key still belongs to the first one", async () => {
+    const first = await expectFirst(await once(request.body));
+    const cursor = await latest(key);
+    for (const other of request.others) {
+      // An array is a request of another operation.
+      const path = Array.isArray(other) ? "/v1/pets/batch" : request.path;
+      const response = await send(method, path, other, { "Idempotency-Key": idempotencyKey });
+      await expectError(response, "idempotency_key_reused");
+    }
+    const body = { ...REX, name: unique() };
+    const response = await send("POST", "/v1/pets", body, { "Idempotency-Key": idempotencyKey });
+    await expectError(response, "idempotency_key_reused");
+    expect(await since(key, cursor)).toEqual([]);
+    await expectReplay(await once(request.body), first);
+  });
+
+  test("leaves the key unused when it is refused", async () => {
+    await expectError(await once(invalid), "invalid_request");
+    const [code, blocker] = (await conflict?.(request)) ?? [];
+    if (code !== undefined) {
+      await expectError(await once(request.body), code);
+      if (blocker !== undefined) expect((await send("DELETE", blocker)).status).toBe(204);
+    }
+    // A different request. The key would refuse it if a refusal had stored the first.
+    await expectFirst(await once(request.others[0]));
+  });
+
+  test("belongs to the API key", async () => {
+    await expectFirst(await once(request.body));
+    const headers = { "Idempotency-Key": idempotencyKey };
+    const [body] = request.others;
+    await expectFirst(await call(request.path, { method, key: await grantKey(), body, headers }));
+  });
+
+  // The other operations repeat their transactions in the same function.
+  const errors = name === "createPet" ? TRANSIENT_ERRORS : TRANSIENT_ERRORS.slice(0, 1);
+  test.each(errors)("is repeated by the service after a transient failure: %s", async (message) => {
+    for (const when of MOMENTS) {
+      for (const failures of [1, 2, 3]) {
+        await begin();
+        const cursor = await latest(key);
+        const { response, roundTrips } = await attempt(...Array.from({ length: failures }, () => ({ when, message })));
+        expect(roundTrips).toBe(Math.min(failures + 1, 3));
+        if (failures < 3) expect(response.status).toBe(success);
+        else await expectError(response, "service_unavailable");
+        expect(await since(key, cursor)).toHaveLength(failures < 3 || when === "after" ? events : 0);
+        const retry = await outcome((await attempt()).response);
+        expect([retry.status, retry.headers[2]]).toEqual([success, failures < 3 || when === "after" ? "true" : null]);
+        expect(await since(key, cursor)).toHaveLength(events);
+      }
+    }
+  });
+
+  test.each(name === "createPet" ? LASTING_ERRORS : LASTING_ERRORS.slice(0, 1))(
+    "is 503 at once after a lasting failure, and can be repeated by the client: %s",
+    async (message) => {
+      for (const when of MOMENTS) {
+        await begin();
+        const cursor = await latest(key);
+        const { response, roundTrips } = await attempt({ when, message });
+        await expectError(response, "service_unavailable");
+        expect(roundTrips).toBe(1);
+        const retry = await outcome((await attempt()).response);
+        expect([retry.status, retry.headers[2]]).toEqual([success, when === "after" ? "true" : null]);
+        expect(await since(key, cursor)).toHaveLength(events);
+      }
+    },
+  );
+
+  test("happens once when twenty requests race", async () => {
+    const cursor = await latest(key);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => once(request.body)));
+    const outcomes = await Promise.all(responses.map(outcome));
+    const first = outcomes.find(({ headers }) => headers[2] === null) ?? expect.unreachable("all are replays");
+    expect(first.status).toBe(success);
+    const replay = { ...first, headers: [...first.headers.slice(0, 2), "true"] };
+    expect(outcomes.filter((one) => one !== first)).toEqual(Array.from({ length: 19 }, () => replay));
+    expect(await since(key, cursor)).toHaveLength(events);
+  });
+
+  test("refuses a malformed key", async () => {
+    const response = await once(request.body, { "Idempotency-Key": '"x' });
+    expect(await expectError(response, "invalid_request")).toMatch(/^Idempotency-Key /);
+  });
+
+  describe.each(nothing === undefined ? [] : [nothing])("and preconditions", (unchanged) => {
+    const MATCH = { "If-Match": '"1"' };
+
+    test("is a request with its preconditions and its path, before 404 and 412", async () => {
+      const first = await expectFirst(await once(request.body, MATCH));
+      await expectReplay(await once(request.same, { "If-Match": 'W/"1"' }), first);
+      await send("PATCH", request.path, disturb());
+      await expectReplay(await once(request.body, MATCH), first);
+      for (const headers of [{}, { "If-Match": '"7"' }, { "If-None-Match": '"9"' }]) {
+        await expectError(await once(request.body, headers), "idempotency_key_reused");
+      }
+      const headers = { ...MATCH, "Idempotency-Key": idempotencyKey };
+      const another = (await prepare()).path;
+      for (const path of [another, request.path.replace(/\d+$/, "999999999")]) {
+        await expectError(await send(method, path, request.body, headers), "idempotency_key_reused");
+      }
+      // A refused patch changes nothing.
+      expect((await send("PATCH", another, {})).headers.get("ETag")).toBe('"1"');
+    });
+
+    test("uses the key when it changes nothing", async () => {
+      for (const [body, headers] of [
+        [unchanged, {}],
+        [unchanged, MATCH],
+        [{}, {}],
+        [{}, MATCH],
+      ] as const) {
+        await begin();
+        const first = await expectFirst(await once(body, headers));
+        expect(first.headers[1]).toBe('"1"');
+        await send("PATCH", request.path, disturb());
+        await expectReplay(await once(body, headers), first);
+      }
+    });
+
+    test("leaves the key unused after 404 and 412", async () => {
+      const nowhere = request.path.replace(/\d+$/, "999999999");
+      const headers = { "Idempotency-Key": idempotencyKey };
+      await expectError(await send(method, nowhere, request.body, headers), "not_found");
+      await expectError(await once(request.body, { "If-Match": "1" }), "invalid_request");
+      for (const body of [request.body, unchanged, {}]) {
+        await expectError(await once(body, { "If-Match": '"2"' }), "precondition_failed");
+      }
+      expect((await expectFirst(await once(request.body))).headers[1]).toBe('"2"');
+    });
+
+    test("with If-Match and without a key takes effect once, also when two equal patches race", async () => {
+      const patch = () => send(method, request.path, request.body, MATCH);
+      const statuses = (await Promise.all([patch(), patch()])).map(({ status }) => status);
+      expect(new Set(statuses)).toEqual(new Set([200, 412]));
+      await expectError(await patch(), "precondition_failed");
+      expect((await send(method, request.path, {})).headers.get("ETag")).toBe('"2"');
+    });
+  });
+});
+
+describe("the header", () => {
+  const ask = (idempotencyKey: string, method = "POST") =>
+    send(method, "/v1/pets", method === "POST" ? REX : undefined, { "Idempotency-Key": idempotencyKey });
+
+  test.each([
+    ["abc", '"abc"'],
+    ['a"b\\c', '"a\\"b\\\\c"'],
+    ["x".repeat(255), `"${"x".repeat(255)}"`],
+    ["!~", '"!~"'],
+  ])("%s means the same raw and quoted", async (raw, quoted) => {
+    const first = await (await ask(raw)).text();
+    const response = await ask(quoted);
+    expect(response.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(await response.text()).toBe(first);
+  });
+
+  test.each([
+    "",
+    " ",
+    "ü",
+    "x".repeat(256),
+    '"x',
+    '""',
+    `"${"x".repeat(256)}"`,
+    "a b",
+    '"a b"',
+    '"',
+    '"a"b"',
+    '"a\\b"',
+    '"a\\',
+    "a\u0001b",
+    "a, b",
+  ])("cannot be %j", async (value) => {
+    expect(await expectError(await ask(value), "invalid_request")).toMatch(/^Idempotency-Key /);
+  });
+
+  test("is case-sensitive in its value, and ignored by operations that read", async () => {
+    await ask("k1");
+    expect((await ask("K1")).headers.get("Idempotency-Replayed")).toBeNull();
+    expect((await ask("", "GET")).status).toBe(200);
+  });
+});
+
+describe("a retry after a release", () => {
+  // The first digits of the fingerprint. Another one would refuse the retry of a client whose first attempt came before a release.
+  test.each([
+    ["a new animal", "POST", "/v1/pets", { name: "Rex", categoryId: 7, status: "pending" }, "195844ede41e51d4"],
+    ["a batch", "POST", "/v1/pets/batch", [{ name: "Rex", categoryId: 7 }], "6ab15b19c05fa2b9"],
+    ["a new category", "POST", "/v1/categories", { name: "Pinned" }, "e9504094da2c34f4"],
+    ["a new order", "POST", "/v1/store/orders", { petId: 4243 }, "de382c5f1de54b7a"],
+    ["an animal", "PATCH", "/v1/pets/4242", { name: "Max" }, "4476d57f243445e9"],
+    ["a category", "PATCH", "/v1/categories/4242", { description: null }, "bd15933ec9835bd0"],
+    [
+      "an order",
+      "PATCH",
+      "/v1/store/orders/4242",
+      { status: "shipped", shipDate: "2026-11-22T08:30:00Z" },
+      "64e7aa796be7d146",
+    ],
+  ])("has the same fingerprint: %s", async (_, method, path, body, fingerprint) => {
+    await env.DB.batch(
+      [
+        "INSERT OR REPLACE INTO pets (id, name, category_id, status) VALUES (4242, 'Rex', 7, 'available'), (4243, 'Rex', 7, 'available')",
+        "INSERT OR REPLACE INTO categories (id, name) VALUES (4242, 'Pinned too')",
+        "INSERT OR REPLACE INTO orders (id, pet_id, status, created_at) VALUES (4242, 4242, 'placed', '2026-11-22T08:00:00.000Z')",
+      ].map((sql) => env.DB.prepare(sql)),
+    );
+    const idempotencyKey = unique();
+    const headers = { "Idempotency-Key": idempotencyKey, ...(method === "PATCH" ? { "If-Match": '"1", W/"9"' } : {}) };
+    expect((await send(method, path, body, headers)).ok).toBe(true);
+    const entry = await env.DB.prepare("SELECT fingerprint FROM idempotency_keys WHERE idempotency_key = ?")
+      .bind(idempotencyKey)
+      .first<string>("fingerprint");
+    expect(entry?.slice(0, 16)).toBe(fingerprint);
+  });
+
+  test("that added a field is still the same request, and a retry that sets any field is another", async () => {
+    const pet = { name: "Rex", categoryId: "7", status: "pending" };
+    const later = { shape: { ...newPet().shape, note: undefined, colour: undefined } };
+    const old = await fingerprintOf("createPet", ...valuesOf(newPet(), pet));
+    expect(await fingerprintOf("createPet", ...valuesOf(later, pet))).toBe(old);
+    const fields = Object.keys(later.shape);
+    const others = fields.map((field) => fingerprintOf("createPet", ...valuesOf(later, { ...pet, [field]: "other" })));
+    expect(new Set([old, ...(await Promise.all(others))]).size).toBe(fields.length + 1);
+  });
+
+  test("from version 1.0.0, which kept no responses, gets the same response", async () => {
+    const headers = { "Idempotency-Key": unique() };
+    const first = await (await send("POST", "/v1/pets", REX, headers)).text();
+    await env.DB.exec("UPDATE idempotency_keys SET response = NULL");
+    const retry = await send("POST", "/v1/pets", REX, headers);
+    expect(retry.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(await retry.text()).toBe(first);
+  });
+});
+
+describe("without an Idempotency-Key", () => {
+  // A second run could undo a change that somebody else made, successfully, after the first.
+  test.each(KINDS)("$name is sent to D1 once", async ({ name, prepare, events }) => {
+    const method = name.startsWith("update") ? "PATCH" : "POST";
+    for (const when of MOMENTS) {
+      for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
+        const { path, body } = await prepare();
+        const cursor = await latest(key);
+        const { DB, roundTrips } = faultyDatabase({ when, message });
+        // A shipment is repeated without a precondition: an order is shipped once.
+        const headers = name === "updateOrder" ? { "If-Match": '"1"' } : {};
+        await expectError(await call(path, { method, key, body, headers, bindings: { DB } }), "service_unavailable");
+        expect(roundTrips()).toBe(1);
+        expect(await since(key, cursor)).toHaveLength(when === "after" ? events : 0);
+      }
+    }
+  });
+
+  test("a shipment without a precondition is repeated by the service", async () => {
+    const path = await newOrder(await newAnimal());
+    const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+    const response = await call(path, { method: "PATCH", key, body: { status: "shipped" }, bindings: { DB } });
+    expect([response.status, response.headers.get("ETag")]).toEqual([200, '"2"']);
+  });
+});
+
+test("the service waits longer before each retry, for a random time", async () => {
+  const wait = vi.spyOn(scheduler, "wait").mockClear();
+  for (let i = 0; i < 20; i++) {
+    const fault: Fault = { when: "before", message: TRANSIENT_ERRORS[0] ?? "" };
+    const { DB } = faultyDatabase(fault, fault, fault);
+    await call("/v1/pets", {
+      method: "POST",
+      key,
+      body: REX,
+      headers: { "Idempotency-Key": unique() },
+      bindings: { DB },
+    });
+  }
+  const delays = wait.mock.calls.flat();
+  expect(delays).toHaveLength(40);
+  for (const [index, delay] of delays.entries()) {
+    const backoff = index % 2 === 0 ? 50 : 100;
+    expect(delay).toBeGreaterThanOrEqual(backoff / 2);
+    expect(delay).toBeLessThanOrEqual(backoff);
+  }
+  expect(new Set(delays).size).toBeGreaterThan(30);
+});
