@@ -1,8 +1,7 @@
 // Every operation that changes a resource leaves an event of each change. An operation without one fails here.
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { eventsOf } from "../events/feed.ts";
-import { call } from "../support/client.ts";
+import { type Call, call } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
@@ -29,7 +28,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await env.DB.batch(
     [
-      ...tables.map((table) => `DELETE FROM ${table}`),
+      ...[...tables, "events"].map((table) => `DELETE FROM ${table}`),
       "INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 99, 'available'), (2, 'Max', 99, 'pending')",
       "INSERT INTO categories (id, name) VALUES (1, 'Dogs')",
       "INSERT INTO orders (id, pet_id, status, created_at) VALUES (1, 2, 'placed', '2026-11-22T08:30:00.000Z')",
@@ -42,14 +41,25 @@ interface Row {
   version: number;
 }
 
-/** The rows of every resource, by table and id. */
-async function rows(): Promise<Map<string, Row>> {
-  const found = new Map<string, Row>();
-  for (const table of tables) {
-    const { results } = await env.DB.prepare(`SELECT * FROM ${table}`).all<Row & Record<string, unknown>>();
-    for (const row of results) found.set(`${RESOURCES[table] ?? table} ${row.id}`, row);
+interface Change {
+  type: string;
+  version: number;
+  data: string;
+}
+
+/** The rows of every resource, by table and id, and the events. */
+async function snapshot() {
+  const rows = new Map<string, Row>();
+  const [{ results: events } = { results: [] }, ...resources] = await env.DB.batch(
+    ["SELECT type, version, data FROM events ORDER BY id", ...tables.map((table) => `SELECT * FROM ${table}`)].map(
+      (sql) => env.DB.prepare(sql),
+    ),
+  );
+  for (const [index, table] of tables.entries()) {
+    for (const row of (resources[index]?.results ?? []) as Row[])
+      rows.set(`${RESOURCES[table] ?? table} ${row.id}`, row);
   }
-  return found;
+  return { rows, events: events as Change[] };
 }
 
 /** What the events of a change have to be: the resources that differ, with their new versions. A deletion has the next version. */
@@ -61,19 +71,31 @@ function changes(before: Map<string, Row>, after: Map<string, Row>): string[] {
     .toSorted();
 }
 
+/** States in which an operation is refused or changes nothing, after those of `beforeEach`. */
+const STATES: [state: string, ...statements: string[]][] = [
+  ["without resources", "DELETE FROM orders", "DELETE FROM pets", "DELETE FROM categories"],
+  ["with an order of the animal", "UPDATE orders SET pet_id = 1"],
+  ["with a cancelled order", "UPDATE orders SET status = 'cancelled'"],
+  ["with a shipped order", "UPDATE orders SET status = 'shipped', ship_date = created_at"],
+  ["with an animal of the category", "UPDATE pets SET category_id = 1"],
+];
+
 describe.each(OPERATIONS.filter(({ method }) => method !== "GET"))("$name", ({ path, request }) => {
   /** Sends the request and compares the events with the rows that changed. */
   async function expectEvents(headers: Record<string, string>, ...faults: Fault[]) {
-    const before = await rows();
-    const { DB } = faultyDatabase(...faults);
-    const { response, events } = await eventsOf(key, () => call(path, { ...request, key, headers, bindings: { DB } }));
-    const expected = changes(before, await rows());
-    const reported = events.map(({ type, version, data }) => {
+    return expectEventsOf({ ...request, headers, bindings: { DB: faultyDatabase(...faults).DB } });
+  }
+  async function expectEventsOf(sent: Call) {
+    const before = await snapshot();
+    const { status } = await call(path, { ...sent, key });
+    const after = await snapshot();
+    const expected = changes(before.rows, after.rows);
+    const reported = after.events.slice(before.events.length).map(({ type, version, data }) => {
       const [resource = ""] = type.split(".");
-      return `${resource} ${(data as Row).id} ${version}`;
+      return `${resource} ${JSON.parse(data).id} ${version}`;
     });
     expect(reported.toSorted(), "the resources that changed, and the events").toEqual(expected);
-    return { status: response.status, changed: expected.length };
+    return { status, changed: expected.length };
   }
 
   test("leaves an event of each change, and none without a change", async () => {
@@ -81,7 +103,15 @@ describe.each(OPERATIONS.filter(({ method }) => method !== "GET"))("$name", ({ p
     expect(status).toBeLessThan(300);
     expect(changed, "the request has to change something").toBeGreaterThan(0);
     await expectEvents({});
-    await expectEvents({ "If-Match": '"99"' });
+    if (request.method === "PATCH") expect((await expectEventsOf({ ...request, body: {} })).changed).toBe(0);
+  });
+
+  test.each(STATES)("leaves an event of each change, and none of a refusal, %s", async (_, ...statements) => {
+    await env.DB.batch(statements.map((sql) => env.DB.prepare(sql)));
+    for (const precondition of [{ "If-Match": '"99"' }, { "If-None-Match": "*" }, {}]) {
+      await expectEvents(precondition);
+    }
+    await expectEvents({ "Idempotency-Key": crypto.randomUUID() });
   });
 
   test("leaves none for a replay", async () => {
@@ -90,12 +120,13 @@ describe.each(OPERATIONS.filter(({ method }) => method !== "GET"))("$name", ({ p
     expect((await expectEvents(headers)).changed).toBe(0);
   });
 
-  test.each([TRANSIENT_ERRORS[0], LASTING_ERRORS[0]])("leaves all or none when D1 fails: %s", async (message = "") => {
-    for (const headers of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
-      for (const when of ["before", "after"] as const) {
-        await expectEvents(headers, { when, message });
-        await expectEvents(headers, undefined, { when, message });
-      }
+  test("leaves all or none when D1 fails", async () => {
+    const [transient = "", lasting = ""] = [TRANSIENT_ERRORS[0], LASTING_ERRORS[0]];
+    for (const when of ["before", "after"] as const) {
+      await expectEvents({}, { when, message: lasting });
+      await expectEvents({}, undefined, { when, message: lasting });
+      await expectEvents({}, { when, message: transient });
+      await expectEvents({ "Idempotency-Key": crypto.randomUUID() }, { when, message: transient });
     }
   });
 });

@@ -194,14 +194,14 @@ const EVENTS = [
     "changes/creation.ts",
     "eq(table.id, ifChanged(createdId(db, parameter)))",
     "eq(table.id, createdId(db, parameter))",
-    "events/changes",
+    "battery/events",
   ),
   workerd(
     "a patch that changes nothing has an event",
     "changes/event.ts",
     'eq(table.id, ifChanged(parameter("id")))',
     'eq(table.id, parameter("id"))',
-    "events/changes",
+    "battery/events",
   ),
   workerd(
     "the events of a batch are in the wrong order",
