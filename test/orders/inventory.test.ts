@@ -75,14 +75,13 @@ test("counts once in ten seconds, whatever a request asks for", async () => {
   expect([next.asked, next.response.headers.get("Age"), next.starts]).toEqual([1, null, ["first-unconstrained"]]);
 });
 
-test("a thousand requests a minute count seven times", async () => {
+test("sixty requests a minute count six times", async () => {
   let counts = 0;
-  for (let request = 0; request < 1_000; request++) {
+  for (let request = 0; request < 60; request++) {
     counts += (await ask()).asked;
-    wait(60);
+    wait(1_000);
   }
-  expect(counts).toBeGreaterThanOrEqual(6);
-  expect(counts).toBeLessThanOrEqual(7);
+  expect(counts).toBe(6);
 });
 
 test("while one counts, the others get the last count", async () => {
