@@ -136,20 +136,20 @@ test("the lists that may grow are the open lists in responses", () => {
 });
 
 describe("the schemas of requests match the checks of the service", () => {
-  const name = fc.oneof(
+  /** Mostly values that are valid: one invalid field makes a whole body invalid. */
+  const mostly = <Value>(valid: fc.Arbitrary<Value>, ...others: fc.Arbitrary<unknown>[]) =>
+    fc.oneof({ weight: 6, arbitrary: valid }, fc.oneof(...others));
+  const dogs = (...counts: number[]) => fc.constantFrom(...counts).map((count) => "🐕".repeat(count));
+  const name = mostly(
+    fc.oneof(fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }), dogs(1, 254, 255)),
     fc.string({ unit: "grapheme", maxLength: 300 }),
     // Without U+0085: the pattern accepts it, and the service does not.
     fc.stringMatching(/^[\s\ufeff]{0,4}$/),
-    fc.integer({ min: 250, max: 260 }).map((length) => "🐕".repeat(length)),
+    dogs(256, 300),
     fc.jsonValue(),
   );
-  const categoryId = fc.oneof(
-    fc.integer(),
-    fc.maxSafeInteger(),
-    fc.double({ noNaN: true, max: 1e15, min: -1e15 }),
-    fc.jsonValue(),
-  );
-  const status = fc.oneof(fc.constantFrom("available", "pending", "sold", "gone", ""), fc.jsonValue());
+  const categoryId = mostly(fc.maxSafeInteger(), fc.double({ noNaN: true, max: 1e15, min: -1e15 }), fc.jsonValue());
+  const status = mostly(fc.constantFrom("available", "pending", "sold"), fc.constantFrom("gone", ""), fc.jsonValue());
 
   test("of a new pet", () => {
     let valid = 0;
@@ -160,9 +160,10 @@ describe("the schemas of requests match the checks of the service", () => {
         expect(isValid(body, schemas.NewPet)).toBe(accepted);
         if (accepted) valid++;
       }),
-      { numRuns: 3_000, examples: [[{ name: "!", categoryId: -9007199254740992 }]] },
+      { numRuns: 1_000, examples: [[{ name: "!", categoryId: -9007199254740992 }]] },
     );
-    expect(valid).toBeGreaterThan(50);
+    expect(valid).toBeGreaterThan(200);
+    expect(valid).toBeLessThan(800);
   });
 
   test("of the parameters of the list", () => {
@@ -256,7 +257,7 @@ describe("the schemas of requests match the checks of the service", () => {
         verdicts.add(accepts(value));
         expect(isValid(value, schema), value).toBe(accepts(value));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
     expect(verdicts.size).toBe(2);
   });
