@@ -62,7 +62,7 @@ describe.each([
     const ascending = await follow(`${list}limit=100`);
     expect(ascending.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id).toSorted((a, b) => a - b));
     expect(await follow(`${list}limit=100&sort=id`)).toEqual(ascending);
-    for (const limit of [ascending.length < 20 ? 1 : 7, 100]) {
+    for (const limit of [ascending.length < 20 ? 1 : 23, 100]) {
       expect(await follow(`${list}limit=${limit}&sort=-id`)).toEqual(ascending.toReversed());
     }
   });
