@@ -73,7 +73,7 @@ function databaseOf(d1: D1Database, name: string): Database {
 }
 
 async function openRemote(env: DeployedEnvironment, cloudflare: Cloudflare, terminal: Terminal): Promise<Database> {
-  const target = await readTarget(env);
+  const target = readTarget(env);
   const database = await findDatabase(cloudflare, target.database);
   if (database === undefined) throw new Error(`There is no database ${target.database}. Release to ${env} first.`);
   const { name, uuid } = database;

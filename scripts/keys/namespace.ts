@@ -73,7 +73,7 @@ async function openOwn(environment: DeployedEnvironment, say: (text: string) => 
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
   const cloudflare = await connect(silent, { say });
   // Not the whole target: a key can be revoked while wrangler.toml names no database.
-  const configuration = await readConfiguration(environment);
+  const configuration = readConfiguration(environment);
   const { name: worker } = configuration;
   let isReadable = true;
   const named = await boundNamespace(cloudflare, worker).catch((error: unknown) => {

@@ -31,11 +31,8 @@ const OWN = [
  * @returns the path of the file.
  * @throws Error when staging has a resource that a preview would share.
  */
-export async function writePreviewConfiguration(
-  preview: Preview,
-  ids: { database: string; namespace: string },
-): Promise<string> {
-  const staging = await readConfiguration("staging");
+export function writePreviewConfiguration(preview: Preview, ids: { database: string; namespace: string }): string {
+  const staging = readConfiguration("staging");
   refuseShared(staging);
   const ratelimits = (staging["ratelimits"] as object[]).map((limit) => ({
     ...limit,

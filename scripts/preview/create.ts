@@ -39,7 +39,7 @@ export async function createPreview(
     (await findDatabase(cloudflare, preview.database)) ?? (await createDatabase(cloudflare, preview.database, {}));
   const namespace =
     (await findNamespace(cloudflare, preview.namespace)) ?? (await createNamespace(cloudflare, preview.namespace));
-  const config = await writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
+  const config = writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
   await migrate(cloudflare, database.uuid, config, terminal);
   await query(cloudflare, database.uuid, SEED.join(";"));
   const key = await createPreviewKey(cloudflare, preview, namespace.id);

@@ -16,7 +16,7 @@ export async function promote(options: TargetOptions & { promote: string }, term
   terminal.say(change);
   const cloudflare = await connect(terminal);
   await confirmProduction(options, terminal);
-  const target = await readTarget(env);
+  const target = readTarget(env);
   const [present] = await listDeployments(cloudflare, target.worker);
   if (present === undefined || !present.versions.some(({ version_id }) => version_id === version)) {
     const advice =

@@ -49,7 +49,7 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   terminal.say(change);
   const cloudflare = await connect(terminal);
   await confirmProduction(options, terminal);
-  const target = await readTarget(options.env);
+  const target = readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
   const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);

@@ -18,7 +18,7 @@ const CHOICES = 10;
 export async function rollback(options: TargetOptions & { to?: string }, terminal: Terminal): Promise<void> {
   const { env } = options;
   const cloudflare = await connect(terminal);
-  const target = await readTarget(env);
+  const target = readTarget(env);
   const deployments = await listDeployments(cloudflare, target.worker);
   const [deployment] = deployments;
   if (deployment === undefined) {

@@ -11,8 +11,8 @@ export interface Target {
 }
 
 /** @throws Error when wrangler.toml does not name them all. */
-export async function readTarget(env: DeployedEnvironment): Promise<Target> {
-  const configuration = await readConfiguration(env);
+export function readTarget(env: DeployedEnvironment): Target {
+  const configuration = readConfiguration(env);
   const database = configuration.d1_databases[0]?.database_name;
   if (database === undefined) throw new Error(`wrangler.toml names no database in env.${env}.`);
   if (configuration.kv_namespaces.length === 0) throw new Error(`wrangler.toml names no KV namespace in env.${env}.`);

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { INHERITED } from "../../scripts/release/configuration.ts";
+import { INHERITED, readConfiguration, writeConfiguration } from "../../scripts/release/configuration.ts";
 
 const SCHEMA = JSON.parse(readFileSync("node_modules/wrangler/config-schema.json", "utf8")) as {
   definitions: { RawConfig: { properties: object } };
@@ -32,3 +32,22 @@ test("an environment inherits from the top level what wrangler lets it inherit",
   });
   expect(INHERITED.toSorted()).toEqual(inherited.toSorted());
 });
+
+test.each(["staging", "production"])(
+  "wrangler reads the same of %s in our configuration as in wrangler.toml",
+  (env) => {
+    const { build, assets, d1_databases, ...rest } = readConfig({ config: "wrangler.toml", env });
+    expect(readConfig({ config: writeConfiguration(readConfiguration(env)), env: "" })).toEqual({
+      ...rest,
+      configPath: expect.stringMatching(/\.json$/),
+      userConfigPath: expect.stringMatching(/\.json$/),
+      topLevelName: rest.name,
+      targetEnvironment: "",
+      definedEnvironments: [],
+      // No release watches files.
+      build: { ...build, cwd: resolve(), watch_dir: expect.anything() },
+      assets: { ...assets, directory: resolve("public") },
+      d1_databases: d1_databases.map((database: object) => ({ ...database, migrations_dir: resolve("drizzle") })),
+    });
+  },
+);
