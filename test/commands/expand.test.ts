@@ -12,6 +12,7 @@ let checkout: Checkout;
 let bundle: string;
 beforeAll(() => {
   checkout = new Checkout();
+  checkout.useWrangler();
   bundle = bundleOf(checkout.folder);
 });
 afterAll(() => checkout.remove());

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { run as runRelease } from "../../scripts/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, makeSecondGradual, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 // Every refusal prints one line and changes nothing.
@@ -39,11 +40,20 @@ test.each([
     /is invalid\. An address starts with https:\/\/, or with http:\/\/ on this machine\.$/,
   ],
   [[...STAGING, "--commit", "main"], /argument 'main' is invalid\. A commit has 7 to 40 hexadecimal digits\.$/],
-  [[...STAGING, "--commit", "0000000"], /^Commit [0-9a-f]{40} is checked out, not 0000000\.$/],
   [
     [...STAGING, "--promote", "00000000-0000-0000-0000-000000000000"],
     "Option '--promote <version id>' cannot be used with option '--skip-checks'",
   ],
+])("%j", async (args, message) => {
+  const result = await runHere(runRelease, args);
+  expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(/^[^\n]+\n$/) });
+  if (typeof message === "string") expect(lastLine(result)).toBe(message);
+  else expect(lastLine(result)).toMatch(message);
+  expect(cloudflare.api.requests).toEqual([]);
+});
+
+test.each([
+  [[...STAGING, "--commit", "0000000"], /^Commit [0-9a-f]{40} is checked out, not 0000000\.$/],
   [STAGING, "There is no database yet, and its place cannot be changed later. Say --location or --jurisdiction."],
   [PRODUCTION, "Production gets tagged commits, and this one has no tag v1.0.0. Tag it, or say --untagged."],
 ])("%j", async (args, message) => {
@@ -63,16 +73,6 @@ test("a promotion in production without a confirmation", async () => {
   const edge = ["--wait", "0", "--url", cloudflare.edge.url];
   const { stderr } = await expectRefusal(["--env", "production", "--promote", version, ...edge], UNCONFIRMED);
   expect(stderr).toBe(`This gives version ${version} all requests of production.\n${UNCONFIRMED}\n`);
-});
-
-test("no login", () => {
-  // The folder in which wrangler looks for a login.
-  const nobody = join(cloudflare.checkout.folder, ".git/nobody");
-  return expectRefusal(
-    STAGING,
-    "There is no login at Cloudflare. Set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or run npx wrangler login.",
-    { CLOUDFLARE_API_TOKEN: "", HOME: nobody, XDG_CONFIG_HOME: nobody },
-  );
 });
 
 test("files that are not committed", async () => {

@@ -1,8 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Refusal } from "./cloudflare/route.ts";
-import type { Result } from "./cloudflare/checkout.ts";
+import { type Result, STAND_IN } from "./cloudflare/checkout.ts";
 import { addReleases, commandsOf, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
 
 const MIGRATIONS = readdirSync("drizzle").filter((file) => file.endsWith(".sql")).length;
@@ -23,24 +23,55 @@ const migrations = () => cloudflare.api.databases.query(WORKER, "SELECT name FRO
 const changes = () => cloudflare.api.requests.filter((request) => !request.startsWith("GET "));
 const head = () => cloudflare.checkout.git("rev-parse", "HEAD");
 
-test("the first release creates everything that is missing", async () => {
-  const { api, checkout, edge } = cloudflare;
-  const result = await release(["--location", "weur"]);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
-  expect(api.databases.named(WORKER)).toMatchObject({
-    primary_location_hint: "weur",
-    read_replication: { mode: "auto" },
+/** What wrangler sent in each test. */
+const requests: { [test: string]: unknown } = {};
+const ID = /[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}/g;
+
+/** A request with its body, without what differs from run to run. */
+async function described(request: string, body: Response): Promise<unknown> {
+  const isForm = body.headers.get("Content-Type")?.startsWith("multipart/") === true;
+  const text = isForm ? ((await body.formData()).get("metadata") as string) : await body.text();
+  const whole = JSON.parse(text.replaceAll(ID, "id").replaceAll(/(?:\\[nt]|\s)+/g, " ") || "{}");
+  const { bindings, annotations, assets } = whole;
+  return [request.replaceAll(ID, "id"), isForm ? { bindings, annotations, assets } : whole];
+}
+
+describe.each([
+  { program: "wrangler", standIn: undefined },
+  { program: "its stand-in, which sends the same,", standIn: STAND_IN },
+])("with $program", ({ standIn }) => {
+  beforeEach(({ task: { name } }) => {
+    const { api, checkout } = cloudflare;
+    const sent: Promise<unknown>[] = [];
+    api.watch = (request, body) => {
+      if (body.headers.get("User-Agent")?.startsWith("wrangler/")) sent.push(described(request, body.clone()));
+    };
+    checkout.useWrangler(standIn);
+    return async () => {
+      checkout.useWrangler(STAND_IN);
+      if (standIn === undefined) requests[name] = await Promise.all(sent);
+      else expect(await Promise.all(sent)).toEqual(requests[name]);
+    };
   });
-  expect(migrations()).toBe(MIGRATIONS);
-  expect(api.namespaces.titled("petstore-staging-api-keys")).toBeDefined();
-  const [version] = versions();
-  expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
-  expect(version?.annotations).toEqual({
-    "workers/tag": "v1.0.0",
-    "workers/message": checkout.git("rev-parse", "HEAD").slice(0, 12),
-  });
-  const bookmark = /Bookmark before the migrations: (\S+)/.exec(result.stderr)?.[1];
-  expect(result.stdout).toBe(`
+
+  test("the first release creates everything that is missing", async () => {
+    const { api, checkout, edge } = cloudflare;
+    const result = await release(["--location", "weur"]);
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(api.databases.named(WORKER)).toMatchObject({
+      primary_location_hint: "weur",
+      read_replication: { mode: "auto" },
+    });
+    expect(migrations()).toBe(MIGRATIONS);
+    expect(api.namespaces.titled("petstore-staging-api-keys")).toBeDefined();
+    const [version] = versions();
+    expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
+    expect(version?.annotations).toEqual({
+      "workers/tag": "v1.0.0",
+      "workers/message": checkout.git("rev-parse", "HEAD").slice(0, 12),
+    });
+    const bookmark = /Bookmark before the migrations: (\S+)/.exec(result.stderr)?.[1];
+    expect(result.stdout).toBe(`
 Released to staging
   Version         ${version?.id}
   Address         ${edge.url}
@@ -50,42 +81,55 @@ Released to staging
                   Without a terminal, this command does not ask:
                   npx wrangler d1 time-travel restore petstore-staging --env staging --bookmark ${bookmark}
 `);
-  const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
-  expect(commandsOf(result)).toEqual([
-    `d1 migrations apply DB ${config} --remote`,
-    expect.stringMatching(new RegExp(`^deploy ${config} --tag=v1.0.0 --message=[0-9a-f]{12}$`)),
-  ]);
-  expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
-  expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
-  expect(checkout.git("status", "--porcelain")).toBe("");
-});
+    const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
+    expect(commandsOf(result)).toEqual([
+      `d1 migrations apply DB ${config} --remote`,
+      expect.stringMatching(new RegExp(`^deploy ${config} --tag=v1.0.0 --message=[0-9a-f]{12}$`)),
+    ]);
+    expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
+    expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
+    expect(checkout.git("status", "--porcelain")).toBe("");
+  });
 
-test("a later release changes only the code, and shows no secret", async () => {
-  const { api, checkout } = cloudflare;
-  addReleases(api, WORKER, 1, head());
-  const [before] = versions();
+  test("a later release changes only the code, and shows no secret", async () => {
+    const { api, checkout } = cloudflare;
+    addReleases(api, WORKER, 1, head());
+    const [before] = versions();
 
-  // None of these leads it to another Worker, account or file.
-  const astray = {
-    CLOUDFLARE_ENV: "production",
-    WRANGLER_CI_OVERRIDE_NAME: "petstore-production",
-    CF_ACCOUNT_ID: "other",
-  };
-  writeFileSync(
-    join(checkout.folder, ".env"),
-    "CLOUDFLARE_ENV=production\nWRANGLER_CI_OVERRIDE_NAME=petstore-production\n",
-  );
-  onTestFinished(() => rmSync(join(checkout.folder, ".env")));
-  const result = await release(["--location", "enam"], astray);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
-  expect([...api.workers.all.keys()]).toEqual([WORKER]);
-  expect(result.stderr).toContain("petstore-staging exists. It stays where it is.");
-  expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
-  expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
-  expect(changes().filter((request) => /^POST \/d1\/database$|^PUT \/d1|POST .*namespaces/.test(request))).toEqual([]);
-  expect(migrations()).toBe(MIGRATIONS);
-  expect(versions()).toHaveLength(2);
-  expect(result.stderr + result.stdout).not.toContain(api.environment()["CLOUDFLARE_API_TOKEN"]);
+    // None of these leads it to another Worker, account or file.
+    const astray = {
+      CLOUDFLARE_ENV: "production",
+      WRANGLER_CI_OVERRIDE_NAME: "petstore-production",
+      CF_ACCOUNT_ID: "other",
+    };
+    writeFileSync(
+      join(checkout.folder, ".env"),
+      "CLOUDFLARE_ENV=production\nWRANGLER_CI_OVERRIDE_NAME=petstore-production\n",
+    );
+    onTestFinished(() => rmSync(join(checkout.folder, ".env")));
+    const result = await release(["--location", "enam"], astray);
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect([...api.workers.all.keys()]).toEqual([WORKER]);
+    expect(result.stderr).toContain("petstore-staging exists. It stays where it is.");
+    expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
+    expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
+    expect(changes().filter((request) => /^POST \/d1\/database$|^PUT \/d1|POST .*namespaces/.test(request))).toEqual(
+      [],
+    );
+    expect(migrations()).toBe(MIGRATIONS);
+    expect(versions()).toHaveLength(2);
+    expect(result.stderr + result.stdout).not.toContain(api.environment()["CLOUDFLARE_API_TOKEN"]);
+  });
+
+  test("a first release whose cron trigger may be missing deploys again", async () => {
+    const { api } = cloudflare;
+    addReleases(api, WORKER, 1);
+    api.workers.all.clear();
+    api.break("PUT", "/schedules", "lost", { times: 1 });
+    const result = await release();
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
+  });
 });
 
 test("a repeated release continues after a failure in any step", async () => {

@@ -3,14 +3,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { OWN_TABLES } from "../../scripts/backup/tables.ts";
-import { runWrangler } from "../../scripts/wrangler.ts";
 import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
 
 const DATABASE = "petstore-production";
 
 const account = useSharedAccount();
 
-/** The number of rows that a restore loses. It exceeds the number of migrations, which wrangler counts in the same table. */
+/** The number of rows that a restore loses. It exceeds the number of migrations, which are counted in the same table. */
 const LOST = 20;
 
 /** Adds an animal, a category and an order. Returns their ids. */
@@ -53,21 +52,19 @@ test("the page raises the counter of every table of the migrations", () => {
   for (const [, table] of tables) expect(RAISE_COUNTERS).toContain(`'${table}'`);
 });
 
-test.each([0, 2])("after a restore to %i animals as in docs/runbook.md, no id is assigned twice", async (before) => {
+// documented-commands.test.ts runs the commands of the page themselves.
+test.each([0, 2])("after a restore to %i animals as in docs/runbook.md, no id is assigned twice", (before) => {
   const { api } = account;
+  const { databases } = api;
   addReleases(api, DATABASE, 1);
   for (let count = 0; count < before; count++) create();
-  const time = ["d1", "time-travel"];
-  const target = [DATABASE, "--env=production", "--json"];
-  const { bookmark } = JSON.parse(await runWrangler([...time, "info", ...target]));
-  const execute = ["d1", "execute", "DB", "--env=production", "--remote", "--json", "--command"];
+  const bookmark = databases.snapshot(DATABASE);
   for (let count = 0; count < LOST; count++) create();
 
-  const [{ results }] = JSON.parse(await runWrangler([...execute, READ_COUNTERS]));
-  expect(results).toEqual([{ largest: String(before + LOST) }]);
-  await runWrangler([...time, "restore", ...target, `--bookmark=${bookmark}`]);
-  expect(api.databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
-  await runWrangler([...execute, RAISE_COUNTERS.replaceAll("5000", String(before + LOST))]);
+  expect(databases.query(DATABASE, READ_COUNTERS)).toEqual([{ largest: String(before + LOST) }]);
+  databases.restore(DATABASE, bookmark);
+  expect(databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
+  databases.query(DATABASE, RAISE_COUNTERS.replaceAll("5000", String(before + LOST)));
   expect(create()).toEqual([before + LOST + 1, before + LOST + 1, before + LOST + 1]);
-  api.databases.all.clear();
+  databases.all.clear();
 });

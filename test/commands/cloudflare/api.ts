@@ -53,6 +53,8 @@ export class CloudflareApi {
   rights: readonly string[] | undefined;
   /** Those that let requests pass, the least of each request. */
   readonly usedRights = new Set<string | undefined>();
+  /** Is shown every request with its body, which it has to clone. */
+  watch: ((request: string, body: Response) => void) | undefined;
   /** How many requests the API takes. As many as there are, unless a test sets it. */
   limit: Limit | undefined;
   url = "";
@@ -161,6 +163,7 @@ export class CloudflareApi {
     }
     const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]);
     const body = new Response(Buffer.concat(chunks), { headers });
+    this.watch?.(`${method} ${path}`, body);
     try {
       if (this.rights !== undefined) this.usedRights.add(checkRights(method, path, this.rights));
       for (const [name, value] of Object.entries(this.limit?.admit() ?? {})) response.setHeader(name, value);

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -10,7 +10,10 @@ export interface Result {
   stderr: string;
 }
 
-/** A repository with one commit: the current files of this one, committed or not. */
+const WRANGLER = resolve("node_modules/wrangler/wrangler-dist/cli.js");
+export const STAND_IN = join(import.meta.dirname, "wrangler.ts");
+
+/** A repository with one commit: the current files of this one, committed or not. Its scripts run a stand-in for wrangler. */
 export class Checkout {
   readonly folder = mkdtempSync(join(tmpdir(), "petstore-checkout-"));
 
@@ -24,10 +27,24 @@ export class Checkout {
     }
     // The pages as this run built them. A command builds them again only when their sources change.
     for (const path of ["public", ".dist/public.sha256"]) cpSync(path, join(this.folder, path), { recursive: true });
-    symlinkSync(resolve("node_modules"), join(this.folder, "node_modules"));
-    // .gitignore matches a folder, and this is a link.
-    appendFileSync(join(this.folder, ".git/info/exclude"), "node_modules\n");
+    const packages = join(this.folder, "node_modules");
+    mkdirSync(join(packages, "wrangler/wrangler-dist"), { recursive: true });
+    for (const name of readdirSync("node_modules")) {
+      if (name !== "wrangler") symlinkSync(resolve("node_modules", name), join(packages, name));
+    }
+    // Scripts import wrangler itself, whatever they run as wrangler.
+    writeFileSync(join(packages, "wrangler/package.json"), '{ "main": "wrangler.js" }');
+    symlinkSync(WRANGLER, join(packages, "wrangler/wrangler.js"));
+    symlinkSync(resolve("node_modules/wrangler/bin"), join(packages, "wrangler/bin"));
+    this.useWrangler(STAND_IN);
     this.commit("All files");
+  }
+
+  /** Has the scripts run a program as wrangler: wrangler itself, unless given. */
+  useWrangler(program = WRANGLER): void {
+    const link = join(this.folder, "node_modules/wrangler/wrangler-dist/cli.js");
+    rmSync(link, { force: true });
+    symlinkSync(program, link);
   }
 
   commit(message: string): void {

@@ -2,7 +2,6 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import { found, Refusal, type Route, routes } from "./route.ts";
 
 export interface Database {
@@ -155,16 +154,18 @@ export class Databases {
   #run(
     { uuid }: Database,
     sql: string,
-    values?: string[],
+    values: string[] = [],
   ): { results: Record<string, unknown>[]; success: true; meta: object }[] {
     return this.#open(uuid, (sqlite) => {
       sqlite.exec("BEGIN");
       try {
-        const done = (values === undefined ? splitSqlQuery(sql) : [sql]).map((statement) => ({
-          results: sqlite.prepare(statement).all(...(values ?? [])),
-          success: true as const,
-          meta: { duration: 0 },
-        }));
+        const done = [];
+        for (let rest = sql.trim(); rest !== "";) {
+          const statement = sqlite.prepare(rest);
+          done.push({ results: statement.all(...values), success: true as const, meta: { duration: 0 } });
+          // SQLite reads one statement, and says how far it went.
+          rest = rest.slice(statement.sourceSQL.length).trim();
+        }
         sqlite.exec("COMMIT");
         return done;
       } catch (error) {

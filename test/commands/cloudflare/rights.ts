@@ -16,6 +16,8 @@ const RIGHTS: readonly (readonly [methods: string, path: RegExp, rights: readonl
   ["PUT POST PATCH DELETE", /^\/workers\//, ["Workers Scripts: Edit"]],
   ["POST", /^\/graphql$/, ["Account Analytics: Read"]],
   ["GET", /^\/(?:user\/tokens\/verify|accounts)$/, []],
+  // The address of an upload holds a permission of its own.
+  ["PUT", /^\/uploads\//, []],
 ];
 
 /**
