@@ -21,6 +21,8 @@ const document = JSON.parse(readFileSync(join(ROOT, "public/openapi.json"), "utf
 const code = await presentCode();
 /** `.ci/run all` runs 50, some 140,000 requests. */
 const WORLDS = Number(process.env["WORLDS"] ?? 5);
+/** Milliseconds for each, on a busy machine. */
+const TIMEOUT = 30_000;
 const STEPS = 1_500;
 
 /** A failure as text. Undefined if there is none. */
@@ -29,7 +31,7 @@ async function failureOf(seed: number, steps: number): Promise<string | undefine
   return failure && picture(await shrink(code, document, failure));
 }
 
-test("worlds with new seeds keep every guarantee", async () => {
+test("worlds with new seeds keep every guarantee", { timeout: WORLDS * TIMEOUT }, async () => {
   const first = randomInt(2 ** 31);
   console.log(`npm run test:world -- --seed ${first} --worlds ${WORLDS} --steps ${STEPS}`);
   for (let seed = first; seed < first + WORLDS; seed++) {
