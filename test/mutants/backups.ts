@@ -36,7 +36,7 @@ export const BACKUPS: Mutant[] = [
   ),
   command(
     "data is replaced although nobody said so",
-    "backup/restore.ts",
+    "backup/consent.ts",
     "if (filled.length === 0) return;",
     "if (filled.length >= 0) return;",
     "backup",
@@ -44,7 +44,7 @@ export const BACKUPS: Mutant[] = [
   ),
   command(
     "another database than the named one is replaced",
-    "backup/restore.ts",
+    "backup/consent.ts",
     "  if (overwrite !== undefined) throw new Error(",
     "  if (overwrite === name) throw new Error(",
     "backup",

@@ -13,15 +13,15 @@ export const KEYS: Mutant[] = [
   command(
     "a rotation undoes a revocation",
     "keys/rotation.ts",
-    "joinRecords(record, old.record)",
-    "old.record",
+    "      known = joinRecords(record, known);\n",
+    "",
     "keys-rotation",
   ),
   command(
     "a rotation forgets what its first read showed",
     "keys/rotation.ts",
-    "joinRecords(record, old.record)",
-    "record",
+    "known = joinRecords(record, known);",
+    "known = record;",
     "keys-revocation",
   ),
   command(

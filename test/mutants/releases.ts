@@ -171,8 +171,8 @@ export const RELEASES: Mutant[] = [
   command(
     "Cloudflare's Retry-After is ignored",
     "release/api.ts",
-    "await sleep(retryAfter ?? PAUSE",
-    "await sleep(PAUSE",
+    "if (retryAfter !== undefined) this.#pace",
+    "if (retryAfter === 0) this.#pace",
     "cloudflare-api",
     "a request waits as long as Retry-After",
   ),
