@@ -12,12 +12,16 @@ npm() {
     *" preview -- "*--delete* | *" preview -- "*--sweep*) ;;
     *" preview -- "*) more=(--url "$EDGE_PREVIEW") ;;
   esac
-  command npm "$@" "${more[@]}"
+  if [ "$1" != run ]; then command npm "$@"; return; fi
+  # Without the half of a second in which npm loads, but with the line that it prints.
+  shift
+  if [ "$1" = --silent ]; then shift; else echo "> petstore-service $1"; fi
+  node --run "$1" -- "${@:3}" "${more[@]}"
 }
 
 # Without the second in which npx looks for the package.
 npx() {
-  command "$@"
+  if [ "$1" = wrangler ]; then node --no-warnings node_modules/wrangler/wrangler.js "${@:2}"; else command "$@"; fi
 }
 
 edge() {

@@ -52,7 +52,9 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
     all.delete(operator.api.databases.find(PRODUCTION).uuid);
   },
   "docs/backups.md, Make a backup": ({ checkout }) => prepareLocalState(join(checkout.folder, ".wrangler/state")),
-  "docs/backups.md, What is in the folder": backUpLocally,
+  "docs/backups.md, What is in the folder": async (operator) => {
+    await operator.run("npm run backup -- --env staging --to backups/local");
+  },
   "docs/backups.md, Restore a backup": backUpLocally,
 };
 
