@@ -163,6 +163,22 @@ async function stopAt(query: number): Promise<void> {
   expect(api.databases.query(DATABASE, "SELECT name FROM sqlite_schema WHERE name = 'last_backup'")).toEqual([]);
 }
 
+let atHalf: { file: Buffer; objects: [path: string, bytes: ArrayBuffer][] } | undefined;
+
+/** Leaves what a run of the workflow leaves that is stopped at half. The first test runs it, for all of them. */
+async function stopAtHalf(): Promise<void> {
+  const path = () => api.databases.use(DATABASE, (sqlite) => sqlite.location() ?? "");
+  const copy = (objects: Iterable<[string, ArrayBuffer]>) =>
+    [...objects].map(([name, bytes]): [string, ArrayBuffer] => [name, bytes.slice()]);
+  if (atHalf === undefined) {
+    fillPages();
+    await stopAt(70);
+    atHalf = { file: readFileSync(path()), objects: copy(api.buckets.objects) };
+  }
+  writeFileSync(path(), atHalf.file);
+  for (const [name, bytes] of copy(atHalf.objects)) api.buckets.objects.set(name, bytes);
+}
+
 /** Runs the command of the workflow the next night. The backup is the truth of its last transaction, and nothing else is in the bucket. */
 async function expectNextNight(atQuery: (query: number) => void = () => {}) {
   let truth: ReturnType<typeof contents> = {};
@@ -195,8 +211,7 @@ function changeSome(seed: number): void {
 }
 
 test("a run of the workflow that is stopped at half goes on the next night", async () => {
-  fillPages();
-  await stopAt(70);
+  await stopAtHalf();
   changeSome(1);
   const { said, queries } = await expectNextNight((query) => {
     if (query % 20 === 10) changeSome(query);
@@ -241,8 +256,7 @@ test.each<[name: string, spoil: () => void, message: string]>([
     "is damaged. The backup starts anew.",
   ],
 ])("an unfinished backup %s is removed, and the next one starts anew", async (_, spoil, message) => {
-  fillPages();
-  await stopAt(70);
+  await stopAtHalf();
   spoil();
   const { said, queries } = await expectNextNight();
   expect(said).toContain(message);
@@ -250,8 +264,7 @@ test.each<[name: string, spoil: () => void, message: string]>([
 });
 
 test("a backup ends well when its parts are gone already, or the response to a removal is lost", async () => {
-  fillPages();
-  await stopAt(70);
+  await stopAtHalf();
   api.break("DELETE", "/objects/", new Refusal(404, 10_007, "The specified key does not exist."));
   const made = await backup("second");
   expect(made, made.stderr).toMatchObject({ code: 0 });
@@ -259,8 +272,7 @@ test("a backup ends well when its parts are gone already, or the response to a r
 });
 
 test("an unfinished backup with a page that nobody can read is removed", async () => {
-  fillPages();
-  await stopAt(70);
+  await stopAtHalf();
   const [path = ""] = pathsOfParts();
   const part = unzip(Buffer.from(api.buckets.objects.get(path) ?? expect.unreachable())) as { pages: object };
   const damaged = zip({ ...part, pages: { ...part.pages, "pets-1.json.gz": "AAAA" } });
@@ -272,8 +284,7 @@ test("an unfinished backup with a page that nobody can read is removed", async (
 });
 
 test("an unfinished backup whose rows went without an event is removed", async () => {
-  fillPages();
-  await stopAt(70);
+  await stopAtHalf();
   api.databases.query(DATABASE, "DELETE FROM pets WHERE id = 1000");
   const refused = await backup("second");
   expect(refused.code).toBe(1);
