@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { Checkout } from "./cloudflare/checkout.ts";
@@ -62,16 +62,27 @@ test("a key that somebody found is read without echo, and is in no history and n
   for (const text of reading) expect(text).toBe(`(read -rs KEY && printf %s "$KEY" | ${show})`);
 });
 
+/** Those that no section uses. */
+const checkouts: Checkout[] = [];
+afterAll(() => checkouts.forEach((checkout) => checkout.remove()));
+
+function newCheckout(): Checkout {
+  const checkout = new Checkout();
+  checkout.git("tag", `v${packageJson.version}`);
+  return checkout;
+}
+
 /** Commands that only read, and that several sections show, run once. */
 const reads = new Set<string>();
 
 test.concurrent.for([...SECTIONS, OTHERS])("$name", async ({ name, page, commands }, { expect, onTestFinished }) => {
-  const checkout = new Checkout();
-  checkout.git("tag", `v${packageJson.version}`);
+  const checkout = checkouts.pop() ?? newCheckout();
   const operator = await Operator.start(checkout);
   onTestFinished(async () => {
     await operator.stop();
-    checkout.remove();
+    checkout.git("reset", "--quiet", "--hard");
+    checkout.git("clean", "-ffdxq", ...["node_modules", "public", ".dist"].map((name) => `--exclude=/${name}`));
+    checkouts.push(checkout);
   });
   await BEFORE[name]?.(operator);
   for (const { text } of commands) {

@@ -53,10 +53,9 @@ function place(file: string, age: number): void {
 
 test("a build follows every change of a source", async () => {
   appendFileSync(path("docs/errors.md"), "\nFirst.\n");
-  await build();
-  expect(read("public/docs/errors.html")).toContain("<p>First.</p>");
   writeFileSync(path("examples/clients/new.txt"), "new");
   await build();
+  expect(read("public/docs/errors.html")).toContain("<p>First.</p>");
   expect(read("public/docs/examples/new.txt")).toBe("new");
   rmSync(path("examples/clients/new.txt"));
   await build();
@@ -64,13 +63,12 @@ test("a build follows every change of a source", async () => {
 });
 
 test("a build restores a page that was deleted or changed", async () => {
-  const page = read("public/docs/keys.html");
-  rmSync(path("public/docs/keys.html"));
+  const pages = ["public/docs/keys.html", "public/docs/orders.html"] as const;
+  const before = pages.map(read);
+  rmSync(path(pages[0]));
+  appendFileSync(path(pages[1]), "x");
   await build();
-  expect(read("public/docs/keys.html")).toBe(page);
-  appendFileSync(path("public/docs/keys.html"), "x");
-  await build();
-  expect(read("public/docs/keys.html")).toBe(page);
+  expect(pages.map(read)).toEqual(before);
 });
 
 test("a build with nothing to do loads no package", async () => {
@@ -84,12 +82,18 @@ test("a build with nothing to do loads no package", async () => {
   expect(read("public/docs/keys.html")).toBe(page);
 });
 
-test("a page without a source is not deployed", async () => {
+test("a build removes a page without a source and an old unfinished file, and keeps the files of a concurrent build", async () => {
   const before = publicFiles();
   place("public/docs/gone.html", 10);
   place("public/docs/examples/old/client.rb", HOUR);
+  // Newer than the build that starts next.
+  place("public/docs/fresh.html", -HOUR);
+  place(".dist/unfinished/running", 60_000);
+  place(".dist/unfinished/killed", 2 * HOUR);
   await build();
-  expect(publicFiles()).toEqual(before);
+  expect(publicFiles().toSorted()).toEqual([...before, path("public/docs/fresh.html")].toSorted());
+  expect(readdirSync(path(".dist/unfinished"))).toEqual(["running"]);
+  rmSync(path("public/docs/fresh.html"));
 });
 
 test("a changed asset gets a new path, and the old one is removed", async () => {
@@ -100,23 +104,6 @@ test("a changed asset gets a new path, and the old one is removed", async () => 
   expect(styles()).toHaveLength(1);
   expect(styles()).not.toEqual(before);
   expect(read("public/docs.html")).toContain(styles()[0]?.slice(path("public").length));
-});
-
-test("a file of a concurrent build is kept", async () => {
-  // Newer than the build that starts next.
-  place("public/docs/fresh.html", -HOUR);
-  await build();
-  expect(publicFiles()).toContain(path("public/docs/fresh.html"));
-  rmSync(path("public/docs/fresh.html"));
-});
-
-test("an unfinished file is kept while its build may run, and is removed later", async () => {
-  place(".dist/unfinished/running", 60_000);
-  place(".dist/unfinished/killed", 2 * HOUR);
-  // Gives the build something to do.
-  place("public/docs/gone.html", 10);
-  await build();
-  expect(readdirSync(path(".dist/unfinished"))).toEqual(["running"]);
 });
 
 test("the page is complete at every moment during concurrent builds", async () => {
