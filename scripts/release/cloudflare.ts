@@ -75,8 +75,10 @@ export class Cloudflare {
           onLine: (line) => this.#terminal.say(line),
         });
       } catch (error) {
-        const isBlocked = BLOCK.test(String(error));
-        if (attempt === WRANGLER_ATTEMPTS || !(isBlocked || PASSING.test(String(error)))) throw error;
+        // Without what it printed before: its list of the bindings has a "Rate Limit".
+        const reported = /ERROR[^]*/.exec(String(error))?.[0] ?? String(error);
+        const isBlocked = BLOCK.test(reported);
+        if (attempt === WRANGLER_ATTEMPTS || !(isBlocked || PASSING.test(reported))) throw error;
         this.#terminal.say("\nThis failed for a reason that may pass, so it is tried again.");
         if (isBlocked) this.#pace.close(WINDOW);
         else await this.#clock.sleep(PAUSE * attempt);

@@ -150,6 +150,7 @@ test("a repeated release continues after a failure in any step", async () => {
     failed = await release(place);
     expect(failed, path).toMatchObject({ code: 1, stdout: "" });
     expect(lastLine(failed)).toContain("The fake was told to fail");
+    expect(failed.stderr).not.toContain("it is tried again");
     api.repair();
     after();
   }

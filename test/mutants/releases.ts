@@ -177,6 +177,14 @@ export const RELEASES: Mutant[] = [
     "a request waits as long as Retry-After",
   ),
   command(
+    "an upload that Cloudflare refuses is repeated",
+    "release/cloudflare.ts",
+    "PASSING.test(reported)",
+    "PASSING.test(String(error))",
+    "release",
+    "a repeated release continues after a failure",
+  ),
+  command(
     "a sweep deletes what is no preview",
     "preview/names.ts",
     "return resource.startsWith(PREFIX) && isName(name)",

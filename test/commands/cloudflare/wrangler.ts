@@ -73,6 +73,7 @@ async function upload(isDeployed: boolean): Promise<string> {
   if (isDeployed) await find(`${script}/deployments`);
   const assets = await uploadAssets();
   await find(`${script}/settings`);
+  console.log("env.RATE_LIMITER (1000 requests/60s)   Rate Limit");
   const { tag, message } = values;
   const annotations = { "workers/message": message, "workers/tag": tag };
   const form = new FormData();
