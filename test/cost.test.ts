@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
 import { BATCH_SIZE, forgetOld } from "../src/changes/purge.ts";
 import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
@@ -17,6 +17,8 @@ const create = (body: object, headers = {}): Call => ({ method: "POST", body, he
 let warmKey: string;
 let readOnlyKey: string;
 beforeAll(async () => {
+  // A day later, no read of a file before is still remembered.
+  vi.useFakeTimers({ now: Date.now() + 24 * 60 * 60 * 1_000, toFake: ["Date"] });
   await env.DB.prepare(
     // The category of animal 1 is there.
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
@@ -148,108 +150,111 @@ async function filledIn(path: string): Promise<string> {
   return path.replace(END, cursor);
 }
 
-test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
-  const [status, path, request = {}] = REQUESTS[name];
-  const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
-  expect(actual).toBe(status);
-  expect(cost, `This row belongs in test/costs.ts:\n  ${rowOf(name, cost)}\n`).toEqual(COSTS[name]);
-});
+// Each leaves what the next ones find.
+describe("in this order", { shuffle: false }, () => {
+  test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
+    const [status, path, request = {}] = REQUESTS[name];
+    const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
+    expect(actual).toBe(status);
+    expect(cost, `This row belongs in test/costs.ts:\n  ${rowOf(name, cost)}\n`).toEqual(COSTS[name]);
+  });
 
-test("a key without the scope costs nothing", async () => {
-  expect(await ask("/v1/pets", { ...create(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
-});
+  test("a key without the scope costs nothing", async () => {
+    expect(await ask("/v1/pets", { ...create(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
+  });
 
-test("the first request of a key in an isolate costs one more KV read", async () => {
-  expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
-});
+  test("the first request of a key in an isolate costs one more KV read", async () => {
+    expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
+  });
 
-const finished = (count: number) => ({ count, finished: true });
+  const finished = (count: number) => ({ count, finished: true });
 
-test("the cost of removing an expired idempotency key", async () => {
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+  test("the cost of removing an expired idempotency key", async () => {
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
      SELECT -i, 'old', i, '', 1, unixepoch() - 90000 FROM n`,
-  ).run();
-  const { DB, statements } = observedJobDatabase();
-  expect(await forgetOld(DB, "7")).toEqual({ keys: finished(500), events: finished(0) });
-  expect(statements).toHaveLength(2);
-  expect(statements[0]?.meta.rows_written).toBe(REMOVAL.rowsWritten * 500);
-  expect(Math.floor((statements[0]?.meta.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
-});
+    ).run();
+    const { DB, statements } = observedJobDatabase();
+    expect(await forgetOld(DB, "7")).toEqual({ keys: finished(500), events: finished(0) });
+    expect(statements).toHaveLength(2);
+    expect(statements[0]?.meta.rows_written).toBe(REMOVAL.rowsWritten * 500);
+    expect(Math.floor((statements[0]?.meta.rows_read ?? 0) / 500)).toBe(REMOVAL.rowsRead);
+  });
 
-test("the cost of removing an old event", async () => {
-  // The other events of this file are young.
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
+  test("the cost of removing an old event", async () => {
+    // The other events of this file are young.
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BATCH_SIZE + 1})
      INSERT INTO events (id, tag, type, version, data, created_at)
      SELECT -i, i, 'pet.created', 1, '{}', '2020-01-01T00:00:00.000Z' FROM n`,
-  ).run();
-  const { DB, statements } = observedJobDatabase();
-  expect(await forgetOld(DB, "7")).toEqual({ keys: finished(0), events: finished(BATCH_SIZE) });
-  expect(statements[1]?.meta.rows_written).toBe(EVENT_REMOVAL.rowsWritten * BATCH_SIZE);
-  expect(Math.round((statements[1]?.meta.rows_read ?? 0) / BATCH_SIZE)).toBe(EVENT_REMOVAL.rowsRead);
-});
+    ).run();
+    const { DB, statements } = observedJobDatabase();
+    expect(await forgetOld(DB, "7")).toEqual({ keys: finished(0), events: finished(BATCH_SIZE) });
+    expect(statements[1]?.meta.rows_written).toBe(EVENT_REMOVAL.rowsWritten * BATCH_SIZE);
+    expect(Math.round((statements[1]?.meta.rows_read ?? 0) / BATCH_SIZE)).toBe(EVENT_REMOVAL.rowsRead);
+  });
 
-test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2.5 * BATCH_SIZE})
+  test("a plan that allows fewer statements still removes keys with each run, and the job does not fail", async () => {
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${2.5 * BATCH_SIZE})
      INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
      SELECT -i, 'plan', i, '', 1, unixepoch() - 90000 FROM n`,
-  ).run();
-  const allowing = (statements: number) => {
-    let count = 0;
-    const run = (sql: string, values: unknown[]) => {
-      if (++count > statements) throw new Error("Too many API requests by single worker invocation.");
-      return env.DB.prepare(sql)
-        .bind(...values)
-        .run();
-    };
-    const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
-    return { prepare } as unknown as D1Database;
-  };
-  const unfinished = { count: 2 * BATCH_SIZE, finished: false };
-  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: unfinished, events: finished(0) });
-  expect(await forgetOld(allowing(3), "7")).toEqual({ keys: finished(BATCH_SIZE / 2), events: finished(0) });
-  await expect(forgetOld(allowing(0), "7")).rejects.toThrow("Too many API requests");
-});
-
-test("the bytes of an animal, an idempotency key and an event in the database", async () => {
-  const key = await grantKey({ id: "key_0123456789ab" });
-  const idempotencyKey = crypto.randomUUID();
-  await call("/v1/pets", {
-    key,
-    ...create({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
-  });
-  const size = async () => (await env.DB.prepare("SELECT 1").run()).meta.size_after;
-  /** Bytes per row, measured with many copies of a row. */
-  const bytesOf = async (insert: string) => {
-    const before = await size();
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) ${insert}`,
     ).run();
-    return ((await size()) - before) / 20_000;
-  };
-  const bytes = {
-    animal: await bytesOf(
-      "INSERT INTO pets (name, category_id, status) SELECT name, i % 100, status FROM pets, n WHERE name = 'Animal 12345'",
-    ),
-    // The keys of clients are random, which leaves room in the pages of their index.
-    idempotencyKey: await bytesOf(
-      `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, response, resource_id, created_at)
+    const allowing = (statements: number) => {
+      let count = 0;
+      const run = (sql: string, values: unknown[]) => {
+        if (++count > statements) throw new Error("Too many API requests by single worker invocation.");
+        return env.DB.prepare(sql)
+          .bind(...values)
+          .run();
+      };
+      const prepare = (sql: string) => ({ bind: (...values: unknown[]) => ({ run: async () => run(sql, values) }) });
+      return { prepare } as unknown as D1Database;
+    };
+    const unfinished = { count: 2 * BATCH_SIZE, finished: false };
+    expect(await forgetOld(allowing(3), "7")).toEqual({ keys: unfinished, events: finished(0) });
+    expect(await forgetOld(allowing(3), "7")).toEqual({ keys: finished(BATCH_SIZE / 2), events: finished(0) });
+    await expect(forgetOld(allowing(0), "7")).rejects.toThrow("Too many API requests");
+  });
+
+  test("the bytes of an animal, an idempotency key and an event in the database", async () => {
+    const key = await grantKey({ id: "key_0123456789ab" });
+    const idempotencyKey = crypto.randomUUID();
+    await call("/v1/pets", {
+      key,
+      ...create({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
+    });
+    const size = async () => (await env.DB.prepare("SELECT 1").run()).meta.size_after;
+    /** Bytes per row, measured with many copies of a row. */
+    const bytesOf = async (insert: string) => {
+      const before = await size();
+      await env.DB.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) ${insert}`,
+      ).run();
+      return ((await size()) - before) / 20_000;
+    };
+    const bytes = {
+      animal: await bytesOf(
+        "INSERT INTO pets (name, category_id, status) SELECT name, i % 100, status FROM pets, n WHERE name = 'Animal 12345'",
+      ),
+      // The keys of clients are random, which leaves room in the pages of their index.
+      idempotencyKey: await bytesOf(
+        `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, response, resource_id, created_at)
        SELECT api_key_id, hex(randomblob(18)), fingerprint, response, resource_id, created_at
        FROM idempotency_keys, n WHERE idempotency_key = '${idempotencyKey}'`,
-    ),
-    event: await bytesOf(
-      `INSERT INTO events (tag, type, version, data, created_at)
+      ),
+      event: await bytesOf(
+        `INSERT INTO events (tag, type, version, data, created_at)
        SELECT random() & 4294967295, type, version, data, created_at
        FROM events, n WHERE events.id = (SELECT max(id) FROM events)`,
-    ),
-  };
-  for (const row of ["animal", "idempotencyKey", "event"] as const) {
-    expect(bytes[row] / BYTES[row], row).toBeGreaterThan(0.9);
-    expect(bytes[row] / BYTES[row], row).toBeLessThanOrEqual(1);
-  }
+      ),
+    };
+    for (const row of ["animal", "idempotencyKey", "event"] as const) {
+      expect(bytes[row] / BYTES[row], row).toBeGreaterThan(0.9);
+      expect(bytes[row] / BYTES[row], row).toBeLessThanOrEqual(1);
+    }
+  });
 });
 
 /** The row of a request in test/costs.ts. */

@@ -15,7 +15,9 @@ import { observedDatabase } from "../support/observed-d1.ts";
 let key: string;
 beforeAll(async () => {
   key = await grantKey();
-  await env.DB.exec("INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 7, 'sold')");
+  await env.DB.exec(
+    "INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 7, 'sold'), (3, 'Ben', 7, 'sold')",
+  );
   await env.DB.exec(
     "INSERT INTO pets (id, name, category_id, status) VALUES (9223372036854775807, 'Max', -9223372036854775808, 'sold')",
   );
@@ -128,7 +130,7 @@ describe("every response announces the removal of the operation", () => {
     for (const response of [
       await call("/v1/pets", { key }),
       await call("/v1/pets", { method: "POST", key, body: {} }),
-      await call("/v1/pets/1", { method: "DELETE", key }),
+      await call("/v1/pets/3", { method: "DELETE", key }),
     ]) {
       expect(response.headers.get("Deprecation")).toBeNull();
       expect(response.headers.get("Sunset")).toBeNull();
