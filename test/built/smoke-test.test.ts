@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { smokeTest } from "../../scripts/release/smoke-test.ts";
 import { type BuiltService, startBuiltService } from "./service.ts";
+
+// The pauses between two attempts need not be waited for.
+vi.mock("node:timers/promises", () => ({ setTimeout: () => Promise.resolve() }));
 
 const VERSION = "11111111-0000-4000-8000-000000000000";
 const OLD = "22222222-0000-4000-8000-000000000000";
