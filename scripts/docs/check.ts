@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Tables, withTables } from "./generated.ts";
-import { findLongLines, MAX_LINE_LENGTH } from "./lines.ts";
 import { findBrokenLinks } from "./links.ts";
 
 const SCRIPT = /\bnpm run (?:--silent )?([a-z][\w:-]*)/g;
@@ -23,7 +22,6 @@ export function findFaults(root: string, page: string, tables: Tables, figures: 
     ...findMissing(text, figures).map((words) => `${page} does not say "${words}", which follows from the code.`),
     ...findBrokenLinks(path, root).map((link) => `${page}: the link to ${link} leads nowhere.`),
     ...scripts.filter((name) => !(name in packageJson.scripts)).map((name) => `${page}: there is no script ${name}.`),
-    ...findLongLines(text).map((line) => `${page}:${line} is longer than ${MAX_LINE_LENGTH} characters.`),
   ];
 }
 

