@@ -47,10 +47,6 @@ test("every page with figures is checked", () => {
   expect(PAGES).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
 });
 
-test("a marker without a table throws", () => {
-  expect(() => withTables("<!-- generated: letters -->\n<!-- end -->", TABLES)).toThrow("letters");
-});
-
 test.each([
   "other.md",
   "./other.md#other-page",

@@ -1,33 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { startSlowInstance } from "../../bench/overload.ts";
 import { AUTHORIZATION } from "../../bench/requests.ts";
-import { grantProductionKey } from "../../scripts/production-service.ts";
-import { type BuiltService, sendDocumented, startBuiltService } from "../built/service.ts";
-
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
-
-const request = (path: string, init?: RequestInit, key?: string) => sendDocumented(service, path, init, key);
-
-test("a key has a thousand requests a minute, independently of other keys", async () => {
-  const key = await grantProductionKey(service.worker);
-  const statuses: Record<number, number> = { 404: 0, 429: 0 };
-  for (let sent = 0; statuses[429] === 0 && sent < 2_100; sent += 100) {
-    // An id that is refused without storage.
-    const answers = await Promise.all(Array.from({ length: 100 }, () => request("/v1/pets/none", {}, key)));
-    for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
-  }
-  expect(statuses[429]).toBeGreaterThan(0);
-  expect(statuses[404]).toBeGreaterThanOrEqual(1_000);
-  // Up to twice the limit, if a minute ends during the requests.
-  expect(statuses[404]).toBeLessThanOrEqual(2_000);
-  expect((await request("/v1/pets/none")).status).toBe(404);
-});
 
 test("2,000 requests for one page that may be five seconds old make few queries, and get equal responses", async () => {
   const connections = 16;
