@@ -128,19 +128,17 @@ const COMMANDS: { [name: string]: Command } = {
   },
   release: {
     prepare: (api) => addReleases(api, STAGING, 1, checkout.git("rev-parse", "HEAD")),
-    run: (edge, api) => checkout.run("scripts/release.ts", [...target(edge), "--skip-checks"], api.environment()),
+    run: (edge) => checkout.run("scripts/release.ts", [...target(edge), "--skip-checks"]),
     isDone: (api) => worker(api).versions.length > 1 && isWhole(api, -1),
   },
   "first release": {
     prepare: () => {},
-    run: (edge, api) =>
-      checkout.run("scripts/release.ts", [...target(edge), "--skip-checks", "--location=weur"], api.environment()),
+    run: (edge) => checkout.run("scripts/release.ts", [...target(edge), "--skip-checks", "--location=weur"]),
     isDone: (api) => api.databases.all.size === 1 && api.namespaces.all.size === 1 && isWhole(api, -1),
   },
   preview: {
     prepare: () => {},
-    run: (edge, api) =>
-      checkout.run("scripts/preview.ts", ["--name", "try-this", "--wait=0", "--url", edge.url], api.environment()),
+    run: (edge) => checkout.run("scripts/preview.ts", ["--name", "try-this", "--wait=0", "--url", edge.url]),
     isDone: (api) =>
       api.workers.all.get(PREVIEW)?.deployments.length &&
       api.databases.query(PREVIEW, "SELECT name FROM pets").length === 5,

@@ -82,12 +82,7 @@ test("a release without a migration needs no check", async () => {
 test("a shallow clone fails, because its history is not known", async () => {
   const shallow = mkdtempSync(join(tmpdir(), "petstore-shallow-"));
   execFileSync("git", ["clone", "--quiet", "--depth=1", `file://${checkout.folder}`, shallow]);
-  const { code, stdout, stderr } = await checkout.run(
-    join(shallow, "scripts/check-expand.ts"),
-    [],
-    {},
-    { cwd: shallow },
-  );
+  const { code, stdout, stderr } = await checkout.run(join(shallow, "scripts/check-expand.ts"), [], { cwd: shallow });
   rmSync(shallow, { recursive: true });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toBe(

@@ -8,8 +8,7 @@ const cloudflare = useCloudflare(WORKER);
 const DAY = 86_400_000;
 
 function preview(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
-  const { checkout, api } = cloudflare;
-  return checkout.run("scripts/preview.ts", args, { ...api.environment(), ...env });
+  return cloudflare.checkout.run("scripts/preview.ts", args, { env });
 }
 
 function create(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Result> {

@@ -34,10 +34,10 @@ afterAll(() => {
   newer.remove();
 });
 
-function release(checkout: Checkout, api: CloudflareApi, edge: Edge, kill?: AbortSignal): Promise<Result> {
+function release(checkout: Checkout, edge: Edge, options?: { signal: AbortSignal }): Promise<Result> {
   // A person waits longer than this for a key or a version to arrive.
   const args = ["--env", "staging", "--skip-checks", "--wait", "0", "--url", edge.url];
-  return checkout.run("scripts/release.ts", args, api.environment(), kill === undefined ? {} : { kill });
+  return checkout.run("scripts/release.ts", args, options);
 }
 
 async function withAccount(use: (api: CloudflareApi, edge: Edge) => Promise<void>): Promise<void> {
@@ -92,7 +92,7 @@ test("of two releases at once, the newer commit is deployed", { timeout: 7_200_0
     await withAccount(async (api, edge) => {
       const first = race % 2 === 0 ? older : newer;
       const second = first === older ? newer : older;
-      const [one, two] = await Promise.all([release(first, api, edge), release(second, api, edge)]);
+      const [one, two] = await Promise.all([release(first, edge), release(second, edge)]);
       const [old, new_] = first === older ? [one, two] : [two, one];
       const what = `race ${race}\n${old.stderr}\n${new_.stderr}`;
       expect(new_.code, what).toBe(0);
@@ -116,17 +116,17 @@ test.runIf(process.platform === "linux")(
       await withAccount(async (api, edge) => {
         const moment = Math.floor(Math.random() * REQUESTS);
         const killing = new AbortController();
-        const killed = release(older, api, edge, killing.signal);
+        const killed = release(older, edge, killing);
         await Promise.race([
           killed,
           vi.waitUntil(() => api.requests.length >= moment, { timeout: 600_000, interval: 5 }),
         ]);
         expect(processList()).not.toMatch(/token-of-the-tests|petstore_staging_/);
-        killing.abort();
+        killing.abort("SIGKILL");
         await killed;
         moments.push(api.requests.length);
         endLeases(api);
-        const result = await release(newer, api, edge);
+        const result = await release(newer, edge);
         const what = `killed at request ${moments.at(-1)}\n${result.stderr}`;
         expect(result.code, what).toBe(0);
         await vi.waitUntil(() => !isInUse(older.folder), { timeout: 60_000 });

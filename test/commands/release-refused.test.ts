@@ -12,9 +12,9 @@ const cloudflare = useCloudflare("petstore-staging");
 const STAGING = ["--env", "staging", "--skip-checks"];
 const PRODUCTION = ["--env", "production", "--skip-checks"];
 
-async function expectRefusal(args: readonly string[], message: string | RegExp, env: Record<string, string> = {}) {
+async function expectRefusal(args: readonly string[], message: string | RegExp) {
   const { checkout, api } = cloudflare;
-  const result: Result = await checkout.run("scripts/release.ts", args, { ...api.environment(), ...env });
+  const result: Result = await checkout.run("scripts/release.ts", args);
   expect(result).toMatchObject({ code: 1, stdout: "" });
   if (typeof message === "string") expect(lastLine(result)).toBe(message);
   else expect(lastLine(result)).toMatch(message);
@@ -117,7 +117,7 @@ test.each([
   try {
     const edge = ["--wait", "0", "--url", cloudflare.edge.url];
     await expectRefusal([...STAGING, ...edge, "--location", "weur"], `wrangler.toml names no ${name} in env.staging.`);
-    const keys = await checkout.run("scripts/keys.ts", ["list", "--env", "staging"], api.environment());
+    const keys = await checkout.run("scripts/keys.ts", ["list", "--env", "staging"]);
     expect(keys, keys.stderr).toMatchObject({ code: 0 });
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
@@ -137,7 +137,7 @@ test("a commit that does not descend from the deployed one, unless somebody insi
   );
   // It gets as far as its first change.
   api.break("POST", "/query", new Refusal(403, 10_000, "Authentication error"));
-  const forced = await checkout.run("scripts/release.ts", [...STAGING, "--force"], api.environment());
+  const forced = await checkout.run("scripts/release.ts", [...STAGING, "--force"]);
   expect(lastLine(forced)).toContain("/query: Authentication error");
 });
 

@@ -45,7 +45,7 @@ beforeEach(async () => {
   };
 });
 
-const spawn = (script: string, ...args: string[]) => checkout.run(script, args, cloudflare.api.environment());
+const spawn = (script: string, ...args: string[]) => checkout.run(script, args);
 const target = () => ["--env=staging", "--wait=0", "--url", cloudflare.edge.url];
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env=staging"]);
 const changePreview = (...args: string[]) => runHere(runPreview, args);

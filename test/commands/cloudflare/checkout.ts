@@ -62,13 +62,12 @@ export class Checkout {
    *
    * @param env more of its environment.
    * @param cwd another folder to run it in.
-   * @param signal ends the process, and `kill` with SIGKILL.
+   * @param signal sends the process the signal that is its reason.
    */
   async run(
     script: string,
     args: readonly string[],
-    env: Record<string, string> = {},
-    { cwd = this.folder, signal, kill }: { cwd?: string; signal?: AbortSignal; kill?: AbortSignal } = {},
+    { env = {}, cwd = this.folder, signal }: { env?: Record<string, string>; cwd?: string; signal?: AbortSignal } = {},
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
@@ -76,8 +75,7 @@ export class Checkout {
       env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    signal?.addEventListener("abort", () => child.kill());
-    kill?.addEventListener("abort", () => child.kill("SIGKILL"));
+    signal?.addEventListener("abort", () => child.kill(signal.reason as NodeJS.Signals));
     const result = { code: 0, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));

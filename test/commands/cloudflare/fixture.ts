@@ -16,19 +16,11 @@ export interface Fixture {
 }
 
 export function useCloudflare(worker: string): Fixture {
-  const fixture = {} as Fixture;
+  const fixture = useAccount(worker) as Fixture;
   beforeAll(() => {
     fixture.checkout = new Checkout();
   });
   afterAll(() => fixture.checkout.remove());
-  beforeEach(async () => {
-    fixture.api = await new CloudflareApi().listen();
-    fixture.edge = await new Edge(fixture.api, worker).listen();
-  });
-  afterEach(async () => {
-    await fixture.edge.close();
-    await fixture.api.close();
-  });
   return fixture;
 }
 
@@ -42,7 +34,7 @@ export function useSharedAccount(): { api: CloudflareApi } {
   return shared;
 }
 
-/** For each test an account of its own with the address of a Worker, both for commands in this process. */
+/** For each test an account of its own with the address of a Worker, both for the commands that this process runs. */
 export function useAccount(worker: string): Omit<Fixture, "checkout"> {
   const fixture = {} as Omit<Fixture, "checkout">;
   beforeEach(async () => {

@@ -3,28 +3,14 @@
 import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import type { Configuration } from "../../../scripts/release/configuration.ts";
 
 const { CLOUDFLARE_API_BASE_URL, CLOUDFLARE_ACCOUNT_ID, CLOUDFLARE_API_TOKEN, WRANGLER_OUTPUT_FILE_PATH } = process.env;
-const TEXT = { type: "string" } as const;
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { config: TEXT, env: TEXT, "env-file": TEXT, tag: TEXT, message: TEXT, remote: { type: "boolean" } },
-});
-
-interface Settings extends Configuration {
-  workers_dev: boolean;
-  preview_urls: boolean;
-  triggers?: { crons: string[] };
-  ratelimits: object[];
-  version_metadata: { binding: string };
-  assets: { directory: string; binding: string; run_worker_first: boolean };
-}
-
-const settings = JSON.parse(readFileSync(values.config ?? "", "utf8")) as Settings;
+const { values, positionals } = parseArgs({ strict: false, allowPositionals: true });
+const settings = JSON.parse(readFileSync(String(values["config"]), "utf8"));
 const script = `/workers/scripts/${settings.name}`;
+const annotations = { "workers/message": values["message"], "workers/tag": values["tag"] };
 
-async function send<Result>(method: string, path: string, body?: object): Promise<Result> {
+async function send(method: string, path: string, body?: object): Promise<any> {
   const resource = `/accounts/${CLOUDFLARE_ACCOUNT_ID}${path}`;
   const response = await fetch(`${CLOUDFLARE_API_BASE_URL}${resource}`, {
     method,
@@ -32,10 +18,7 @@ async function send<Result>(method: string, path: string, body?: object): Promis
     ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (text.startsWith("<")) {
-    const line = `${method} ${resource} -> ${response.status} ${response.statusText}`;
-    throw new Error(`Received a malformed response from the API\n\n  ${text}\n  ${line}`);
-  }
+  if (text.startsWith("<")) throw new Error(`Received a malformed response from the API\n\n  ${text}`);
   const { success, result, errors } = JSON.parse(text);
   if (success) return result;
   const [{ message, code }] = errors;
@@ -43,103 +26,95 @@ async function send<Result>(method: string, path: string, body?: object): Promis
 }
 
 /** What there is, or undefined before the first deployment. */
-function find<Result>(path: string): Promise<Result | undefined> {
-  return send<Result>("GET", path).catch((error: unknown) => {
+const find = (path: string) =>
+  send("GET", path).catch((error: unknown) => {
     if (!String(error).includes("[code: 10007]")) throw error;
-    return undefined;
   });
-}
 
 async function migrate(): Promise<void> {
-  const [{ database_id, migrations_dir = "" } = {}] = settings.d1_databases;
-  const query = (sql: string) =>
-    send<{ results: { name: string }[] }[]>("POST", `/d1/database/${database_id}/query`, { sql });
+  const [{ database_id, migrations_dir }] = settings.d1_databases;
+  const query = (sql: string) => send("POST", `/d1/database/${database_id}/query`, { sql });
   await query(`CREATE TABLE IF NOT EXISTS "d1_migrations"( id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
     applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL );`);
-  const applied = (await query('SELECT * FROM "d1_migrations" ORDER BY id'))[0]?.results ?? [];
-  const names = readdirSync(migrations_dir).filter((name) => name.endsWith(".sql"));
-  for (const name of names.filter((name) => !applied.some((migration) => migration.name === name)).toSorted()) {
+  const [{ results }] = await query('SELECT * FROM "d1_migrations" ORDER BY id');
+  const applied = new Set(results.map(({ name }: { name: string }) => name));
+  for (const name of readdirSync(migrations_dir).toSorted()) {
+    if (!name.endsWith(".sql") || applied.has(name)) continue;
     console.log(name);
     const sql = readFileSync(join(migrations_dir, name), "utf8");
     await query(`${sql}\nINSERT INTO "d1_migrations" (name) values ('${name}');`);
   }
 }
 
-/** Uploads the Worker, with all requests if it is deployed. Returns the id of the version. */
+/** Uploads the Worker. Returns the id of the version. */
 async function upload(isDeployed: boolean): Promise<string> {
-  const isThere = (await find(`/workers/services/${settings.name}`)) !== undefined;
+  const isFirst = (await find(`/workers/services/${settings.name}`)) === undefined;
   await find(`${script}/secrets`);
-  if (isDeployed && !isThere) await send("GET", "/workers/subdomain");
+  if (isDeployed && isFirst) await send("GET", "/workers/subdomain");
   if (isDeployed) await find(`${script}/deployments`);
-  const assets = await uploadAssets();
+  const { directory, run_worker_first } = settings.assets;
+  const { jwt } = await send("POST", `${script}/assets-upload-session`, { manifest: manifestOf(directory) });
   await find(`${script}/settings`);
   console.log("env.RATE_LIMITER (1000 requests/60s)   Rate Limit");
-  const { tag, message } = values;
-  const annotations = { "workers/message": message, "workers/tag": tag };
+  const _headers = readFileSync(join(directory, "_headers"), "utf8");
+  const assets = { jwt, config: { run_worker_first, _headers } };
   const form = new FormData();
   form.set("metadata", JSON.stringify({ bindings: bindings(), annotations, assets }));
-  if (isDeployed && !isThere) {
-    const { deployment_id } = await send<{ deployment_id: string }>("PUT", script, form);
-    return deployment_id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  if (isDeployed && isFirst) {
+    const { deployment_id } = await send("PUT", script, form);
+    return deployment_id.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   }
-  const { id } = await send<{ id: string }>("POST", `${script}/versions`, form);
+  const { id } = await send("POST", `${script}/versions`, form);
   if (!isDeployed) return id;
   await send("POST", `${script}/deployments`, {
     strategy: "percentage",
     versions: [{ version_id: id, percentage: 100 }],
-    annotations: { "workers/message": message },
+    annotations: { "workers/message": values["message"] },
     code_update_strategy: { mode: "deferred", max_delay: 300 },
   });
-  await send("PATCH", `${script}/script-settings`, { observability: settings["observability"], tags: [] });
+  await send("PATCH", `${script}/script-settings`, { observability: settings.observability, tags: [] });
   return id;
 }
 
 function bindings(): object[] {
+  const { vars, kv_namespaces, d1_databases, ratelimits, version_metadata, assets } = settings;
   return [
-    ...Object.entries(settings.vars ?? {}).map(([name, text]) => ({ name, type: "plain_text", text })),
-    ...settings.kv_namespaces.map(({ binding, id }) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
-    ...settings.d1_databases.map(({ binding, database_id }) => ({ name: binding, type: "d1", id: database_id })),
-    ...settings.ratelimits.map((limit) => ({ ...limit, type: "ratelimit" })),
-    { name: settings.version_metadata.binding, type: "version_metadata" },
-    { name: settings.assets.binding, type: "assets" },
+    ...Object.entries(vars).map(([name, text]) => ({ name, type: "plain_text", text })),
+    ...kv_namespaces.map(({ binding, id }: any) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
+    ...d1_databases.map(({ binding, database_id }: any) => ({ name: binding, type: "d1", id: database_id })),
+    ...ratelimits.map((limit: object) => ({ ...limit, type: "ratelimit" })),
+    { name: version_metadata.binding, type: "version_metadata" },
+    { name: assets.binding, type: "assets" },
   ];
 }
 
-async function uploadAssets(): Promise<object> {
-  const { directory, run_worker_first } = settings.assets;
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  const manifest = Object.fromEntries(
-    files
-      .filter((file) => file !== join(directory, "_headers"))
-      .map((file) => [`/${relative(directory, file)}`, { hash: "0".repeat(32), size: statSync(file).size }]),
+const manifestOf = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== "_headers")
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((file) => [`/${relative(folder, file)}`, { hash: "0".repeat(32), size: statSync(file).size }]),
   );
-  const { jwt } = await send<{ jwt: string }>("POST", `${script}/assets-upload-session`, { manifest });
-  const _headers = readFileSync(join(directory, "_headers"), "utf8");
-  return { jwt, config: { run_worker_first, _headers } };
-}
 
 async function deployTriggers(): Promise<void> {
   await send("GET", `/workers/workers/${settings.name}`);
   await send("GET", "/workers/subdomain");
-  const { workers_dev: enabled, preview_urls: previews_enabled } = settings;
+  const { workers_dev: enabled, preview_urls: previews_enabled, triggers } = settings;
   await send("POST", `${script}/subdomain`, { enabled, previews_enabled });
-  const crons = settings.triggers?.crons.map((cron) => ({ cron }));
-  if (crons !== undefined) await send("PUT", `${script}/schedules`, crons);
+  if (triggers)
+    await send(
+      "PUT",
+      `${script}/schedules`,
+      triggers.crons.map((cron: string) => ({ cron })),
+    );
 }
 
-async function run(command: string): Promise<void> {
-  if (command === "d1 migrations apply DB") return migrate();
-  if (command === "triggers deploy") return deployTriggers();
-  if (command !== "deploy" && command !== "versions upload") throw new Error(`The stand-in has no ${command}`);
-  const version_id = await upload(command === "deploy");
-  if (command === "deploy") await deployTriggers();
-  appendFileSync(WRANGLER_OUTPUT_FILE_PATH ?? "", `${JSON.stringify({ version_id })}\n`);
-}
-
+const [command = ""] = positionals;
 try {
-  await run(positionals.join(" "));
+  if (command === "d1") await migrate();
+  const version_id = /deploy|versions/.test(command) ? await upload(command === "deploy") : undefined;
+  if (/deploy|triggers/.test(command)) await deployTriggers();
+  if (version_id) appendFileSync(WRANGLER_OUTPUT_FILE_PATH ?? "", JSON.stringify({ version_id }));
 } catch (error) {
   console.error(`✘ [ERROR] ${(error as Error).message}`);
   process.exitCode = 1;
