@@ -1,12 +1,14 @@
-// The types in which each resource describes its operations (src/*/openapi.ts), and the parts of the document that they share.
+// The types in which each resource describes its operations (openapi/resources/), and the parts of the document that they share.
 import type { ContentObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import * as z from "zod/mini";
 import { SORTS } from "../src/db/page.ts";
+import type { Versioned } from "../src/db/resource.ts";
 import type { ErrorCode } from "../src/errors.ts";
 import { CURSOR } from "../src/http/cursor.ts";
+import type { Field, Shape } from "../src/http/shape.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
+import type { Facts } from "../src/operation.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
-import type { HeaderName } from "./headers.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
 
@@ -27,18 +29,17 @@ export interface Operation {
   /** The descriptions of its query and path parameters, with the facts that the schema of the query does not hold. */
   parameters?: { [name: string]: Parameter };
   body?: Body & { description: string };
-  success: { status: number; description: string; body?: Body; headers?: HeaderName[] };
+  success: { status: number; description: string; body?: Body };
   /**
    * The failures of this operation alone. `failures.ts` adds those of every operation, body, `Idempotency-Key` and precondition.
    */
   errors?: ErrorCode[];
-  /** The thing that needs a new `Idempotency-Key`, for example `animal`. Undefined when the operation takes no key. */
+  /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
-  /** Whether the operation takes `If-Match` and `If-None-Match`. */
-  preconditions?: true;
-  /** Whether `Cache-Control: max-age` of the request allows a response from the memory of an isolate. */
-  cacheable?: true;
 }
+
+/** The facts of the last handler, which does what the operation is for. */
+export const factsOf = ({ handlers }: Operation) => handlers.at(-1) as Facts;
 
 /** A JSON body. */
 export interface Body {
@@ -144,6 +145,38 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
     return [name, "$ref" in fieldRules ? fieldRules : { ...keywords, ...fieldRules }];
   });
   return { properties: Object.fromEntries(described), required };
+}
+
+/** Other words for a field, by its name. */
+type Words<Fields> = { [Name in keyof Fields]?: string };
+
+/**
+ * The properties of a resource and of its bodies, from its shape.
+ *
+ * @param prose what the schema of each field does not hold, its description among it.
+ * @param words of a creation and of a patch, where they differ.
+ */
+export function propertiesOf<Fields extends { [field: string]: Field }>(
+  { fields, creation, patch }: Shape<Fields, Versioned>,
+  prose: { [Name in keyof Fields]: SchemaObject | ReferenceObject },
+  { created = {}, changed = {} }: { created?: Words<Fields>; changed?: Words<Fields> } = {},
+) {
+  const reworded = (words: Words<Fields>) =>
+    Object.fromEntries(
+      Object.entries(prose).map(([name, field]) => {
+        const description = words[name];
+        return [name, description === undefined ? field : { ...field, description }];
+      }),
+    );
+  const id: SchemaObject = { ...INT64, description: "Unique identifier, assigned by the service.", examples: [1] };
+  return {
+    created: objectSchema(creation() as z.ZodMiniObject, reworded(created)),
+    changed: objectSchema(patch() as z.ZodMiniObject, reworded(changed)),
+    whole: {
+      properties: { id, ...objectSchema(creation() as z.ZodMiniObject, reworded({})).properties },
+      required: ["id", ...Object.keys(fields).filter((name) => !fields[name]?.mayBeAbsent)],
+    },
+  };
 }
 
 /** The content of a request or a response, in any of the media types. */

@@ -1,7 +1,8 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
-import { type Operation, ref } from "./describe.ts";
+import type { Facts } from "../src/operation.ts";
+import { factsOf, type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
 
 /** The failures that every operation has. A wrong method is not among them, because it matches no operation. */
@@ -27,7 +28,7 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
 };
 
 /** @param method in lower case. */
-function headersOfFailure(code: ErrorCode, { cacheable }: Operation, method: string): HeaderName[] {
+function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method: string): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];
   if (code === "unsupported_media_type" && method === "patch") names.push("Accept-Patch");
   if (code === "precondition_failed" && cacheable) names.push("Age");
@@ -35,11 +36,13 @@ function headersOfFailure(code: ErrorCode, { cacheable }: Operation, method: str
 }
 
 /** The error codes of an operation, in ascending order of status. */
-export function codesOf({ body, idempotencyKey, preconditions, errors = [] }: Operation): ErrorCode[] {
+export function codesOf(operation: Operation): ErrorCode[] {
+  const { body, errors = [] } = operation;
+  const { idempotent, preconditions } = factsOf(operation);
   const codes = [
     ...OF_EVERY_OPERATION,
     ...(body === undefined ? [] : OF_EVERY_BODY),
-    ...(idempotencyKey === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
+    ...(idempotent === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
     ...(preconditions === undefined ? [] : OF_EVERY_PRECONDITION),
     ...errors,
   ];
@@ -63,7 +66,7 @@ export function failures(
       const own = codes.some((code) =>
         [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_PRECONDITION].includes(code),
       );
-      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, operation, method)))];
+      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, factsOf(operation), method)))];
       return [
         status,
         {

@@ -4,14 +4,15 @@ import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import type { Deprecation } from "../src/http/deprecation.ts";
-import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/changes/attempt.ts";
+import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/idempotency/attempt.ts";
+import type { Facts } from "../src/operation.ts";
 import { v1 } from "../src/v1.ts";
-import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
+import { factsOf, jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
 import { failures } from "./failures.ts";
 import { announcement, headersOf, locationHeader, named } from "./headers.ts";
 
-/** The facts that handlers carry for the document. */
-interface Facts {
+/** The facts that the handlers of an operation carry for the document. */
+interface Carried extends Partial<Facts> {
   scope?: Scope;
   deprecation?: Deprecation;
   target?: "query" | "json";
@@ -39,9 +40,13 @@ export function operationObject(
   operation: Operation,
   links: LinksObject,
 ): OperationObject {
-  const { stability, summary, description, body, success, preconditions, cacheable } = operation;
+  const { stability, summary, description, body, success, idempotencyKey } = operation;
+  const facts = operation.handlers as readonly Carried[];
+  const { preconditions, cacheable, idempotent, headers = [], ...last } = factsOf(operation);
+  if (last.operationId !== operationId) throw new Error(`The handlers of ${operationId} are named ${last.operationId}`);
+  if ((idempotencyKey === undefined) !== (idempotent === undefined))
+    throw new Error(`The description and the handlers of ${operationId} differ about an Idempotency-Key`);
   const ages = cacheable ? (["Age"] as const) : [];
-  const facts = operation.handlers as readonly Facts[];
   const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
   if (scope === undefined) throw new Error(`${operationId} has no guard`);
   const mediaTypes = facts.find(({ target }) => target === "json")?.mediaTypes;
@@ -73,10 +78,8 @@ export function operationObject(
       [success.status]: {
         description: success.description,
         headers: {
-          ...headersOf(["x-d1-bookmark", ...ages, ...(success.headers ?? [])]),
-          ...(success.status === 201 && success.headers?.includes("ETag")
-            ? named(operationId, locationHeader(path))
-            : {}),
+          ...headersOf(["x-d1-bookmark", ...ages, ...headers]),
+          ...(success.status === 201 && headers.includes("ETag") ? named(operationId, locationHeader(path)) : {}),
           ...announced,
         },
         ...(success.body === undefined ? {} : { content: jsonContent(success.body) }),
@@ -99,9 +102,10 @@ function parametersOf(
   operationId: string,
   path: string,
   operation: Operation,
-  facts: readonly Facts[],
+  facts: readonly Carried[],
 ): (ParameterObject | ReferenceObject)[] {
-  const { parameters = {}, idempotencyKey, preconditions, cacheable } = operation;
+  const { parameters = {}, idempotencyKey } = operation;
+  const { preconditions, cacheable } = factsOf(operation);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
     parameterObject(name, "path", true, described(name)),
   );
@@ -130,7 +134,7 @@ function parametersOf(
     const description = parameters[name];
     if (description === undefined) {
       throw new Error(
-        `${operationId} is mounted at ${path}, but its description has no parameter ${name}. See routes.ts and openapi.ts.`,
+        `${operationId} is mounted at ${path}, but its description has no parameter ${name}. See routes.ts.`,
       );
     }
     return description;

@@ -11,7 +11,7 @@ type Project = "browser" | "load" | "third-party";
 export const RULES: [paths: string[], projects: Project[]][] = [
   // An operation, and what it writes. The tests in workerd and of the bundle compare its responses with the document. If it
   // changes the document, `npm run check` asks for new types of the client, and client/ has no rule.
-  [["src/{pets,categories,orders,events}/*-*.ts", "src/{changes,log}/**"], []],
+  [["src/{pets,categories,orders,events}/*-*.ts", "src/{changes,feed,idempotency,log}/**"], []],
   // The commands of operators, and the checks.
   [["scripts/{backup,docs,expand,keys,preview,release}/**"], []],
   [["scripts/{backup,check*,generate-docs,keys,preview,release*,restore,rollback}.ts"], []],

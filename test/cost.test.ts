@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../src/auth/key-format.ts";
-import { BATCH_SIZE, forgetOld } from "../src/changes/purge.ts";
+import { forgetOld } from "../src/changes/purge.ts";
+import { BATCH_SIZE } from "../src/db/purge.ts";
 import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";

@@ -2,15 +2,14 @@ import { eq, exists, notExists, sql } from "drizzle-orm";
 import { guard } from "../http/guard.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { compileDeletion } from "../changes/deletion.ts";
-import { versionsParameters } from "../changes/patch.ts";
+import { removes } from "../changes/handlers.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../create-handlers.ts";
-import { openSession } from "../http/open-session.ts";
-import { preconditionFailed, preconditionsOf } from "../http/precondition.ts";
-import { noBody } from "../http/respond.ts";
+import { createHandlers } from "../operation.ts";
+import { preconditionFailed } from "../http/precondition.ts";
 import { pets } from "../pets/table.ts";
 import { categoryId, noSuchCategory } from "./category.ts";
+import { category } from "./shape.ts";
 import { categories } from "./table.ts";
 
 /** The animals that name the category in the parameter `id`. */
@@ -20,8 +19,7 @@ const animals = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) =>
     .from(pets)
     .where(eq(pets.categoryId, parameter("id")));
 
-const deletion = compileDeletion(categories, "category.deleted", (db, parameter) => notExists(animals(db, parameter)));
-
+const deletion = compileDeletion(category, "category.deleted", (db, parameter) => notExists(animals(db, parameter)));
 const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ inUse: sql<0 | 1>`${exists(animals(db, parameter))}`.as("inUse") })
@@ -29,13 +27,13 @@ const selectUse = compile((db, parameter: Parameter<{ id: Int64 }>) =>
     .where(eq(categories.id, parameter("id"))),
 );
 
-export const deleteCategory = createHandlers(guard("pets:write"), async (c) => {
-  const preconditions = preconditionsOf(c);
-  const session = openSession(c);
-  const target = { id: categoryId(c), ...versionsParameters(preconditions) };
-  // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-  const [, [deleted], [category]] = await session.writeOnce([...deletion(target), selectUse(target)]);
-  if (deleted !== undefined) return noBody(c, 204);
-  if (category === undefined) throw noSuchCategory();
-  throw category.inUse ? new ApiError("category_in_use", "An animal names this category.") : preconditionFailed();
-});
+export const deleteCategory = createHandlers(
+  guard("pets:write"),
+  removes("deleteCategory", categoryId, async (session, target) => {
+    // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
+    const [, [deleted], [category]] = await session.writeOnce([...deletion(target), selectUse(target)]);
+    if (deleted !== undefined) return;
+    if (category === undefined) throw noSuchCategory();
+    throw category.inUse ? new ApiError("category_in_use", "An animal names this category.") : preconditionFailed();
+  }),
+);

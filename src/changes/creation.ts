@@ -1,13 +1,16 @@
 import { and, eq, getTableColumns, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Resource, Versioned } from "../db/resource.ts";
+import { compileConsequence, type Consequence, sequence } from "../db/sequence.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
-import type { Attempt } from "./attempt.ts";
-import { ifChanged, insertEvents } from "./event.ts";
-import { checkRequest, createdId, isUnknown, recall, remember, type Versioned } from "./memory.ts";
-import type { EventType } from "./table.ts";
+import type { Json } from "../exact/json.ts";
+import { compileEvent, insertEvents } from "../feed/event.ts";
+import type { EventType } from "../feed/table.ts";
+import type { Attempt } from "../idempotency/attempt.ts";
+import { checkRequest, type Entry, idInEntry, insertEntry, isUnused, selectEntry } from "../idempotency/entry.ts";
 
 /** All columns of a new row except the id, which SQLite assigns, and the version, which is 1. A missing column does not compile. */
 export type NewRow<Table extends Versioned> = {
@@ -33,19 +36,18 @@ interface Insertion<Table extends Versioned> {
 
 /**
  * Compiles the statements of a creation: the INSERT and its event. With an `Idempotency-Key`, it is a transaction that can be
- * repeated any number of times: the INSERT, unless the key is known; `remember`; the event; and `recall`, a SELECT of the entry of
- * the key, from this attempt or an earlier one.
+ * repeated any number of times: the INSERT, unless the key is known; its entry; the event; and the SELECT of the entry, from this
+ * attempt or an earlier one.
  *
  * @param type of the event.
- * @param response SQL for the body of the response, and for the data of the event.
  * @param insertion the row, from the parameters of the request.
  */
-export function compileCreation<Table extends Versioned, Fields extends object>(
-  table: Table,
+export function compileCreation<Body, Table extends Versioned, Fields extends object>(
+  resource: Resource<Body, Table>,
   type: EventType,
-  response: () => SQL<string>,
   insertion: (db: QueryBuilder, parameter: Parameter<Fields>) => Insertion<Table>,
 ) {
+  const { table, body } = resource;
   const insert = (db: QueryBuilder, parameter: Parameter<Fields>, condition?: SQL) => {
     const { values, from = sql`(SELECT 1)`, where } = insertion(db, parameter);
     const conditions = and(where, condition);
@@ -56,32 +58,33 @@ export function compileCreation<Table extends Versioned, Fields extends object>(
       : into.select(db.select(columnsOf(table, values)).from(from).where(conditions) as never);
   };
   const id = () => exact(table.id).as("id");
-  // The row that the previous statement inserted, if it inserted one.
-  const isInserted = () => eq(table.id, ifChanged(sql`last_insert_rowid()`));
+  const lastInserted = sql`last_insert_rowid()`;
   return {
     insert: compile((db, parameter: Parameter<Fields>) =>
-      insert(db, parameter).returning({ id: id(), response: response().as("response") }),
+      insert(db, parameter).returning({ id: id(), response: body().as("response") }),
     ),
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
-      insert(db, parameter, isUnknown(db, parameter)).returning({ id: id() }),
+      insert(db, parameter, isUnused(db, parameter)).returning({ id: id() }),
     ),
-    record: compile((db) => insertEvents(db, type, table, response(), isInserted())),
+    record: compileConsequence((db, _parameter, ifChanged) =>
+      insertEvents(db, type, resource, eq(table.id, ifChanged(lastInserted))),
+    ),
     // If nothing was inserted, the key already has an entry.
-    remember: compile((db, parameter: Parameter<Attempt>) => remember(db, parameter, table, response(), isInserted())),
-    // After `remember`, which changed `last_insert_rowid()`.
-    recordOnce: compile((db, parameter: Parameter<Attempt>) =>
-      insertEvents(db, type, table, response(), eq(table.id, ifChanged(createdId(db, parameter)))),
+    store: compileConsequence((db, parameter: Parameter<Attempt>, ifChanged) =>
+      insertEntry(db, parameter, resource, eq(table.id, ifChanged(lastInserted))),
     ),
+    // The entry changed `last_insert_rowid()`, and has the id.
+    recordStored: compileEvent<Attempt>(type, resource, idInEntry),
   };
 }
 
-type CompiledCreation<Fields extends object> = ReturnType<typeof compileCreation<Versioned, Fields>>;
+type CompiledCreation<Body, Fields extends object> = ReturnType<typeof compileCreation<Body, Versioned, Fields>>;
 
 /** The outcome of a creation. */
-export interface Creation {
+export interface Creation<Body> {
   id: Int64;
   /** The body of the first response. Null when a version before migration 0002 stored the key. */
-  response: string | null;
+  response: Json<Body> | null;
   /** Whether an earlier attempt created the resource. */
   replayed: boolean;
 }
@@ -92,25 +95,45 @@ export interface Creation {
  *
  * @param fields the parameters of the insertion.
  * @param attempt undefined without an `Idempotency-Key`.
- * @param consequences statements of the same transaction. Each runs only if the previous one changed one row.
+ * @param consequences of the same transaction.
  * @returns undefined when the condition of the insertion does not hold. The key then remains unused.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export async function create<Fields extends object>(
+export async function create<Body, Fields extends object>(
   session: Session,
-  { insert, insertOnce, record, recordOnce, remember }: CompiledCreation<Fields>,
+  { insert, insertOnce, record, store, recordStored }: CompiledCreation<Body, Fields>,
   fields: Fields,
   attempt: Attempt | undefined,
-  ...consequences: Statement<never>[]
-): Promise<Creation | undefined> {
+  ...consequences: Consequence[]
+): Promise<Creation<Body> | undefined> {
   if (attempt === undefined) {
-    const [[inserted]] = await session.writeOnce([insert(fields), record({}), ...consequences]);
+    const [[inserted]] = await session.writeOnce(sequence(insert(fields), record({}), ...consequences));
     return inserted && { ...inserted, replayed: false };
   }
-  const insertion = insertOnce({ ...fields, ...attempt });
-  const statements = [insertion, remember(attempt), recordOnce(attempt), recall(attempt), ...consequences] as const;
-  const [[inserted], , , [known]] = await session.writeRepeatably(statements);
-  if (known === undefined) return undefined;
-  checkRequest(known, attempt);
-  return { id: known.resourceId, response: known.response, replayed: inserted === undefined };
+  const creation = sequence(
+    insertOnce({ ...fields, ...attempt }),
+    store(attempt),
+    recordStored(attempt),
+    ...consequences,
+  );
+  const { first, entry } = await writeOnceUnderKey(session, creation, attempt);
+  return entry && { id: entry.resourceId, response: entry.response, replayed: first === undefined };
+}
+
+/**
+ * Runs a change under its key. It can be repeated.
+ *
+ * @param statements of which the first returns a row if this attempt is the first one.
+ * @returns that row, and the entry of the key, if it has one.
+ * @throws ApiError `idempotency_key_reused` when the key came with another request.
+ */
+export async function writeOnceUnderKey<Row>(
+  session: Session,
+  statements: readonly [Statement<Row>, ...Statement<unknown>[]],
+  attempt: Attempt,
+): Promise<{ first: Row | undefined; entry: Entry | undefined }> {
+  const results = await session.writeRepeatably<unknown[]>([...statements, selectEntry(attempt)]);
+  const entry = results.at(-1)?.[0] as Entry | undefined;
+  if (entry !== undefined) checkRequest(entry, attempt);
+  return { first: results[0]?.[0] as Row | undefined, entry };
 }

@@ -1,77 +1,48 @@
-import { and, eq, getTableColumns, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { Resource, Stored, Versioned } from "../db/resource.ts";
+import { compileConsequence, sequence } from "../db/sequence.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
-import type { Int64 } from "../exact/int64.ts";
-import type { Preconditions } from "../http/precondition.ts";
-import type { Attempt } from "./attempt.ts";
-import { compileEvent } from "./event.ts";
-import { checkRequest, isUnknown, type Memory, recall, remember, type Versioned } from "./memory.ts";
-import type { EventType } from "./table.ts";
+import { compileEvent } from "../feed/event.ts";
+import type { EventType } from "../feed/table.ts";
+import type { Attempt } from "../idempotency/attempt.ts";
+import { checkRequest, type Entry, insertEntry, isUnused, selectEntry } from "../idempotency/entry.ts";
+import { hasVersion, type Target } from "./version.ts";
 
-/** The parameters of `hasVersion`. Each is a JSON array of versions, because D1 binds a hundred values at most. */
-interface VersionsParameters {
-  /** The versions to change, or null for any. */
-  versions: string | null;
-  /** The versions to leave as they are, if any. */
-  excluded: string | null;
-}
-
-/** The row to change. */
-export interface Target extends VersionsParameters {
-  id: Int64;
-}
-
-/** The condition of a change: the version of the row meets the preconditions. */
-export function hasVersion(version: SQLiteColumn, parameter: Parameter<VersionsParameters>): SQL {
-  const [versions, excluded] = [parameter("versions"), parameter("excluded")];
-  const isIn = (list: SQLWrapper) => sql`${version} IN (SELECT value FROM json_each(${list}))`;
-  return sql`(${versions} IS NULL OR ${isIn(versions)}) AND (${excluded} IS NULL OR NOT ${isIn(excluded)})`;
-}
-
-/** The values for the parameters of `hasVersion`. */
-export function versionsParameters({ ifMatch, ifNoneMatch }: Preconditions): VersionsParameters {
-  // Every row has a version, so `*` excludes all.
-  if (ifNoneMatch === "*") return { versions: "[]", excluded: null };
-  return { versions: toJson(ifMatch), excluded: toJson(ifNoneMatch) };
-}
-
-const toJson = (versions: readonly number[] | undefined) => (versions === undefined ? null : JSON.stringify(versions));
-
-/** The statements of one patch. */
+/** One patch. */
 export interface Patch {
   /**
-   * Statements that change the row and the rows that depend on it, each followed by its event. The first returns a row if it
-   * changes one. Each of the others runs only if the previous one changed a row.
+   * A `sequence`: the change of the row, its event, and what follows from it. The first returns a row if it changes one. Under an
+   * `Idempotency-Key`, the last one stores the entry of the key. None for a patch without fields and key.
    */
-  changes: Statement<unknown>[];
-  /** Keeps the response under the `Idempotency-Key`. */
-  remember?: Statement<unknown> | undefined;
+  statements: Statement<unknown>[];
+  /** Whether the first statement is a change. */
+  changes: boolean;
 }
 
 /**
- * The statement that remembers a patch, after its changes. It stores a patch that changed the row, or that had nothing to
- * change. A refused patch leaves the key unused.
+ * Compiles the statement that stores the entry of a patch, as the last of its sequence, or alone for a patch without fields. It stores a
+ * patch that changed the row, or that had nothing to change. A refused patch leaves the key unused.
  *
- * @param response SQL for the body of the response.
  * @param isAllowed the condition under which a patch is not refused.
- * @param changes whether another statement precedes. Without one, `changes()` returns the count of an earlier transaction.
  */
-export function rememberPatch(
-  db: QueryBuilder,
-  parameter: Parameter<Target & Attempt>,
-  table: Versioned,
-  response: SQL<string>,
-  isAllowed: SQL | undefined,
-  changes = true,
+export function compileStore<Parameters extends Target & Attempt>(
+  resource: Resource<unknown>,
+  isAllowed: (db: QueryBuilder, parameter: Parameter<Parameters>) => SQL | undefined,
 ) {
-  const hadNothingToChange = and(hasVersion(table.version, parameter), isAllowed);
-  const where = and(
-    eq(table.id, parameter("id")),
-    isUnknown(db, parameter),
-    changes ? or(sql`changes() = 1`, hadNothingToChange) : hadNothingToChange,
-  );
-  return remember(db, parameter, table, response, where).returning({ remembered: sql<1>`1`.as("remembered") });
+  const { table } = resource;
+  const store = (db: QueryBuilder, parameter: Parameter<Parameters>, isChanged?: SQL) => {
+    const hadNothingToChange = and(hasVersion(table.version, parameter), isAllowed(db, parameter));
+    const where = and(eq(table.id, parameter("id")), isUnused(db, parameter), or(isChanged, hadNothingToChange));
+    return insertEntry(db, parameter, resource, where).returning({ stored: sql<1>`1`.as("stored") });
+  };
+  return {
+    after: compileConsequence((db, parameter: Parameter<Parameters>, ifChanged) =>
+      store(db, parameter, ifChanged(sql`1`)),
+    ),
+    alone: compile((db, parameter: Parameter<Parameters>) => store(db, parameter)),
+  };
 }
 
 type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown };
@@ -81,33 +52,35 @@ type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown }
  * that changes nothing leaves the row and its version unchanged.
  *
  * @param type of the event.
- * @param schema of the patch. Its fields are columns of the table.
- * @param response SQL for the body of the response, and for the data of the event.
  * @param condition a further condition for a patch of these fields, or undefined.
  */
 export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
-  table: Table,
+  resource: Resource<unknown, Table> & { readonly fields: { readonly [Field in Fields]: unknown } },
   type: EventType,
-  schema: () => { shape: { [Field in Fields]: unknown } },
-  response: () => SQL<string>,
   condition: (
     db: QueryBuilder,
     parameter: Parameter<Parameters<Fields>>,
     fields: readonly Fields[],
   ) => SQL | undefined = () => undefined,
 ) {
+  const { table } = resource;
   const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
   const compiled = new Map<string, ReturnType<typeof compileFields>>();
-  const record = compileEvent(type, table, response);
+  const record = compileEvent(type, resource);
   return (target: Target, patch: { [Field in Fields]?: unknown }, attempt: Attempt | undefined): Patch => {
-    const fields = (Object.keys(schema().shape) as Fields[]).filter((field) => patch[field] !== undefined);
+    const fields = (Object.keys(resource.fields) as Fields[]).filter((field) => patch[field] !== undefined);
     const name = fields.join();
-    const { update, updateOnce, remember } = compiled.get(name) ?? compileFields(fields);
-    compiled.set(name, { update, updateOnce, remember });
+    const { update, updateOnce, store } = compiled.get(name) ?? compileFields(fields);
+    compiled.set(name, { update, updateOnce, store });
+    const changes = fields.length > 0;
     const parameters = { ...patch, ...target };
-    if (attempt === undefined) return { changes: fields.length === 0 ? [] : [update(parameters), record(target)] };
+    if (attempt === undefined)
+      return { statements: changes ? sequence(update(parameters), record(target)) : [], changes };
     const once = { ...parameters, ...attempt };
-    return { changes: fields.length === 0 ? [] : [updateOnce(once), record(target)], remember: remember(once) };
+    return {
+      statements: changes ? sequence(updateOnce(once), record(target), store.after(once)) : [store.alone(once)],
+      changes,
+    };
   };
 
   function compileFields(fields: Fields[]) {
@@ -131,11 +104,9 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
     return {
       update: compile((db, parameter: Parameter<Parameters<Fields>>) => update(db, parameter)),
       updateOnce: compile((db, parameter: Parameter<Parameters<Fields> & Attempt>) =>
-        update(db, parameter, isUnknown(db, parameter)),
+        update(db, parameter, isUnused(db, parameter)),
       ),
-      remember: compile((db, parameter: Parameter<Parameters<Fields> & Attempt>) =>
-        rememberPatch(db, parameter, table, response(), condition(db, parameter, fields), fields.length > 0),
-      ),
+      store: compileStore<Parameters<Fields> & Attempt>(resource, (db, parameter) => condition(db, parameter, fields)),
     };
   }
 }
@@ -143,7 +114,7 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
 /** The outcome of a patch. */
 export interface Outcome<Row> {
   /** With an `Idempotency-Key`: its entry, from this attempt or an earlier one. */
-  memory: Memory | undefined;
+  entry: Entry | undefined;
   /** Whether the entry is from an earlier attempt. */
   replayed: boolean;
   /** The row as it is now. */
@@ -160,24 +131,21 @@ export interface Outcome<Row> {
  *   the row in between.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export async function applyPatch<Row>(
+export async function applyPatch<Row extends Stored<unknown>>(
   session: Session,
-  { changes, remember }: Patch,
+  { statements, changes }: Patch,
   select: Statement<Row>,
   attempt: Attempt | undefined,
   isRepeatable = false,
 ): Promise<Outcome<Row>> {
-  const memorised = attempt === undefined || remember === undefined ? [] : [remember, recall(attempt)];
-  const statements: Statement<unknown>[] = [...changes, ...memorised, select];
+  const all: Statement<unknown>[] = [...statements, ...(attempt === undefined ? [] : [selectEntry(attempt)]), select];
   const results =
-    attempt === undefined && !isRepeatable
-      ? await session.writeOnce(statements)
-      : await session.writeRepeatably(statements);
+    attempt === undefined && !isRepeatable ? await session.writeOnce(all) : await session.writeRepeatably(all);
   const first = (index: number) => results.at(index)?.[0];
   const row = first(-1) as Row | undefined;
-  const changed = changes.length > 0 && first(0) !== undefined;
-  if (attempt === undefined) return { memory: undefined, replayed: false, row, changed };
-  const memory = first(-2) as Memory | undefined;
-  if (memory !== undefined) checkRequest(memory, attempt);
-  return { memory, replayed: first(-3) === undefined, row, changed };
+  const changed = changes && first(0) !== undefined;
+  if (attempt === undefined) return { entry: undefined, replayed: false, row, changed };
+  const entry = first(-2) as Entry | undefined;
+  if (entry !== undefined) checkRequest(entry, attempt);
+  return { entry, replayed: first(-3) === undefined, row, changed };
 }

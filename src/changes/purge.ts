@@ -1,49 +1,7 @@
-import { and, asc, inArray, lt, max, sql } from "drizzle-orm";
-import { compile, type Parameter, type Statement } from "../db/statement.ts";
-import { events, idempotencyKeys } from "./table.ts";
-
-/** Minimum number of seconds for which a key is remembered. The job that removes older ones runs every hour. */
-export const LIFETIME_SECONDS = 24 * 60 * 60;
-/** Maximum number of rows that one statement removes. Other queries wait for it meanwhile: docs/capacity.md has the milliseconds. */
-export const BATCH_SIZE = 5_000;
-
-/** Removes the oldest expired keys. Reads at most one batch, however many keys there are. */
-const forgetOldestKeys = compile((db) =>
-  db
-    .delete(idempotencyKeys)
-    .where(
-      and(
-        inArray(
-          idempotencyKeys.id,
-          db
-            .select({ id: idempotencyKeys.id })
-            .from(idempotencyKeys)
-            .orderBy(asc(idempotencyKeys.id))
-            .limit(BATCH_SIZE),
-        ),
-        lt(idempotencyKeys.createdAt, sql`unixepoch() - ${LIFETIME_SECONDS}`),
-      ),
-    ),
-);
-
-/**
- * Removes the oldest events, but not the newest of those that are too old: a consumer that had read it goes on from its row. So the
- * table is never empty, and no id is used again.
- */
-const forgetOldestEvents = compile((db, parameter: Parameter<{ days: string }>) => {
-  const oldest = db
-    .select({ id: events.id, createdAt: events.createdAt })
-    .from(events)
-    .orderBy(asc(events.id))
-    // The newest of them stays.
-    .limit(BATCH_SIZE + 1)
-    .as("oldest");
-  const newestTooOld = db
-    .select({ id: max(oldest.id) })
-    .from(oldest)
-    .where(lt(oldest.createdAt, sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ${parameter("days")} || ' days')`));
-  return db.delete(events).where(lt(events.id, newestTooOld));
-});
+import { BATCH_SIZE } from "../db/purge.ts";
+import type { Statement } from "../db/statement.ts";
+import { forgetOldestEvents } from "../feed/purge.ts";
+import { forgetOldestKeys } from "../idempotency/purge.ts";
 
 /** Maximum number of statements in one run. D1 allows 1,000 per invocation of a Worker, and 50 on the Free plan. */
 export const MAX_BATCHES = 900;

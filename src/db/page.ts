@@ -1,7 +1,7 @@
 import { asc, desc, gt, lt, type SQL, sql } from "drizzle-orm";
-import type { SelectResultFields } from "drizzle-orm/query-builders/select.types";
-import { type SelectedFields, type SQLiteColumn, type SQLiteTable, unionAll } from "drizzle-orm/sqlite-core";
+import { unionAll } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "../exact/int64.ts";
+import { type Resource, type Stored, storedColumns, type Versioned } from "./resource.ts";
 import type { Built, Parameter, QueryBuilder } from "./statement.ts";
 
 /** The orders of a list: by id, ascending or descending. */
@@ -14,10 +14,8 @@ export interface Bounds {
   limit: number;
 }
 
-type Table = SQLiteTable & { id: SQLiteColumn };
-
-/** The rows of a query for these columns. Drizzle cannot infer them while the columns are a type parameter. */
-type Rows<Columns> = Built<SelectResultFields<Columns>[]>;
+/** The rows of a query for a page. */
+type Rows<Body> = Built<Stored<Body>[]>;
 
 /** The same statements for each order of a list. */
 export function inEachOrder<Statements>(build: (sort: Sort) => Statements): { [sort in Sort]: Statements } {
@@ -25,48 +23,48 @@ export function inEachOrder<Statements>(build: (sort: Sort) => Statements): { [s
 }
 
 /** The condition that the page begins after the parameter `after`. */
-export function after({ id }: Table, parameter: Parameter<Pick<Bounds, "after">>, sort: Sort): SQL {
+export function after({ id }: Versioned, parameter: Parameter<Pick<Bounds, "after">>, sort: Sort): SQL {
   return sort === "id" ? gt(id, parameter("after")) : lt(id, parameter("after"));
 }
 
 /** The rows that meet a condition, in the order of their ids, limited by the parameter `limit`. */
-export function page<Columns extends SelectedFields>(
+export function page<Body>(
   db: QueryBuilder,
   parameter: Parameter<Pick<Bounds, "limit">>,
-  table: Table,
-  columns: Columns,
+  resource: Resource<Body>,
   where: SQL | undefined,
   sort: Sort,
-): Rows<Columns> {
+): Rows<Body> {
+  const { table } = resource;
   const rows = db
-    .select(columns as SelectedFields)
+    .select(storedColumns(resource))
     .from(table)
     .where(where)
     .orderBy(sort === "id" ? asc(table.id) : desc(table.id))
     .limit(parameter("limit"));
-  return rows as unknown as Rows<Columns>;
+  return rows as unknown as Rows<Body>;
 }
 
 /**
  * The same for the rows that meet one of several mutually exclusive conditions. When an index holds the rows of each in the
  * order of ids, SQLite merges them and reads only one row of each ahead.
  */
-export function mergedPage<Columns extends SelectedFields>(
+export function mergedPage<Body>(
   db: QueryBuilder,
   parameter: Parameter<Pick<Bounds, "limit">>,
-  table: Table,
-  columns: Columns,
+  resource: Resource<Body>,
   [first, second, ...others]: readonly [SQL | undefined, SQL | undefined, ...(SQL | undefined)[]],
   sort: Sort,
-): Rows<Columns> {
+): Rows<Body> {
+  const { table } = resource;
   const part = (where: SQL | undefined) =>
     db
       // `position` is the id as a number. `id` is text and would sort as text.
-      .select({ ...(columns as SelectedFields), position: sql`${table.id}`.as("position") })
+      .select({ ...storedColumns(resource), position: sql`${table.id}`.as("position") })
       .from(table)
       .where(where);
   const rows = unionAll(part(first), part(second), ...others.map(part))
     .orderBy(sort === "id" ? sql`position` : sql`position DESC`)
     .limit(parameter("limit"));
-  return rows as unknown as Rows<Columns>;
+  return rows as unknown as Rows<Body>;
 }

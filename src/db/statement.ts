@@ -24,6 +24,9 @@ export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
 /** A drizzle query: its compiled form and the type of its result. */
 export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
 
+/** A row of a result. */
+export type RowOf<Result> = Result extends readonly (infer Row)[] ? Row : never;
+
 /**
  * A drizzle query, compiled on first use and once per isolate, because building a query costs about as much as the rest of a
  * request.
@@ -33,7 +36,7 @@ export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
  */
 export function compile<Parameters extends object, Result>(
   build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<Result>,
-): (parameters: Parameters) => Statement<Result extends readonly (infer Row)[] ? Row : never> {
+): (parameters: Parameters) => Statement<RowOf<Result>> {
   const compiled = lazy(() => build(builder(), sql.placeholder).toSQL());
   return (parameters) => {
     const { sql: text, params } = compiled();

@@ -2,8 +2,8 @@ import { and, eq, gte, lte, or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Scope } from "../auth/scopes.ts";
-import { EVENT_TYPES, events, type EventType } from "../changes/table.ts";
-import { createHandlers } from "../create-handlers.ts";
+import { EVENT_TYPES, events, type EventType } from "../feed/table.ts";
+import { createHandlers, withFacts } from "../operation.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
@@ -148,7 +148,7 @@ async function readFrom(session: Session, { text, id }: Place, part: Part): Prom
   );
 }
 
-export const listEvents = createHandlers(guard("events:read"), query(listEventsQuery), async (c) => {
+async function list(c: Context<AppEnv, string, { out: { query: z.output<ReturnType<typeof listEventsQuery>> } }>) {
   const { cursor, limit = MAX_LIMIT, type } = c.req.valid("query");
   const wanted = typesFor(c, type);
   const types = `,${wanted.join()},`;
@@ -168,7 +168,13 @@ export const listEvents = createHandlers(guard("events:read"), query(listEventsQ
     if (typeof event === "string") found.push(event);
   }
   return respond(c, found, rows[next - 1]?.place, next < rows.length || rows.at(-1)?.later === 1);
-});
+}
+
+export const listEvents = createHandlers(
+  guard("events:read"),
+  query(listEventsQuery),
+  withFacts(list, { operationId: "listEvents" }),
+);
 
 function respond(c: Context<AppEnv>, found: string[], last: string | undefined, more: boolean) {
   if (last === undefined) throw new Error("The feed is empty");

@@ -2,8 +2,10 @@ import type { Context } from "hono";
 import { routePath } from "hono/route";
 import * as z from "zod/mini";
 import { type Bounds, type Sort, SORTS } from "../db/page.ts";
+import type { Stored } from "../db/resource.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
+import type { Json } from "../exact/json.ts";
 import { ApiError } from "../errors.ts";
 import { decodeCursor, encodeCursor, type Position } from "./cursor.ts";
 import type { Found } from "./found.ts";
@@ -39,7 +41,9 @@ function toLimit(value: unknown): number | undefined {
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
 }
 
-type PageQuery = z.output<z.ZodMiniObject<ReturnType<typeof pageFields>>>;
+/** The query of a list, with `pageFields`. */
+export type PageSchema = z.ZodMiniObject<ReturnType<typeof pageFields>>;
+type PageQuery = z.output<PageSchema>;
 
 /** The validated query of a list. A parameter that may be repeated is an array. */
 export interface Query extends Partial<PageQuery> {
@@ -62,16 +66,19 @@ export function pageBounds({ limit = DEFAULT_LIMIT, cursor, sort = "id" }: PageQ
  *
  * @param rows the rows within `pageBounds`.
  */
-export function toPage<Row extends { id: Int64; version: number }, Item extends object>(
+export function toPage<Item>(
   { limit = DEFAULT_LIMIT, sort = "id", include }: PageQuery,
-  rows: Row[],
-  toItem: (row: Row) => Item,
+  rows: Stored<Item>[],
 ): Found<(Item & { version?: number })[]> {
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   if (last !== undefined) rows.length = limit;
-  const items =
-    include === undefined ? rows.map(toItem) : rows.map((row) => ({ ...toItem(row), version: row.version }));
-  return { body: JSON.stringify(items), next: last && encodeCursor({ after: last.id, sort }) };
+  const items = rows.map(({ body, version }) =>
+    include === undefined ? body : `${body.slice(0, -1)},"version":${version}}`,
+  );
+  return {
+    body: `[${items.join()}]` as Json<(Item & { version?: number })[]>,
+    next: last && encodeCursor({ after: last.id, sort }),
+  };
 }
 
 /** Adds the address of the next page (RFC 8288), which keeps the whole query. */

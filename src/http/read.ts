@@ -1,13 +1,19 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
+import type * as z from "zod/mini";
+import type { Stored } from "../db/resource.ts";
 import type { Session } from "../db/session.ts";
+import type { Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
+import type { ApiError } from "../errors.ts";
 import { IsolateCache } from "../isolate-cache.ts";
+import { withFacts } from "../operation.ts";
 import { apiKeyOf } from "./authentication.ts";
 import type { Found } from "./found.ts";
 import { allowedAge } from "./max-age.ts";
-import { addNextPage, type Query } from "./paging.ts";
+import { addNextPage, type PageSchema, type Query, toPage } from "./paging.ts";
 import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
+import { query } from "./query.ts";
 import { jsonText, noBody } from "./respond.ts";
 import { openSessionAt, sentBookmark } from "./open-session.ts";
 
@@ -18,6 +24,46 @@ export const MAX_CACHED_BYTES = 8 * 1024 * 1024;
 const cache = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_CACHED_READS, MAX_CACHED_BYTES);
 
 /**
+ * The handler of a read of one resource, which takes preconditions and may come from memory.
+ *
+ * @param select the statement of the row, from the id in the path.
+ * @param missing the failure when there is no row.
+ */
+export function readOne<Body>(
+  operationId: string,
+  select: (c: Context<AppEnv>) => Statement<Stored<Body>>,
+  missing: () => ApiError,
+) {
+  const handler = (c: Context<AppEnv>) =>
+    respondToRead(c, async (session) => {
+      const [found] = await session.read(select(c));
+      if (found === undefined) throw missing();
+      return found;
+    });
+  return withFacts(handler, { operationId, cacheable: true, preconditions: true, headers: ["ETag"] });
+}
+
+/**
+ * The handlers of a list, which may come from memory: the validation of its query, and the read.
+ *
+ * @param schema of the query, with `pageFields`.
+ * @param select the statement of the rows within `pageBounds`.
+ */
+export function readPage<Schema extends PageSchema, Body>(
+  operationId: string,
+  schema: () => Schema,
+  select: (filter: z.output<Schema>) => Statement<Stored<Body>>,
+) {
+  const handler = (
+    c: Context<AppEnv, string, { in: { query: z.input<Schema> }; out: { query: z.output<Schema> } }>,
+  ) => {
+    const filter = c.req.valid("query");
+    return respondToRead(c, async (session) => toPage(filter, await session.read(select(filter))), filter);
+  };
+  return [query(schema), withFacts(handler, { operationId, cacheable: true, headers: ["Link"] })] as const;
+}
+
+/**
  * Responds to a read. It comes from the cache of the isolate if the request allows that (`allowedAge`), and else from the database. The
  * cache holds `Found` and the bookmark. Every header is made for the request.
  *
@@ -25,7 +71,7 @@ const cache = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_CACHED
  * @param query of a list, validated. The link to the next page keeps it.
  * @throws ApiError `precondition_failed`, `invalid_request` for the bookmark, and those of `find`.
  */
-export async function respondToRead<Body>(
+async function respondToRead<Body>(
   c: Context<AppEnv>,
   find: (session: Session) => Promise<Found<Body>>,
   query: Query = {},

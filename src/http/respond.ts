@@ -1,6 +1,7 @@
 import type { Context, TypedResponse } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
+import type { Json } from "../exact/json.ts";
 import { CORS_HEADERS } from "./cors.ts";
 
 /** The headers of every response. An operation can override them. */
@@ -30,7 +31,11 @@ export function json<Body, Status extends ContentfulStatusCode>(c: Context<AppEn
 }
 
 /** Responds with a body that is already JSON. */
-export function jsonText<Body, Status extends ContentfulStatusCode>(c: Context<AppEnv>, text: string, status: Status) {
+export function jsonText<Body, Status extends ContentfulStatusCode>(
+  c: Context<AppEnv>,
+  text: Json<Body>,
+  status: Status,
+) {
   const response = new Response(text, { status, headers: responseHeaders(c, "application/json") });
   c.set("finished", response);
   return response as Response & TypedResponse<Body, Status, "json">;

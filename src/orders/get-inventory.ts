@@ -1,7 +1,9 @@
 import { count } from "drizzle-orm";
+import type { Context } from "hono";
 import { guard } from "../http/guard.ts";
 import { compile } from "../db/statement.ts";
-import { createHandlers } from "../create-handlers.ts";
+import type { AppEnv } from "../env.ts";
+import { createHandlers, withFacts } from "../operation.ts";
 import { IsolateCache } from "../isolate-cache.ts";
 import { setAge } from "../http/read.ts";
 import { jsonText } from "../http/respond.ts";
@@ -30,7 +32,7 @@ const KEY = "inventory";
 /** When the count that runs began, in milliseconds since the epoch. */
 let runningSince: number | undefined;
 
-export const getInventory = createHandlers(guard("store:read"), async (c) => {
+async function respond(c: Context<AppEnv>) {
   // Checked, and not used: a count promises nobody their own writes, and a bookmark could hold it up.
   sentBookmark(c);
   const isRunning = runningSince !== undefined && Date.now() - runningSince < LONGEST_COUNT_MILLISECONDS;
@@ -51,4 +53,9 @@ export const getInventory = createHandlers(guard("store:read"), async (c) => {
   } finally {
     if (runningSince === readAt) runningSince = undefined;
   }
-});
+}
+
+export const getInventory = createHandlers(
+  guard("store:read"),
+  withFacts(respond, { operationId: "getInventory", headers: ["Age"] }),
+);

@@ -1,13 +1,9 @@
 import { guard } from "../http/guard.ts";
-import { createHandlers } from "../create-handlers.ts";
-import { toFound } from "../http/found.ts";
-import { respondToRead } from "../http/read.ts";
-import { noSuchOrder, orderId, selectOrder, toOrder } from "./order.ts";
+import { createHandlers } from "../operation.ts";
+import { readOne } from "../http/read.ts";
+import { noSuchOrder, orderId, selectOrder } from "./order.ts";
 
-export const getOrder = createHandlers(guard("store:read"), (c) =>
-  respondToRead(c, async (session) => {
-    const [order] = await session.read(selectOrder({ id: orderId(c) }));
-    if (order === undefined) throw noSuchOrder();
-    return toFound(order, toOrder);
-  }),
+export const getOrder = createHandlers(
+  guard("store:read"),
+  readOne("getOrder", (c) => selectOrder({ id: orderId(c) }), noSuchOrder),
 );

@@ -1,16 +1,16 @@
 import { and, eq, type SQL } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
+import type { Stored } from "../db/resource.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../create-handlers.ts";
-import { pageBounds, pageFields, toPage } from "../http/paging.ts";
-import { respondToRead } from "../http/read.ts";
-import { query } from "../http/query.ts";
+import { createHandlers } from "../operation.ts";
+import { pageBounds, pageFields } from "../http/paging.ts";
+import { readPage } from "../http/read.ts";
 import { int64Parameter, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { orderColumns, type OrderRow, toOrder } from "./order.ts";
+import { type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
 export const listOrdersQuery = lazy(() =>
@@ -30,7 +30,7 @@ const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petI
 // Each query reads at most `limit` rows, however deep the page is and however rare matches are.
 const selects = inEachOrder((sort) => {
   const pageOf = (db: QueryBuilder, parameter: Parameter<Bounds>, ...conditions: SQL[]) =>
-    page(db, parameter, orders, orderColumns(), and(...conditions, after(orders, parameter, sort)), sort);
+    page(db, parameter, order, and(...conditions, after(orders, parameter, sort)), sort);
   return {
     all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter)),
     byStatus: compile((db, parameter: Parameter<ByStatus>) => pageOf(db, parameter, hasStatus(parameter))),
@@ -43,13 +43,13 @@ const selects = inEachOrder((sort) => {
     ),
     byPet: compile((db, parameter: Parameter<ByPet>) => {
       const ofPet = (isOne: () => SQL) => and(hasPet(parameter), isOne(), after(orders, parameter, sort));
-      return mergedPage(db, parameter, orders, orderColumns(), [ofPet(isActive), ofPet(isCancelled)], sort);
+      return mergedPage(db, parameter, order, [ofPet(isActive), ofPet(isCancelled)], sort);
     }),
   };
 });
 
 /** The statement for a page. */
-function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Statement<OrderRow> {
+function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Statement<Stored<Order>> {
   const { status, petId, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
@@ -60,7 +60,4 @@ function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Stateme
     : select.activeOfPet({ ...bounds, petId, status });
 }
 
-export const listOrders = createHandlers(guard("store:read"), query(listOrdersQuery), (c) => {
-  const filter = c.req.valid("query");
-  return respondToRead(c, async (session) => toPage(filter, await session.read(selectFor(filter)), toOrder), filter);
-});
+export const listOrders = createHandlers(guard("store:read"), ...readPage("listOrders", listOrdersQuery, selectFor));

@@ -1,29 +1,23 @@
 import { and, eq, ne, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
+import { storedColumns } from "../db/resource.ts";
+import { sequence } from "../db/sequence.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
-import { type Attempt, idempotentAttempt, valuesOf } from "../changes/attempt.ts";
-import { compileEvent } from "../changes/event.ts";
-import { isUnknown } from "../changes/memory.ts";
+import { type Attempt } from "../idempotency/attempt.ts";
+import { isUnused } from "../idempotency/entry.ts";
+import { compileEvent } from "../feed/event.ts";
 import { now } from "../db/clock.ts";
-import {
-  applyPatch,
-  hasVersion,
-  type Patch,
-  rememberPatch,
-  type Target,
-  versionsParameters,
-} from "../changes/patch.ts";
-import { respondWithPatch } from "../changes/respond.ts";
+import { patches } from "../changes/handlers.ts";
+import { compileStore, type Patch } from "../changes/patch.ts";
+import { hasVersion, type Target } from "../changes/version.ts";
 import { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
-import { createHandlers } from "../create-handlers.ts";
-import { openSession } from "../http/open-session.ts";
-import { jsonBody, MERGE_PATCH } from "../http/body.ts";
-import { preconditionsOf } from "../http/precondition.ts";
+import { createHandlers } from "../operation.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { moveAnimal, noSuchOrder, orderId, orderJson, selectOrder, toOrder } from "./order.ts";
+import { moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
 export const orderPatch = lazy(() =>
@@ -57,42 +51,45 @@ const ship = (db: QueryBuilder, parameter: Parameter<Shipment>, more?: SQL) =>
 
 const shipOrder = compile((db, parameter: Parameter<Shipment>) => ship(db, parameter));
 const shipOrderOnce = compile((db, parameter: Parameter<Shipment & Attempt>) =>
-  ship(db, parameter, isUnknown(db, parameter)),
+  ship(db, parameter, isUnused(db, parameter)),
 );
-const recordShipment = compileEvent("order.shipped", orders, orderJson);
+const recordShipment = compileEvent("order.shipped", order);
 const sellAnimal = moveAnimal("sold");
-/** The last statement: shipping a shipped order writes a row here, which must not sell an animal. */
-const rememberShipment = compile((db, parameter: Parameter<Target & Attempt>) =>
-  rememberPatch(db, parameter, orders, orderJson(), ne(orders.status, "cancelled")),
-);
-const rememberNothing = compile((db, parameter: Parameter<Target & Attempt>) =>
-  rememberPatch(db, parameter, orders, orderJson(), undefined, false),
-);
+const storeShipment = compileStore(order, () => ne(orders.status, "cancelled"));
+const storeNothing = compileStore(order, () => undefined);
 
 /** The statements of a shipment, or of a patch that names no status. */
-function patchOrder(shipment: Shipment, ships: boolean, attempt: Attempt | undefined): Patch {
+function patchOrder(shipment: Shipment, changes: boolean, attempt: Attempt | undefined): Patch {
   const consequences = [recordShipment(shipment), ...sellAnimal(shipment)];
-  if (attempt === undefined) return { changes: ships ? [shipOrder(shipment), ...consequences] : [] };
+  if (attempt === undefined)
+    return { statements: changes ? sequence(shipOrder(shipment), ...consequences) : [], changes };
   const once = { ...shipment, ...attempt };
-  return ships
-    ? { changes: [shipOrderOnce(once), ...consequences], remember: rememberShipment(once) }
-    : { changes: [], remember: rememberNothing(once) };
+  const statements = changes
+    ? sequence(shipOrderOnce(once), ...consequences, storeShipment.after(once))
+    : [storeNothing.alone(once)];
+  return { statements, changes };
 }
 
-export const updateOrder = createHandlers(guard("store:write"), jsonBody(orderPatch, MERGE_PATCH), async (c) => {
-  const patch = c.req.valid("json");
-  const preconditions = preconditionsOf(c);
-  const values = valuesOf(orderPatch(), patch);
-  const attempt = await idempotentAttempt(c, "updateOrder", c.req.param("orderId"), preconditions, ...values);
-  const session = openSession(c);
-  const shipment = { id: orderId(c), ...versionsParameters(preconditions), shipDate: patch.shipDate ?? null };
-  const statements = patchOrder(shipment, patch.status !== undefined, attempt);
-  // Without a precondition it is repeatable: an order is placed once, so a second run finds nothing to change.
-  const isRepeatable = preconditions.ifMatch === undefined && preconditions.ifNoneMatch === undefined;
-  const outcome = await applyPatch(session, statements, selectOrder(shipment), attempt, isRepeatable);
-  return respondWithPatch(c, outcome, preconditions, toOrder, noSuchOrder, ({ status }) =>
-    patch.status !== undefined && status === "cancelled"
-      ? new ApiError("order_cancelled", "This order is cancelled.")
-      : undefined,
-  );
-});
+const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  db
+    .select({ ...storedColumns(order), status: orders.status })
+    .from(orders)
+    .where(eq(orders.id, parameter("id"))),
+);
+
+export const updateOrder = createHandlers(
+  guard("store:write"),
+  ...patches("updateOrder", orderPatch, {
+    id: orderId,
+    patch: (target, { status, shipDate = null }, attempt) =>
+      patchOrder({ ...target, shipDate }, status !== undefined, attempt),
+    select,
+    missing: noSuchOrder,
+    conflict: (row, { status }) =>
+      status !== undefined && row.status === "cancelled"
+        ? new ApiError("order_cancelled", "This order is cancelled.")
+        : undefined,
+    // Without a precondition it is repeatable: an order is placed once, so a second run finds nothing to change.
+    isRepeatable: ({ ifMatch, ifNoneMatch }) => ifMatch === undefined && ifNoneMatch === undefined,
+  }),
+);

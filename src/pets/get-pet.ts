@@ -1,9 +1,9 @@
 import { guard } from "../http/guard.ts";
-import { createHandlers } from "../create-handlers.ts";
+import { createHandlers } from "../operation.ts";
 import { deprecated } from "../http/deprecation.ts";
-import { toFound } from "../http/found.ts";
-import { respondToRead } from "../http/read.ts";
-import { noSuchPet, petId, selectPet, toAnimal } from "./pet.ts";
+import { readOne } from "../http/read.ts";
+import { noSuchPet, petId } from "./pet.ts";
+import { pet } from "./shape.ts";
 
 export const getPet = createHandlers(
   // Five years' notice. The operation does not stop at this date: a release removes it.
@@ -14,10 +14,5 @@ export const getPet = createHandlers(
     documentation: "/docs/versioning#deprecation",
   }),
   guard("pets:read"),
-  (c) =>
-    respondToRead(c, async (session) => {
-      const [pet] = await session.read(selectPet({ id: petId(c) }));
-      if (pet === undefined) throw noSuchPet();
-      return toFound(pet, toAnimal);
-    }),
+  readOne("getPet", (c) => pet.select({ id: petId(c) }), noSuchPet),
 );

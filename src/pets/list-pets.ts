@@ -1,16 +1,16 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
+import type { Stored } from "../db/resource.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
-import { createHandlers } from "../create-handlers.ts";
-import { pageBounds, pageFields, toPage } from "../http/paging.ts";
-import { respondToRead } from "../http/read.ts";
-import { query } from "../http/query.ts";
+import { createHandlers } from "../operation.ts";
+import { pageBounds, pageFields } from "../http/paging.ts";
+import { readPage } from "../http/read.ts";
 import { int64Parameter, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { type PetRow, petColumns, statusField, toAnimal } from "./pet.ts";
+import { type Animal, pet, statusField } from "./shape.ts";
 import { type PetStatus, pets } from "./table.ts";
 
 export const MAX_IDS = 100;
@@ -57,7 +57,7 @@ const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
 // Each query reads at most `limit` rows, or one per id, however deep the page is and however rare matches are.
 const selects = inEachOrder((sort) => {
   const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
-    page(db, parameter, pets, petColumns(), and(...conditions), sort);
+    page(db, parameter, pet, and(...conditions), sort);
   return {
     all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter, sort))),
     byStatus: compile((db, parameter: Parameter<ByStatus>) =>
@@ -70,7 +70,7 @@ const selects = inEachOrder((sort) => {
       const ofStatus = (status: PetStatus) =>
         and(hasCategory(parameter), eq(pets.status, status), after(pets, parameter, sort));
       const parts = [ofStatus("available"), ofStatus("pending"), ofStatus("sold")] as const;
-      return mergedPage(db, parameter, pets, petColumns(), parts, sort);
+      return mergedPage(db, parameter, pet, parts, sort);
     }),
     byIds: compile((db, parameter: Parameter<ByIds>) =>
       pageOf(
@@ -85,7 +85,7 @@ const selects = inEachOrder((sort) => {
 });
 
 /** The statement for a page. */
-function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<PetRow> {
+function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<Stored<Animal>> {
   const { id, categoryId, status, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
@@ -106,7 +106,4 @@ function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement
     : select.byCategoryAndStatus({ ...bounds, categoryId, status });
 }
 
-export const listPets = createHandlers(guard("pets:read"), query(listPetsQuery), (c) => {
-  const filter = c.req.valid("query");
-  return respondToRead(c, async (session) => toPage(filter, await session.read(selectFor(filter)), toAnimal), filter);
-});
+export const listPets = createHandlers(guard("pets:read"), ...readPage("listPets", listPetsQuery, selectFor));

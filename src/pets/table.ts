@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { jsonObjectOf } from "../db/json-object.ts";
 import { int64, isTextOf } from "../exact/column.ts";
 import { MAX_NAME_CHARACTERS } from "../name.ts";
 
@@ -32,15 +31,3 @@ export const pets = sqliteTable(
     ),
   ],
 );
-
-/** An animal as clients see it. */
-export interface Animal {
-  id: number;
-  name: string;
-  categoryId: number;
-  status: PetStatus;
-}
-
-/** The body of an animal in SQL. It equals JSON.stringify of `toAnimal`. */
-export const animalJson = () =>
-  jsonObjectOf<Animal>({ id: pets.id, name: pets.name, categoryId: pets.categoryId, status: pets.status });

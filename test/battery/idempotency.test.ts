@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
-import { fingerprintOf, valuesOf } from "../../src/changes/attempt.ts";
+import { fingerprintOf, valuesOf } from "../../src/idempotency/attempt.ts";
 import type { ErrorCode } from "../../src/errors.ts";
-import { newPet } from "../../src/pets/create-pet.ts";
+import { pet as shape } from "../../src/pets/shape.ts";
 import { latest, since } from "../events/feed.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
@@ -475,8 +475,8 @@ describe("a retry after a release", () => {
 
   test("that added a field is still the same request, and a retry that sets any field is another", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
-    const later = { shape: { ...newPet().shape, note: undefined, colour: undefined } };
-    const old = await fingerprintOf("createPet", ...valuesOf(newPet(), pet));
+    const later = { shape: { ...shape.creation().shape, note: undefined, colour: undefined } };
+    const old = await fingerprintOf("createPet", ...valuesOf(shape.creation(), pet));
     expect(await fingerprintOf("createPet", ...valuesOf(later, pet))).toBe(old);
     const fields = Object.keys(later.shape);
     const others = fields.map((field) => fingerprintOf("createPet", ...valuesOf(later, { ...pet, [field]: "other" })));

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { EVENT_TYPES } from "../../src/changes/table.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { WINDOW } from "../../src/events/list-events.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";

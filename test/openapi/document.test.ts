@@ -11,8 +11,8 @@ import { BOOKMARK } from "../../src/http/open-session.ts";
 import { EVENT_CURSOR } from "../../src/events/cursor.ts";
 import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
 import { parseTags } from "../../src/http/precondition.ts";
-import { parseIdempotencyKey } from "../../src/changes/attempt.ts";
-import { newPet } from "../../src/pets/create-pet.ts";
+import { parseIdempotencyKey } from "../../src/idempotency/attempt.ts";
+import { pet } from "../../src/pets/shape.ts";
 import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -156,7 +156,7 @@ describe("the schemas of requests match the checks of the service", () => {
     fc.assert(
       fc.property(fc.record({ name, categoryId, status, extra: fc.jsonValue() }, { requiredKeys: [] }), (body) => {
         // Parsed like in the service, where a number above 2^53 is exact.
-        const accepted = newPet().safeParse(parseExact(JSON.stringify(body))).success;
+        const accepted = pet.creation().safeParse(parseExact(JSON.stringify(body))).success;
         expect(isValid(body, schemas.NewPet)).toBe(accepted);
         if (accepted) valid++;
       }),

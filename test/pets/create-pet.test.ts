@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { newPet } from "../../src/pets/create-pet.ts";
+import { pet } from "../../src/pets/shape.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 
@@ -93,7 +93,7 @@ describe("the name", () => {
 
 test("a lone surrogate breaks the rule of a name, also without JSON", () => {
   for (const name of ["\ud800", "Rex \udc00", "\ude00\ud83d"]) {
-    expect(newPet().safeParse({ name, categoryId: 7 }).success).toBe(false);
+    expect(pet.creation().safeParse({ name, categoryId: 7 }).success).toBe(false);
   }
 });
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
-import type { Animal } from "../../src/pets/table.ts";
+import type { Animal } from "../../src/pets/shape.ts";
 import { call, expectError, expectJson, ORIGIN } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 

@@ -1,6 +1,6 @@
 import type { List, Page, Session } from "../../client/src/index.ts";
 import type { operations } from "../../client/src/schema.ts";
-import { EVENT_TYPES } from "../../src/changes/table.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
 import type { Known } from "./known.ts";
 import type { Random } from "./random.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
-import { LIFETIME_SECONDS } from "../../src/changes/purge.ts";
+import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { comparisonWith } from "../support/comparison.ts";

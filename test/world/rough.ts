@@ -1,7 +1,7 @@
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
-import { EVENT_TYPES } from "../../src/changes/table.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { encodeEventCursor } from "../../src/events/cursor.ts";
 import { categoryOf, cursorOf, nameOf } from "./calls.ts";
 import type { Known, Resource } from "./known.ts";

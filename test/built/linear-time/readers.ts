@@ -5,13 +5,13 @@ import { BOOKMARK } from "../../../src/http/open-session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
 import { requestedAge } from "../../../src/http/max-age.ts";
 import { parseTags } from "../../../src/http/precondition.ts";
-import { parseIdempotencyKey } from "../../../src/changes/attempt.ts";
+import { parseIdempotencyKey } from "../../../src/idempotency/attempt.ts";
 import { parseExact, toInt64 } from "../../../src/exact/json.ts";
 import { isInt64 } from "../../../src/exact/int64.ts";
 import { toTimestamp } from "../../../src/exact/timestamp.ts";
 import { decodeCursor } from "../../../src/http/cursor.ts";
 import { parseTraceParent } from "../../../src/log/trace-parent.ts";
-import { newPet } from "../../../src/pets/create-pet.ts";
+import { pet } from "../../../src/pets/shape.ts";
 import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 
@@ -32,7 +32,7 @@ export const READERS = {
   "a body": (text) => unlessMalformed(() => parseExact(text)),
   // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
-  "a name": (text) => newPet().safeParse({ name: text, categoryId: 1 }).success,
+  "a name": (text) => pet.creation().safeParse({ name: text, categoryId: 1 }).success,
   "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,

@@ -1,13 +1,14 @@
-// The description of the categories for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
+// The description of the categories.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
-import { MAX_LIMIT } from "../http/paging.ts";
-import { createCategory, newCategory } from "./create-category.ts";
-import { deleteCategory } from "./delete-category.ts";
-import { getCategory } from "./get-category.ts";
-import { listCategories } from "./list-categories.ts";
-import { MAX_DESCRIPTION_CHARACTERS } from "./table.ts";
-import { categoryPatch, updateCategory } from "./update-category.ts";
+import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
+import { MAX_LIMIT } from "../../src/http/paging.ts";
+import { createCategory } from "../../src/categories/create-category.ts";
+import { deleteCategory } from "../../src/categories/delete-category.ts";
+import { getCategory } from "../../src/categories/get-category.ts";
+import { listCategories } from "../../src/categories/list-categories.ts";
+import { category as shape } from "../../src/categories/shape.ts";
+import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
+import { updateCategory } from "../../src/categories/update-category.ts";
 
 /** Line breaks included. */
 const ANY_TEXT = "^[\\s\\S]*$";
@@ -15,27 +16,27 @@ const ANY_TEXT = "^[\\s\\S]*$";
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
 const CATEGORY_ID = { categoryId: { description: "Identifier of the category.", schema: INT64, example: CAMELIDS.id } };
 
-const name: SchemaObject = {
-  ...NAME,
-  description: "The name, stored byte for byte. It is unique among the categories.",
-  examples: [CAMELIDS.name],
-};
-const description: SchemaObject = {
-  description: "Stored byte for byte. Absent when the category has none.",
-  maxLength: MAX_DESCRIPTION_CHARACTERS,
-  pattern: ANY_TEXT,
-  examples: [CAMELIDS.description],
-};
-const fields = objectSchema(newCategory(), { name, description });
-
+const { created, changed, whole } = propertiesOf(
+  shape,
+  {
+    name: {
+      ...NAME,
+      description: "The name, stored byte for byte. It is unique among the categories.",
+      examples: [CAMELIDS.name],
+    },
+    description: {
+      description: "Stored byte for byte. Absent when the category has none.",
+      maxLength: MAX_DESCRIPTION_CHARACTERS,
+      pattern: ANY_TEXT,
+      examples: [CAMELIDS.description],
+    },
+  },
+  { changed: { description: "Stored byte for byte. `null` removes it." } },
+);
 const category: SchemaObject = {
   type: "object",
   description: "A category of animals.",
-  properties: {
-    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [CAMELIDS.id] },
-    ...fields.properties,
-  },
-  required: ["id", "name"],
+  ...whole,
   examples: [CAMELIDS],
 };
 
@@ -49,19 +50,13 @@ export const categories: Resource = {
     NewCategory: {
       type: "object",
       description: "A category to add. Other fields, `id` among them, are ignored.",
-      ...fields,
+      ...created,
       examples: [{ name: CAMELIDS.name, description: CAMELIDS.description }],
     },
     CategoryPatch: {
       type: "object",
       description: "The fields of a category to change. Other fields, `id` among them, are ignored.",
-      ...objectSchema(categoryPatch(), {
-        name,
-        description: {
-          ...description,
-          description: "Stored byte for byte. `null` removes it.",
-        },
-      }),
+      ...changed,
       examples: [{ name: CAMELIDS.name, description: null }],
     },
     Category: category,
@@ -82,12 +77,10 @@ export const categories: Resource = {
       description:
         "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
-      cacheable: true,
       success: {
         status: 200,
         description: "Categories.",
         body: { schema: "Categories", example: [CAMELIDS] },
-        headers: ["Link"],
       },
     },
     createCategory: {
@@ -105,7 +98,6 @@ export const categories: Resource = {
         status: 201,
         description: "The category was created.",
         body: { schema: "Category", example: CAMELIDS },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["category_exists"],
     },
@@ -115,13 +107,10 @@ export const categories: Resource = {
       summary: "Fetch a category",
       description: "Returns a category.",
       parameters: CATEGORY_ID,
-      preconditions: true,
-      cacheable: true,
       success: {
         status: 200,
         description: "The category.",
         body: { schema: "Category", example: CAMELIDS },
-        headers: ["ETag"],
       },
       errors: ["not_found"],
     },
@@ -133,13 +122,11 @@ export const categories: Resource = {
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change, and `null` removes the description. A patch that changes nothing leaves the version unchanged.",
       parameters: CATEGORY_ID,
       idempotencyKey: "change",
-      preconditions: true,
       body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
       success: {
         status: 200,
         description: "The whole category.",
         body: { schema: "Category", example: CAMELIDS },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["not_found", "category_exists"],
     },
@@ -149,7 +136,6 @@ export const categories: Resource = {
       summary: "Delete a category",
       description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: CATEGORY_ID,
-      preconditions: true,
       success: { status: 204, description: "The category is deleted." },
       errors: ["not_found", "category_in_use"],
     },

@@ -1,45 +1,41 @@
-// The description of the animals for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
+// The description of the animals.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, objectSchema, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
-import { MAX_LIMIT } from "../http/paging.ts";
-import { createPets, MAX_BATCH } from "./create-pets.ts";
-import { createPet, newPet } from "./create-pet.ts";
-import { getPet } from "./get-pet.ts";
-import { deletePet } from "./delete-pet.ts";
-import { listPets, MAX_IDS } from "./list-pets.ts";
-import { PET_STATUSES } from "./table.ts";
-import { petPatch, updatePet } from "./update-pet.ts";
+import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
+import { MAX_LIMIT } from "../../src/http/paging.ts";
+import { createPets, MAX_BATCH } from "../../src/pets/create-pets.ts";
+import { createPet } from "../../src/pets/create-pet.ts";
+import { getPet } from "../../src/pets/get-pet.ts";
+import { deletePet } from "../../src/pets/delete-pet.ts";
+import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
+import { pet } from "../../src/pets/shape.ts";
+import { PET_STATUSES } from "../../src/pets/table.ts";
+import { updatePet } from "../../src/pets/update-pet.ts";
 
 const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 7, status: "available" };
 
 const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } };
 
-const name: SchemaObject = {
-  ...NAME,
-  description: "The animal's name, stored byte for byte. Characters are Unicode code points.",
-  examples: [ADA.name],
-};
-const categoryId: SchemaObject = {
-  ...INT64,
-  description: "Identifier of the category that the animal belongs to.",
-  examples: [ADA.categoryId],
-};
-
-const fields = objectSchema(newPet(), {
-  name,
-  categoryId,
-  status: { ...ref("PetStatus"), description: "Availability status. Defaults to `available`." },
-});
-
+const { created, changed, whole } = propertiesOf(
+  pet,
+  {
+    name: {
+      ...NAME,
+      description: "The animal's name, stored byte for byte. Characters are Unicode code points.",
+      examples: [ADA.name],
+    },
+    categoryId: {
+      ...INT64,
+      description: "Identifier of the category that the animal belongs to.",
+      examples: [ADA.categoryId],
+    },
+    status: ref("PetStatus"),
+  },
+  { created: { status: "Availability status. Defaults to `available`." } },
+);
 const animal: SchemaObject = {
   type: "object",
   description: "An animal: its fields and its identifier.",
-  properties: {
-    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [ADA.id] },
-    ...fields.properties,
-    status: ref("PetStatus"),
-  },
-  required: ["id", ...fields.required, "status"],
+  ...whole,
   examples: [ADA],
 };
 
@@ -49,7 +45,7 @@ export const pets: Resource = {
     NewPet: {
       type: "object",
       description: "An animal to add. Other fields, `id` among them, are ignored.",
-      ...fields,
+      ...created,
       examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
     },
     NewPets: {
@@ -63,7 +59,7 @@ export const pets: Resource = {
     PetPatch: {
       type: "object",
       description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
-      ...objectSchema(petPatch(), { name, categoryId, status: ref("PetStatus") }),
+      ...changed,
       examples: [{ status: "pending" }],
     },
     Animal: animal,
@@ -107,12 +103,10 @@ export const pets: Resource = {
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
         },
       },
-      cacheable: true,
       success: {
         status: 200,
         description: "Animals.",
         body: { schema: "ListedPets", example: [ADA] },
-        headers: ["Link"],
       },
     },
     createPet: {
@@ -126,7 +120,6 @@ export const pets: Resource = {
         status: 201,
         description: "The animal was created.",
         body: { schema: "Animal", example: ADA },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
     },
     createPets: {
@@ -145,7 +138,6 @@ export const pets: Resource = {
         status: 201,
         description: "The animals were created.",
         body: { schema: "Pets", example: [ADA] },
-        headers: ["Idempotency-Replayed"],
       },
     },
     getPet: {
@@ -155,13 +147,10 @@ export const pets: Resource = {
       description:
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
       parameters: PET_ID,
-      preconditions: true,
-      cacheable: true,
       success: {
         status: 200,
         description: "The animal.",
         body: { schema: "Animal", example: ADA },
-        headers: ["ETag"],
       },
       errors: ["not_found"],
     },
@@ -173,13 +162,11 @@ export const pets: Resource = {
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change. A patch that changes nothing leaves the version unchanged.",
       parameters: PET_ID,
       idempotencyKey: "change",
-      preconditions: true,
       body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
       success: {
         status: 200,
         description: "The whole animal.",
         body: { schema: "Animal", example: { ...ADA, status: "pending" } },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["not_found", "pet_on_order"],
     },
@@ -189,7 +176,6 @@ export const pets: Resource = {
       summary: "Delete an animal",
       description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
-      preconditions: true,
       success: { status: 204, description: "The animal is deleted." },
       errors: ["not_found", "pet_on_order"],
     },

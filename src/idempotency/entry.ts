@@ -1,20 +1,18 @@
 import { and, eq, notExists, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Resource } from "../db/resource.ts";
 import { compile, type Parameter, type QueryBuilder } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
+import type { Json } from "../exact/json.ts";
 import type { Attempt } from "./attempt.ts";
 import { idempotencyKeys } from "./table.ts";
-
-/** A table whose rows count their changes. */
-export type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
 
 const isThisKey = (parameter: Parameter<Attempt>) =>
   and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
 
 /** The condition that the key is unused. */
-export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+export function isUnused(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
   return notExists(
     db
       .select({ one: sql`1` })
@@ -23,58 +21,56 @@ export function isUnknown(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
   );
 }
 
-/** The id of the row that the key created. */
-export function createdId(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+/** The id in the entry of the key: of the row that it created. */
+export function idInEntry(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
   const entry = db.select({ id: idempotencyKeys.resourceId }).from(idempotencyKeys).where(isThisKey(parameter));
   return sql`${entry}`;
 }
 
 /**
- * The INSERT that stores the key with the row that it created or changed, and with the response: its body and the version in
- * its `ETag`.
+ * The INSERT of the entry of a key: the row that it created or changed, and the response, which is its body and the version in its
+ * `ETag`.
  *
- * @param response SQL for the body.
- * @param where selects the row, under the condition that it is to be remembered.
- * @param having makes one entry of several rows, with the last id, under this condition.
+ * @param where selects the row, under the condition that its change is to be stored.
+ * @param several makes one entry of several rows, with the last id: SQL for the body, and a condition.
  */
-export function remember(
+export function insertEntry<Body>(
   db: QueryBuilder,
   parameter: Parameter<Attempt>,
-  table: Versioned,
-  response: SQL<string>,
+  { table, body }: Resource<Body>,
   where: SQL | undefined,
-  having?: SQL,
+  several?: { body: SQL<string>; having: SQL },
 ) {
   const row = {
     id: sql`NULL`.as("id"),
     apiKeyId: sql`${parameter("apiKeyId")}`.as("apiKeyId"),
     key: sql`${parameter("idempotencyKey")}`.as("key"),
     fingerprint: sql`${parameter("fingerprint")}`.as("fingerprint"),
-    response: response.as("response"),
-    resourceId: (having === undefined ? sql`${table.id}` : sql`max(${table.id})`).as("resourceId"),
+    response: (several?.body ?? body()).as("response"),
+    resourceId: (several === undefined ? sql`${table.id}` : sql`max(${table.id})`).as("resourceId"),
     createdAt: sql`unixepoch()`.as("createdAt"),
     version: sql`${table.version}`.as("version"),
   };
-  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where).having(having));
+  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where).having(several?.having));
 }
 
 /** The entry of a key: its request and the first response. */
-export interface Memory {
+export interface Entry {
   fingerprint: string;
   resourceId: Int64;
   /** The body. Null when a version before migration 0002 stored the key. */
-  response: string | null;
+  response: Json<never> | null;
   /** Null when a version before migration 0005 stored the key. Such a key is that of a creation. */
   version: number | null;
 }
 
 /** The SELECT of the entry of the key, from this attempt or an earlier one. */
-export const recall = compile((db, parameter: Parameter<Attempt>) =>
+export const selectEntry = compile<Attempt, Entry[]>((db, parameter: Parameter<Attempt>) =>
   db
     .select({
       fingerprint: idempotencyKeys.fingerprint,
       resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
-      response: idempotencyKeys.response,
+      response: sql<Json<never> | null>`${idempotencyKeys.response}`.as("response"),
       version: idempotencyKeys.version,
     })
     .from(idempotencyKeys)
@@ -82,7 +78,7 @@ export const recall = compile((db, parameter: Parameter<Attempt>) =>
 );
 
 /** @throws ApiError `idempotency_key_reused` when the key came with another request. */
-export function checkRequest({ fingerprint }: Memory, attempt: Attempt): void {
+export function checkRequest({ fingerprint }: Entry, attempt: Attempt): void {
   if (fingerprint !== attempt.fingerprint) {
     throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
   }

@@ -1,9 +1,9 @@
-// The description of the feed for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
-import { INT64, openList, ref, type Resource } from "../../openapi/describe.ts";
-import { EVENT_TYPES } from "../changes/table.ts";
-import { MAX_LIMIT } from "../http/paging.ts";
-import { encodeEventCursor, EVENT_CURSOR } from "./cursor.ts";
-import { listEvents, MAX_TYPES, WINDOW } from "./list-events.ts";
+// The description of the feed.
+import { INT64, openList, ref, type Resource } from "../describe.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
+import { MAX_LIMIT } from "../../src/http/paging.ts";
+import { encodeEventCursor, EVENT_CURSOR } from "../../src/events/cursor.ts";
+import { listEvents, MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
 
 const CREATED = {
   id: "evt_00000000000000025d41402a",

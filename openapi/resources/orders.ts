@@ -1,16 +1,16 @@
-// The description of the orders for the OpenAPI document. It is not bundled into the Worker (`npm run check:bundle`).
+// The description of the orders.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, objectSchema, openList, pageParameters, ref, type Resource } from "../../openapi/describe.ts";
-import { MAX_BODY_BYTES } from "../http/body.ts";
-import { MAX_LIMIT } from "../http/paging.ts";
-import { cancelOrder } from "./cancel-order.ts";
-import { PET_STATUSES } from "../pets/table.ts";
-import { COUNT_MILLISECONDS, getInventory } from "./get-inventory.ts";
-import { getOrder } from "./get-order.ts";
-import { listOrders } from "./list-orders.ts";
-import { newOrder, placeOrder } from "./place-order.ts";
-import { ORDER_STATUSES } from "./table.ts";
-import { orderPatch, updateOrder } from "./update-order.ts";
+import { INT64, listed, objectSchema, openList, pageParameters, ref, type Resource } from "../describe.ts";
+import { MAX_BODY_BYTES } from "../../src/http/body.ts";
+import { MAX_LIMIT } from "../../src/http/paging.ts";
+import { cancelOrder } from "../../src/orders/cancel-order.ts";
+import { PET_STATUSES } from "../../src/pets/table.ts";
+import { COUNT_MILLISECONDS, getInventory } from "../../src/orders/get-inventory.ts";
+import { getOrder } from "../../src/orders/get-order.ts";
+import { listOrders } from "../../src/orders/list-orders.ts";
+import { newOrder, placeOrder } from "../../src/orders/place-order.ts";
+import { ORDER_STATUSES } from "../../src/orders/table.ts";
+import { orderPatch, updateOrder } from "../../src/orders/update-order.ts";
 
 const PLACED = {
   id: 1,
@@ -127,12 +127,10 @@ export const orders: Resource = {
         status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
         petId: { description: "Only the orders of this animal.", schema: INT64, example: PLACED.petId },
       },
-      cacheable: true,
       success: {
         status: 200,
         description: "Orders.",
         body: { schema: "Orders", example: [PLACED] },
-        headers: ["Link"],
       },
     },
     placeOrder: {
@@ -147,7 +145,6 @@ export const orders: Resource = {
         status: 201,
         description: "The order is placed, and its animal is pending.",
         body: { schema: "Order", example: PLACED },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["pet_not_available"],
     },
@@ -157,13 +154,10 @@ export const orders: Resource = {
       summary: "Fetch an order",
       description: "Returns an order, also one that is cancelled.",
       parameters: ORDER_ID,
-      preconditions: true,
-      cacheable: true,
       success: {
         status: 200,
         description: "The order.",
         body: { schema: "Order", example: PLACED },
-        headers: ["ETag"],
       },
       errors: ["not_found"],
     },
@@ -176,7 +170,6 @@ export const orders: Resource = {
         status: 200,
         description: "The numbers of animals.",
         body: { schema: "Inventory", example: INVENTORY },
-        headers: ["Age"],
       },
     },
     updateOrder: {
@@ -187,13 +180,11 @@ export const orders: Resource = {
         "Ships a placed order and marks its animal as sold. An order that is already shipped does not change.",
       parameters: ORDER_ID,
       idempotencyKey: "change",
-      preconditions: true,
       body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },
       success: {
         status: 200,
         description: "The whole order.",
         body: { schema: "Order", example: SHIPPED },
-        headers: ["ETag", "Idempotency-Replayed"],
       },
       errors: ["not_found", "order_cancelled"],
     },
@@ -204,7 +195,6 @@ export const orders: Resource = {
       description:
         "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
       parameters: ORDER_ID,
-      preconditions: true,
       success: { status: 204, description: "The order is cancelled." },
       errors: ["not_found", "order_shipped"],
     },

@@ -1,0 +1,167 @@
+// The handlers of changes. They read what a request says beside its body, and respond. What a change does comes from the operation.
+import type { Context } from "hono";
+import { routePath } from "hono/route";
+import type * as z from "zod/mini";
+import type { Stored } from "../db/resource.ts";
+import type { Session } from "../db/session.ts";
+import type { Statement } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import type { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { jsonBody, MERGE_PATCH } from "../http/body.ts";
+import { openSession } from "../http/open-session.ts";
+import { isMet, type Preconditions, preconditionFailed, preconditionsOf, setEntityTag } from "../http/precondition.ts";
+import { jsonText, noBody } from "../http/respond.ts";
+import { type Attempt, idempotentAttempt, valuesOf } from "../idempotency/attempt.ts";
+import { withFacts } from "../operation.ts";
+import type { Creation } from "./creation.ts";
+import { applyPatch, type Patch } from "./patch.ts";
+import { type Target, versionsParameters } from "./version.ts";
+
+/** The version of a new resource, and therefore of the first response to a creation. */
+const FIRST_VERSION = 1;
+
+/** A context with any path, as Hono's own handlers have it, and with the body of a validator. */
+type WithBody<Schema extends z.ZodMiniType> = Context<
+  AppEnv,
+  // oxlint-disable-next-line typescript/no-explicit-any
+  any,
+  { in: { json: z.input<Schema> }; out: { json: z.output<Schema> } }
+>;
+
+/**
+ * The handlers of a creation, which takes an `Idempotency-Key`. It responds with 201 and the address of the resource: the path of its
+ * collection, followed by its id.
+ *
+ * @param schema of the body.
+ * @param run creates it. Returns undefined when its condition does not hold.
+ * @param refused the failure then.
+ */
+export function creates<Schema extends z.ZodMiniObject, Body>(
+  operationId: string,
+  schema: () => Schema,
+  run: (session: Session, body: z.output<Schema>, attempt: Attempt | undefined) => Promise<Creation<Body> | undefined>,
+  refused: () => Error = () => new Error("INSERT ... RETURNING returned no row"),
+) {
+  const handler = async (c: WithBody<Schema>) => {
+    const body = c.req.valid("json");
+    const attempt = await idempotentAttempt(c, operationId, ...valuesOf(schema(), body));
+    const created = await run(openSession(c), body, attempt);
+    if (created === undefined) throw refused();
+    c.get("headers")["Location"] = `${routePath(c)}/${created.id}`;
+    setEntityTag(c, FIRST_VERSION);
+    return respondWithCreation(c, created);
+  };
+  const facts = withFacts(handler, { operationId, idempotent: true, headers: ["ETag", "Idempotency-Replayed"] });
+  return [jsonBody(schema), facts] as const;
+}
+
+/**
+ * The handlers of a creation of several resources, which takes an `Idempotency-Key`. It responds with 201 and all of them.
+ *
+ * @param schema of the body.
+ * @param item the schema of an item.
+ * @param run creates them.
+ */
+export function createsAll<Item extends z.ZodMiniObject, Schema extends z.ZodMiniType<z.output<Item>[]>, Body>(
+  operationId: string,
+  schema: () => Schema,
+  item: () => Item,
+  run: (
+    session: Session,
+    items: z.output<Schema>,
+    attempt: Attempt | undefined,
+  ) => Promise<Omit<Creation<Body[]>, "id">>,
+) {
+  const handler = async (c: WithBody<Schema>) => {
+    const items = c.req.valid("json");
+    const attempt = await idempotentAttempt(c, operationId, ...items.map((one) => valuesOf(item(), one)));
+    return respondWithCreation(c, await run(openSession(c), items, attempt));
+  };
+  const facts = withFacts(handler, { operationId, idempotent: true, headers: ["Idempotency-Replayed"] });
+  return [jsonBody(schema), facts] as const;
+}
+
+function respondWithCreation<Body>(c: Context<AppEnv>, { response, replayed }: Omit<Creation<Body>, "id">) {
+  if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
+  if (response === null) throw new Error("The response to a creation was not stored");
+  return jsonText(c, response, 201);
+}
+
+/** What a patch does with the row that it names. */
+interface Patched<Body, Row extends Stored<Body>, Values> {
+  /** @throws ApiError when the path has no id. */
+  id: (c: Context<AppEnv>) => Int64;
+  patch: (target: Target, values: Values, attempt: Attempt | undefined) => Patch;
+  /** Reads the row, after the patch. */
+  select: (target: Target, values: Values) => Statement<Row>;
+  /** The failure when there is no such row. */
+  missing: () => ApiError;
+  /** The failure when the row does not allow the patch. */
+  conflict: (row: Row, values: Values) => ApiError | undefined;
+  /** See `applyPatch`. */
+  isRepeatable?: (preconditions: Preconditions) => boolean;
+}
+
+/**
+ * The handlers of a JSON merge patch (RFC 7396), which takes preconditions and an `Idempotency-Key`. It responds with 200 and the whole
+ * resource, or with `missing`, `conflict` or `precondition_failed`, the first that applies.
+ *
+ * @param schema of the body.
+ */
+export function patches<Schema extends z.ZodMiniObject, Body, Row extends Stored<Body>>(
+  operationId: string,
+  schema: () => Schema,
+  { id, patch, select, missing, conflict, isRepeatable }: Patched<Body, Row, z.output<Schema>>,
+) {
+  const handler = async (c: WithBody<Schema>) => {
+    const values = c.req.valid("json");
+    const preconditions = preconditionsOf(c);
+    const request = [...Object.values(c.req.param()), preconditions, ...valuesOf(schema(), values)];
+    const attempt = await idempotentAttempt(c, operationId, ...request);
+    const session = openSession(c);
+    const target = { id: id(c), ...versionsParameters(preconditions) };
+    const statements = patch(target, values, attempt);
+    const { entry, replayed, row, changed } = await applyPatch(
+      session,
+      statements,
+      select(target, values),
+      attempt,
+      isRepeatable?.(preconditions),
+    );
+    if (entry !== undefined) {
+      if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
+      setEntityTag(c, entry.version ?? FIRST_VERSION);
+      if (entry.response === null) throw new Error("The response to a patch was not stored");
+      return jsonText<Body, 200>(c, entry.response, 200);
+    }
+    if (row === undefined) throw missing();
+    const refusal = conflict(row, values);
+    if (refusal !== undefined) throw refusal;
+    if (!changed && !isMet(preconditions, row.version)) throw preconditionFailed();
+    setEntityTag(c, row.version);
+    return jsonText<Body, 200>(c, row.body, 200);
+  };
+  const facts = withFacts(handler, {
+    operationId,
+    preconditions: true,
+    idempotent: true,
+    headers: ["ETag", "Idempotency-Replayed"],
+  });
+  return [jsonBody(schema, MERGE_PATCH), facts] as const;
+}
+
+/** The handler of a change without a body, which takes preconditions and responds with 204. */
+export function removes(
+  operationId: string,
+  id: (c: Context<AppEnv>) => Int64,
+  run: (session: Session, target: Target, preconditions: Preconditions) => Promise<void>,
+) {
+  const handler = async (c: Context<AppEnv>) => {
+    const preconditions = preconditionsOf(c);
+    const session = openSession(c);
+    await run(session, { id: id(c), ...versionsParameters(preconditions) }, preconditions);
+    return noBody(c, 204);
+  };
+  return withFacts(handler, { operationId, preconditions: true });
+}

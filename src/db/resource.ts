@@ -1,0 +1,40 @@
+import { eq, type SQL } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { exact } from "../exact/column.ts";
+import type { Int64 } from "../exact/int64.ts";
+import type { Json } from "../exact/json.ts";
+import { compile, type Parameter } from "./statement.ts";
+
+/** A table whose rows count their changes. */
+export type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
+
+/** A table, and the body of a row as clients see it. */
+export interface Resource<Body, Table extends Versioned = Versioned> {
+  readonly table: Table;
+  /** SQL for the body. It is the only place that decides what of a row is on the wire: responses, events and retries use it. */
+  readonly body: () => SQL<Json<Body>>;
+}
+
+/** A row as reads select it. */
+export interface Stored<Body> {
+  id: Int64;
+  version: number;
+  body: Json<Body>;
+}
+
+/** The columns of `Stored`. */
+export const storedColumns = <Body>({ table, body }: Resource<Body>) => ({
+  id: exact(table.id).as("id"),
+  version: table.version,
+  body: body().as("body"),
+});
+
+/** The SELECT of one row by its id. */
+export const compileSelect = <Body>(resource: Resource<Body>) =>
+  compile<{ id: Int64 }, Stored<Body>[]>(
+    (db, parameter: Parameter<{ id: Int64 }>) =>
+      db
+        .select(storedColumns(resource))
+        .from(resource.table)
+        .where(eq(resource.table.id, parameter("id"))) as never,
+  );

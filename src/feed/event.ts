@@ -1,0 +1,46 @@
+import { eq, type SQL, sql } from "drizzle-orm";
+import { now } from "../db/clock.ts";
+import type { Resource } from "../db/resource.ts";
+import { compileConsequence, type IfChanged } from "../db/sequence.ts";
+import type { Parameter, QueryBuilder } from "../db/statement.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { events, type EventType } from "./table.ts";
+
+/**
+ * The INSERT of one event for each selected row. It belongs to the transaction of the change: neither exists without the other.
+ *
+ * @param where selects the rows, under the condition that they changed.
+ * @param more of a change that the row does not show: SQL for its body and its version after the change.
+ */
+export function insertEvents(
+  db: QueryBuilder,
+  type: EventType,
+  { table, body }: Resource<unknown>,
+  where: SQL | undefined,
+  { data = body(), version = sql`${table.version}` }: { data?: SQL<string>; version?: SQL } = {},
+) {
+  const event = {
+    id: sql`NULL`.as("id"),
+    tag: sql`random() & 4294967295`.as("tag"),
+    type: sql`${sql.raw(`'${type}'`)}`.as("type"),
+    version: version.as("version"),
+    data: data.as("data"),
+    createdAt: now.as("createdAt"),
+  };
+  // The ids of events ascend with those of their rows.
+  return db.insert(events).select(db.select(event).from(table).where(where).orderBy(table.id));
+}
+
+/**
+ * The event of one row, after the statement that changed it.
+ *
+ * @param idOf SQL for its id. The parameter `id`, unless given.
+ */
+export const compileEvent = <Parameters extends object = { id: Int64 }>(
+  type: EventType,
+  resource: Resource<unknown>,
+  idOf = (_db: QueryBuilder, parameter: Parameter<Parameters>): SQL => sql`${parameter("id" as never)}`,
+) =>
+  compileConsequence((db, parameter: Parameter<Parameters>, ifChanged: IfChanged) =>
+    insertEvents(db, type, resource, eq(resource.table.id, ifChanged(idOf(db, parameter)))),
+  );

@@ -1,0 +1,119 @@
+// A resource that clients write: each field is declared once, and everything that needs all fields derives from that.
+import { type SQLWrapper, sql } from "drizzle-orm";
+import * as z from "zod/mini";
+import { jsonObjectOf } from "../db/json-object.ts";
+import { compileSelect, type Resource, type Versioned } from "../db/resource.ts";
+import { lazy } from "../lazy.ts";
+import { jsonObject } from "./validation.ts";
+
+/** A field of a body. */
+export interface Field<
+  Schema extends z.ZodMiniType = z.ZodMiniType,
+  New extends z.ZodMiniType = z.ZodMiniType,
+  Changed extends z.ZodMiniType = z.ZodMiniType,
+  MayBeAbsent extends boolean = boolean,
+> {
+  /** The rule of a value. */
+  readonly schema: () => Schema;
+  /** The schema in a creation. */
+  readonly created: () => New;
+  /** The schema in a patch. */
+  readonly changed: () => Changed;
+  /** Whether its column may be NULL. A body then omits the field. */
+  readonly mayBeAbsent: MayBeAbsent;
+}
+
+/** A field that every creation has. */
+export const required = <Schema extends z.ZodMiniType>(schema: () => Schema) => ({
+  schema,
+  created: schema,
+  changed: () => z.optional(schema()),
+  mayBeAbsent: false as const,
+});
+
+/** A field with a value that a creation may leave to the service. */
+export const defaulted = <Schema extends z.ZodMiniType>(schema: () => Schema, value: z.output<Schema>) => ({
+  schema,
+  created: () => z._default(schema(), value as never),
+  changed: () => z.optional(schema()),
+  mayBeAbsent: false as const,
+});
+
+/** A field that a resource may lack: NULL in its column, absent in a body. A null in a patch removes it. */
+export const optional = <Schema extends z.ZodMiniType>(schema: () => Schema) => ({
+  schema,
+  created: () => z.optional(schema()),
+  changed: () => z.optional(z.nullable(schema())),
+  mayBeAbsent: true as const,
+});
+
+interface Fields {
+  [field: string]: Field;
+}
+type Simplify<Type> = { [Key in keyof Type]: Type[Key] };
+type Absent<All extends Fields> = {
+  [Name in keyof All]: All[Name]["mayBeAbsent"] extends true ? Name : never;
+}[keyof All];
+/** What clients see of a field: they get what they send. */
+type Value<One extends Field> = z.input<ReturnType<One["schema"]>>;
+
+/** A resource with these fields as clients see it. */
+type BodyOf<All extends Fields> = Simplify<
+  { id: number } & { [Name in Exclude<keyof All, Absent<All>>]: Value<All[Name]> } & {
+    [Name in Absent<All>]?: Value<All[Name]>;
+  }
+>;
+/** The values of a row, as its INSERT binds them. */
+type RowOf<All extends Fields> = Simplify<{
+  [Name in keyof All]: z.output<ReturnType<All[Name]["schema"]>> | (Name extends Absent<All> ? null : never);
+}>;
+
+/** A resource with its fields. */
+export interface Shape<All extends Fields, Table extends Versioned> extends Resource<BodyOf<All>, Table> {
+  readonly fields: All;
+  /** The body of a creation. Other fields, `id` among them, are ignored. */
+  readonly creation: () => z.ZodMiniObject<{ [Name in keyof All]: ReturnType<All[Name]["created"]> }>;
+  /** The body of a patch. Other fields are ignored. */
+  readonly patch: () => z.ZodMiniObject<{ [Name in keyof All]: ReturnType<All[Name]["changed"]> }>;
+  /** The values of a row, from the validated body of a creation. */
+  readonly row: (created: { [Name in keyof All]?: unknown }) => RowOf<All>;
+  /** The columns of an INSERT, from SQL for each field. */
+  readonly values: (sqlOf: (field: keyof All & string) => SQLWrapper) => { [Name in keyof All]: SQLWrapper };
+  /** The SELECT of one row by its id. */
+  readonly select: ReturnType<typeof compileSelect<BodyOf<All>>>;
+}
+
+/** The body of a shape, for `type Animal = Body<typeof pet>`. */
+export type Body<One> = One extends Resource<infer Of> ? Of : never;
+
+/**
+ * Declares a resource.
+ *
+ * @param table with a column for each field. A field without one does not compile, and clients never see a column without a field.
+ * @param fields in the order of the body. Add new ones at the end, optional (`valuesOf` in src/changes/attempt.ts).
+ */
+export function shapeOf<Table extends Versioned, All extends Fields>(
+  table: Table,
+  fields: All & { [Name in Exclude<keyof All, keyof Table["_"]["columns"]>]: never },
+): Shape<All, Table> {
+  const names = Object.keys(fields) as (keyof All & string)[];
+  const each = <Made>(make: (field: Field, name: keyof All & string) => Made, some = names) =>
+    Object.fromEntries(some.map((name) => [name, make(fields[name] as Field, name)]));
+  const column = (_field: Field, name: keyof All) => table[name as keyof Table] as SQLWrapper;
+  const [lasting, absent] = [false, true].map((mayBeAbsent) =>
+    names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
+  );
+  const resource = {
+    table,
+    body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...each(column, lasting) } as never, each(column, absent)),
+  };
+  return {
+    ...resource,
+    fields,
+    creation: lazy(() => jsonObject(each(({ created }) => created()))) as never,
+    patch: lazy(() => jsonObject(each(({ changed }) => changed()))) as never,
+    row: (created) => each((_field, name) => created[name] ?? null) as never,
+    values: (sqlOf) => each((_field, name) => sql`${sqlOf(name)}`) as never,
+    select: compileSelect(resource),
+  };
+}

@@ -1,0 +1,24 @@
+import { createFactory } from "hono/factory";
+import type { AppEnv } from "./env.ts";
+
+/** Makes the handlers of an operation, with the types of `AppEnv`. `guard` comes first; only `deprecated` may precede it. */
+export const { createHandlers } = createFactory<AppEnv>();
+
+/** What a handler does that the document has to tell. The functions that make handlers know it, so that no description can be wrong. */
+export interface Facts {
+  readonly operationId: string;
+  /** Whether `Cache-Control: max-age` of the request allows a response from the memory of an isolate. */
+  readonly cacheable?: true;
+  /** Whether it takes `If-Match` and `If-None-Match`. */
+  readonly preconditions?: true;
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly idempotent?: true;
+  /** The headers of its success, beside those of every response. */
+  readonly headers?: readonly ("Age" | "ETag" | "Idempotency-Replayed" | "Link")[];
+}
+
+/** Adds the facts to the last handler of an operation. Stack traces then show the operation id. */
+export function withFacts<Handler extends object>(handler: Handler, facts: Facts): Handler & Facts {
+  Object.defineProperty(handler, "name", { value: facts.operationId });
+  return Object.assign(handler, facts);
+}

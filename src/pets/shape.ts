@@ -1,0 +1,15 @@
+import * as z from "zod/mini";
+import { type Body, defaulted, required, shapeOf } from "../http/shape.ts";
+import { int64Field, nameField, rule } from "../http/validation.ts";
+import { PET_STATUSES, pets } from "./table.ts";
+
+export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
+
+export const pet = shapeOf(pets, {
+  name: required(nameField),
+  categoryId: required(int64Field),
+  status: defaulted(statusField, "available"),
+});
+
+/** An animal as clients see it. */
+export type Animal = Body<typeof pet>;
