@@ -1,0 +1,78 @@
+import { defineConfig } from "oxlint";
+
+/** The folders of `src/`, from the top. Each may import those of the lines below its own. */
+const LAYERS = [
+  ["pets", "categories", "orders", "events"],
+  ["changes"],
+  ["feed", "idempotency"],
+  ["http"],
+  ["auth", "db", "log"],
+  ["exact", "hash"],
+];
+/** What every folder may import. These may import `exact`. */
+const SHARED = ["operation", "env", "errors", "isolate-cache", "lazy", "local-api-key", "name"];
+
+const only = (files: string[], group: string[]) => ({
+  files,
+  rules: {
+    "eslint/no-restricted-imports": [
+      "error",
+      { patterns: [{ group, message: "See the shape of the source in CONTRIBUTING.md." }] },
+    ] as ["error", object],
+  },
+});
+
+const layers = LAYERS.flatMap((line, depth) =>
+  line.map((folder) => {
+    const closed = LAYERS.slice(0, depth + 1)
+      .flat()
+      .filter((other) => other !== folder);
+    // Of another resource, a resource may import the table and the shape.
+    const open = depth === 0 ? ["!../*/{table,shape}.ts"] : [];
+    return only([`src/${folder}/**/*.ts`], [...closed.map((other) => `../${other}/**`), ...open]);
+  }),
+);
+
+export default defineConfig({
+  plugins: ["typescript", "unicorn", "oxc", "import", "vitest", "promise"],
+  categories: { correctness: "error", suspicious: "error" },
+  rules: {
+    // Types end at the edges (bindings, JSON, rows): what is asserted there is tested.
+    "typescript/no-unsafe-type-assertion": "off",
+    // Code points are what is counted here.
+    "typescript/no-misused-spread": "off",
+    // How a caller names the placeholders of a query that is compiled.
+    "typescript/no-unnecessary-type-parameters": "off",
+    // `fc.assert` is how fast-check's own documentation is written, `z._default` how zod names it.
+    "import/no-named-as-default-member": "off",
+    "eslint/no-underscore-dangle": "off",
+    // A parameter may have the name of what it is.
+    "eslint/no-shadow": "off",
+    "unicorn/consistent-function-scoping": "off",
+    // Properties over generated input assert in helpers and under conditions, and name the input in the second argument.
+    "vitest/no-standalone-expect": "off",
+    "vitest/no-conditional-expect": "off",
+    "vitest/valid-expect": ["error", { maxArgs: 2 }],
+    "vitest/expect-expect": ["error", { assertFunctionNames: ["expect", "expect*", "fc.assert"] }],
+  },
+  overrides: [
+    {
+      files: ["src/**/*.ts"],
+      rules: {
+        "eslint/no-restricted-properties": [
+          "error",
+          { object: "c", property: "header", message: 'Add headers to c.get("headers"), which `json` sends.' },
+        ],
+      },
+    },
+    ...layers,
+    only([`src/{${SHARED.join()}}.ts`], ["./*/**", "!./exact/**"]),
+  ],
+  ignorePatterns: [
+    "src/worker-configuration.d.ts",
+    "client/src/schema.ts",
+    "bench/baselines",
+    "bench/bindings.js",
+    "openapi/page.js",
+  ],
+});
