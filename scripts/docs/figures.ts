@@ -1,5 +1,5 @@
 // Figures in the prose of the documentation that come from the code.
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
@@ -191,6 +191,10 @@ export const FIGURES: { [page: string]: string[] } = {
     `at most ${LINGER_BYTES / 1024} KiB of a body`,
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
   ],
+  "docs/standards.md": globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) => {
+    const named = readFileSync(join(ROOT, file), "utf8").match(/\bRFC \d+|\bdraft-ietf-[\w-]+/g) ?? [];
+    return named.length === 0 ? [] : [`(../${file})`, ...named];
+  }),
 };
 
 /** The division that gives how many of these requests a second the hourly job keeps up with. */
