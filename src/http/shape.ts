@@ -90,7 +90,7 @@ export type Body<One> = One extends Resource<infer Of> ? Of : never;
  * Declares a resource.
  *
  * @param table with a column for each field. A field without one does not compile, and clients never see a column without a field.
- * @param fields in the order of the body. Add new ones at the end, optional (`valuesOf` in src/changes/attempt.ts).
+ * @param fields in the order of the body. Add new ones at the end, optional (`valuesOf` in src/idempotency/attempt.ts).
  */
 export function shapeOf<Table extends Versioned, All extends Fields>(
   table: Table,
