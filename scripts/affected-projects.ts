@@ -13,8 +13,8 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   // changes the document, `npm run check` asks for new types of the client, and client/ has no rule.
   [["src/{pets,categories,orders,events}/*-*.ts", "src/{changes,feed,idempotency,log}/**"], []],
   // The commands of operators, and the checks.
-  [["scripts/{backup,docs,expand,keys,preview,release}/**"], []],
-  [["scripts/{backup,check*,generate-docs,keys,preview,release*,restore,rollback}.ts"], []],
+  [["ops/**", "scripts/{docs,expand}/**"], []],
+  [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
   // The tests of other projects. test/built also has what the tests of these projects start.
   [["test/{auth,battery,categories,changes,commands,events,exact,http,log}/**", "test/built/*.test.ts"], []],
   [["test/{model,mutants,openapi,orders,pets,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],

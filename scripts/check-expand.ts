@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newMigrations, previousRelease } from "./expand/previous-release.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine } from "../ops/one-line.ts";
 import { bundleOf, checkOut } from "./revision.ts";
 import { buildBundle } from "./wrangler.ts";
 

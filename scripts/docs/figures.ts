@@ -17,21 +17,21 @@ import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
-import { PART_PAGES } from "../backup/parts.ts";
-import { PAGE_BYTES, PAGE_ROWS } from "../backup/tables.ts";
+import { PART_PAGES } from "../../ops/backup/parts.ts";
+import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
-import { DEFAULT_OVERLAP } from "../keys/command-line.ts";
-import { MAX_ROTATIONS } from "../keys/operations.ts";
-import { MAX_RECORD_BYTES } from "../keys/store.ts";
-import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../keys/values.ts";
-import { WEEK } from "../preview/command-line.ts";
-import { KEY_LIFE } from "../preview/create.ts";
-import { ATTEMPTS, LONGEST_WAIT } from "../release/api.ts";
-import { JURISDICTIONS, LOCATIONS } from "../release/database.ts";
-import { LEASE_SECONDS } from "../release/lease.ts";
-import { BURST, LIMIT as API_LIMIT, requestsAMinute as paceOf, SUSTAINED, WINDOW } from "../release/pace.ts";
-import { READINESS_KEY_SECONDS } from "../release/readiness.ts";
-import { DEFAULT_WAIT } from "../release/values.ts";
+import { DEFAULT_OVERLAP } from "../../ops/keys/command-line.ts";
+import { MAX_ROTATIONS } from "../../ops/keys/operations.ts";
+import { MAX_RECORD_BYTES } from "../../ops/keys/store.ts";
+import { MAX_NAME_CHARACTERS as MAX_KEY_NAME_CHARACTERS } from "../../ops/keys/values.ts";
+import { WEEK } from "../../ops/preview/command-line.ts";
+import { KEY_LIFE } from "../../ops/preview/create.ts";
+import { ATTEMPTS, LONGEST_WAIT } from "../../ops/release/api.ts";
+import { JURISDICTIONS, LOCATIONS } from "../../ops/release/database.ts";
+import { LEASE_SECONDS } from "../../ops/release/lease.ts";
+import { BURST, LIMIT as API_LIMIT, requestsAMinute as paceOf, SUSTAINED, WINDOW } from "../../ops/release/pace.ts";
+import { READINESS_KEY_SECONDS } from "../../ops/release/readiness.ts";
+import { DEFAULT_WAIT } from "../../ops/release/options.ts";
 import {
   ASSUMED_CPU,
   ASSUMED_LINE,

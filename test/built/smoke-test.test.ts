@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { smokeTest } from "../../scripts/release/smoke-test.ts";
+import { smokeTest } from "../../ops/release/smoke-test.ts";
 import { type BuiltService, startBuiltService } from "./service.ts";
 
 // The pauses between two attempts need not be waited for.

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { parse } from "yaml";
-import { Bucket } from "../../scripts/backup/bucket.ts";
-import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
-import { PART_PAGES, Parts } from "../../scripts/backup/parts.ts";
-import { MOST_BYTES, unzip, zip } from "../../scripts/backup/zipped-json.ts";
-import { connect } from "../../scripts/release/cloudflare.ts";
+import { Bucket } from "../../ops/backup/bucket.ts";
+import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
+import { PART_PAGES, Parts } from "../../ops/backup/parts.ts";
+import { MOST_BYTES, unzip, zip } from "../../ops/backup/zipped-json.ts";
+import { connect } from "../../ops/release/cloudflare.ts";
 import { change, CHANGES, contentsOf, contentsOfBackup, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import { addReleases, closeAccount, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
@@ -150,7 +150,7 @@ function fillPages(): void {
 
 /** Runs the command of the workflow in a process that is killed at a query. */
 async function stopAt(query: number): Promise<void> {
-  const child = spawn(process.execPath, ["scripts/backup.ts", ...argumentsOfWorkflow("first")], { stdio: "ignore" });
+  const child = spawn(process.execPath, ["ops/run.ts", "backup", ...argumentsOfWorkflow("first")], { stdio: "ignore" });
   let queries = 0;
   api.databases.atQuery = (_, run) => {
     if (queries++ === query) child.kill("SIGKILL");

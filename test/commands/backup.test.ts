@@ -17,9 +17,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
-import { connect } from "../../scripts/release/cloudflare.ts";
-import { migrate } from "../../scripts/release/database.ts";
+import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
+import { connect } from "../../ops/release/cloudflare.ts";
+import { migrate } from "../../ops/release/database.ts";
 import {
   addKey,
   change,
@@ -515,7 +515,7 @@ test.each([
     sqlite.exec(`INSERT INTO pets (name, category_id, status)
       SELECT hex(randomblob(500)), 1, 'sold' FROM json_each('[${"1,".repeat(1_999)}1]')`);
   });
-  const script = `ulimit -f ${kilobytes}; exec "${process.execPath}" scripts/backup.ts --env staging --to "${folder}"`;
+  const script = `ulimit -f ${kilobytes}; exec "${process.execPath}" ops/run.ts backup --env staging --to "${folder}"`;
   const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -544,12 +544,12 @@ async function endAtQuery(signal: NodeJS.Signals, text: string, args: string[]):
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s has a backup and a restore say how to go on", async (signal) => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
-  const copying = ["scripts/backup.ts", "--env", "staging", "--to", folder];
+  const copying = ["ops/run.ts", "backup", "--env", "staging", "--to", folder];
   expect(await endAtQuery(signal, `FROM "pets"`, copying)).toBe(
     `${folder} has no finished backup. Repeat the command: it goes on.`,
   );
   await expectBackup();
-  const restoring = ["scripts/restore.ts", ...ON_PRODUCTION, "--from", folder, "--source", SOURCE];
+  const restoring = ["ops/run.ts", "restore", ...ON_PRODUCTION, "--from", folder, "--source", SOURCE];
   const earlier = api.databases.use(TARGET, everythingIn);
   expect(await endAtQuery(signal, "SELECT strftime", restoring)).toBe("This command did not change the database.");
   expect(api.databases.use(TARGET, everythingIn)).toEqual(earlier);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
-import { run as runKeys } from "../../scripts/keys/command-line.ts";
-import { run as runPreview } from "../../scripts/preview/command-line.ts";
-import { run as runRelease, runRollback } from "../../scripts/release/command-line.ts";
+import { run as runKeys } from "../../ops/keys/command-line.ts";
+import { run as runPreview } from "../../ops/preview/command-line.ts";
+import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import { Checkout, type Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
@@ -128,17 +128,17 @@ const COMMANDS: { [name: string]: Command } = {
   },
   release: {
     prepare: (api) => addReleases(api, STAGING, 1, checkout.git("rev-parse", "HEAD")),
-    run: (edge) => checkout.run("scripts/release.ts", [...target(edge), "--skip-checks"]),
+    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks"]),
     isDone: (api) => worker(api).versions.length > 1 && isWhole(api, -1),
   },
   "first release": {
     prepare: () => {},
-    run: (edge) => checkout.run("scripts/release.ts", [...target(edge), "--skip-checks", "--location=weur"]),
+    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks", "--location=weur"]),
     isDone: (api) => api.databases.all.size === 1 && api.namespaces.all.size === 1 && isWhole(api, -1),
   },
   preview: {
     prepare: () => {},
-    run: (edge) => checkout.run("scripts/preview.ts", ["--name", "try-this", "--wait=0", "--url", edge.url]),
+    run: (edge) => checkout.run("ops/run.ts", ["preview", "--name", "try-this", "--wait=0", "--url", edge.url]),
     isDone: (api) =>
       api.workers.all.get(PREVIEW)?.deployments.length &&
       api.databases.query(PREVIEW, "SELECT name FROM pets").length === 5,

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
-import { run } from "../../scripts/keys/command-line.ts";
-import { Cloudflare } from "../../scripts/release/cloudflare.ts";
-import { Pace, SUSTAINED } from "../../scripts/release/pace.ts";
+import { run } from "../../ops/keys/command-line.ts";
+import { Cloudflare } from "../../ops/release/cloudflare.ts";
+import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";

@@ -71,7 +71,7 @@ test(
   async () => {
     // Asynchronous: a process that is blocked does not see that the service closes an idle connection, and its next request may fail.
     const keys = async (...args: string[]): Promise<{ id: string; key: string }> => {
-      const all = ["scripts/keys.ts", ...args, "--env", "local", "--json", "--persist-to", state];
+      const all = ["ops/run.ts", "keys", ...args, "--env", "local", "--json", "--persist-to", state];
       return JSON.parse((await promisify(execFile)(process.execPath, all)).stdout);
     };
     const old = await keys("create", "--name", "shop", "--scopes", "pets:read");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { upgrade } from "../../scripts/expand/upgrade.ts";
-import { oneLine } from "../../scripts/one-line.ts";
+import { oneLine } from "../../ops/one-line.ts";
 import { bundleOf } from "../../scripts/revision.ts";
 import { Checkout, type Result } from "./cloudflare/checkout.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
+import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { isWellFormedKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
@@ -37,7 +37,7 @@ async function list(): Promise<Record<string, unknown>[]> {
 
 /** Runs the command like an operator: in its own process, on storage that no other process uses. */
 function keysProcess(...args: string[]): Promise<Omit<Outcome, "opened">> {
-  const all = ["scripts/keys.ts", ...args, `--persist-to=${join(state, "operator")}`];
+  const all = ["ops/run.ts", "keys", ...args, `--persist-to=${join(state, "operator")}`];
   return new Promise((resolve) => {
     execFile(process.execPath, all, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });

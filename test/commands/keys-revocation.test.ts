@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { run } from "../../scripts/keys/command-line.ts";
+import { run } from "../../ops/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
 import { addReleases, runHere, useAccount } from "./cloudflare/fixture.ts";
 import type { Read } from "./cloudflare/namespaces.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { Namespace } from "../../scripts/keys/namespace.ts";
+import type { Namespace } from "../../ops/keys/namespace.ts";
 import { type KeyRecord, keyRecordName, parseKeyRecord } from "../../src/auth/key-record.ts";
 import { openLocalStorage, runKeys } from "./keys.ts";
 

@@ -146,7 +146,7 @@ describe("show --key-from-stdin", () => {
   test("reads the standard input of its process", { timeout: WRANGLER_TIMEOUT }, async () => {
     const { key, id } = await create();
     const show = async (input: string) => {
-      const args = ["scripts/keys.ts", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
+      const args = ["ops/run.ts", "keys", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
       // wrangler lists the running Workers in a folder. Concurrent tests with a fake clock would list theirs there.
       const env = { ...process.env, WRANGLER_REGISTRY_PATH: join(state, "registry") };
       // Not spawnSync, because this process has to notice that its own connection to the storage is closed.

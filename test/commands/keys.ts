@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import { run } from "../../scripts/keys/command-line.ts";
-import { type Namespace, openNamespace } from "../../scripts/keys/namespace.ts";
+import { run } from "../../ops/keys/command-line.ts";
+import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
 
 export interface Outcome {
   code: number;

@@ -8,7 +8,7 @@ const cloudflare = useCloudflare(WORKER);
 const DAY = 86_400_000;
 
 function preview(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
-  return cloudflare.checkout.run("scripts/preview.ts", args, { env });
+  return cloudflare.checkout.run("ops/run.ts", ["preview", ...args], { env });
 }
 
 function create(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Result> {

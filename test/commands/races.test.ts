@@ -37,7 +37,7 @@ afterAll(() => {
 function release(checkout: Checkout, edge: Edge, options?: { signal: AbortSignal }): Promise<Result> {
   // A person waits longer than this for a key or a version to arrive.
   const args = ["--env", "staging", "--skip-checks", "--wait", "0", "--url", edge.url];
-  return checkout.run("scripts/release.ts", args, options);
+  return checkout.run("ops/run.ts", ["release", ...args], options);
 }
 
 async function withAccount(use: (api: CloudflareApi, edge: Edge) => Promise<void>): Promise<void> {

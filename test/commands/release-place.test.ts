@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { Cloudflare } from "../../scripts/release/cloudflare.ts";
-import { type Database, prepareDatabase } from "../../scripts/release/database.ts";
-import { prepareNamespace } from "../../scripts/release/namespace.ts";
+import { Cloudflare } from "../../ops/release/cloudflare.ts";
+import { type Database, prepareDatabase } from "../../ops/release/database.ts";
+import { prepareNamespace } from "../../ops/release/namespace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { useSharedAccount } from "./cloudflare/fixture.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run as runRelease } from "../../scripts/release/command-line.ts";
+import { run as runRelease } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
@@ -14,7 +14,7 @@ const PRODUCTION = ["--env", "production", "--skip-checks"];
 
 async function expectRefusal(args: readonly string[], message: string | RegExp) {
   const { checkout, api } = cloudflare;
-  const result: Result = await checkout.run("scripts/release.ts", args);
+  const result: Result = await checkout.run("ops/run.ts", ["release", ...args]);
   expect(result).toMatchObject({ code: 1, stdout: "" });
   if (typeof message === "string") expect(lastLine(result)).toBe(message);
   else expect(lastLine(result)).toMatch(message);
@@ -117,7 +117,7 @@ test.each([
   try {
     const edge = ["--wait", "0", "--url", cloudflare.edge.url];
     await expectRefusal([...STAGING, ...edge, "--location", "weur"], `wrangler.toml names no ${name} in env.staging.`);
-    const keys = await checkout.run("scripts/keys.ts", ["list", "--env", "staging"]);
+    const keys = await checkout.run("ops/run.ts", ["keys", "list", "--env", "staging"]);
     expect(keys, keys.stderr).toMatchObject({ code: 0 });
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
@@ -137,7 +137,7 @@ test("a commit that does not descend from the deployed one, unless somebody insi
   );
   // It gets as far as its first change.
   api.break("POST", "/query", new Refusal(403, 10_000, "Authentication error"));
-  const forced = await checkout.run("scripts/release.ts", [...STAGING, "--force"]);
+  const forced = await checkout.run("ops/run.ts", ["release", ...STAGING, "--force"]);
   expect(lastLine(forced)).toContain("/query: Authentication error");
 });
 

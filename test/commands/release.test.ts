@@ -14,7 +14,7 @@ const cloudflare = useCloudflare(WORKER);
 function release(args: readonly string[] = [], options?: Parameters<Checkout["run"]>[2]): Promise<Result> {
   const { checkout, edge } = cloudflare;
   const all = ["--env", "staging", "--skip-checks", "--wait", "0", "--url", edge.url, ...args];
-  return checkout.run("scripts/release.ts", all, options);
+  return checkout.run("ops/run.ts", ["release", ...all], options);
 }
 
 /** Ends a release while a request of it waits. Otherwise the request could still take effect. */

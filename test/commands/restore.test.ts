@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { OWN_TABLES } from "../../scripts/backup/tables.ts";
+import { OWN_TABLES } from "../../ops/backup/tables.ts";
 import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
 
 const DATABASE = "petstore-production";

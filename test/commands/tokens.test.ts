@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { runBackup, runRestore } from "../../scripts/backup/command-line.ts";
-import { run as runKeys } from "../../scripts/keys/command-line.ts";
-import { run as runPreview } from "../../scripts/preview/command-line.ts";
-import { run as runRelease, runRollback } from "../../scripts/release/command-line.ts";
+import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
+import { run as runKeys } from "../../ops/keys/command-line.ts";
+import { run as runPreview } from "../../ops/preview/command-line.ts";
+import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import { Checkout, type Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import { addReleases, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
@@ -65,13 +65,13 @@ const COMMANDS: { [command: string]: Command } = {
   "npm run keys -- create": { run: () => keys("create", "--name=x") },
   "npm run keys -- revoke": { run: () => keys("revoke", ID) },
   "npm run keys -- rotate": { run: () => keys("rotate", ID) },
-  "npm run release": { run: () => spawn("scripts/release.ts", "--skip-checks", ...target()) },
+  "npm run release": { run: () => spawn("ops/run.ts", "release", "--skip-checks", ...target()) },
   "npm run release -- --promote": {
     prepare: () => makeSecondGradual(worker),
     run: () => runHere(runRelease, ["--promote", worker.versions[1]?.id ?? "", ...target()]),
   },
   "npm run rollback": { run: () => runHere(runRollback, target()) },
-  "npm run preview": { run: () => spawn("scripts/preview.ts", "--name=try-this", "--wait=0", "--url", preview.url) },
+  "npm run preview": { run: () => spawn("ops/run.ts", "preview", "--name=try-this", "--wait=0", "--url", preview.url) },
   "npm run preview -- --delete": { prepare: addPreview, run: () => changePreview("--name=try-this", "--delete") },
   "npm run preview -- --sweep": { prepare: addPreview, run: () => changePreview("--sweep", "--older-than=0s") },
   "npm run backup": { run: () => backUp() },
@@ -154,7 +154,7 @@ test("a token that may not read the Worker reaches the keys by the id in wrangle
   const table = '[[env.staging.kv_namespaces]]\nbinding = "API_KEYS"\n';
   writeFileSync(settings, whole.replace(table, `${table}id = "${id}"\n`));
   api.rights = ["Workers KV Storage: Read"];
-  expect(await spawn("scripts/keys.ts", "list", "--env=staging")).toEqual({
+  expect(await spawn("ops/run.ts", "keys", "list", "--env=staging")).toEqual({
     code: 0,
     stdout: expect.stringContaining(ID),
     stderr: `The token may not read ${STAGING}. So the keys are in the namespace with the id ${id} of wrangler.toml.\n`,

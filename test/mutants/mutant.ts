@@ -23,7 +23,7 @@ export const workerd = (bug: string, file: string, was: string, becomes: string,
 });
 
 /**
- * A bug in `scripts/`, and the tests of the commands that have to find it.
+ * A bug in `ops/`, and the tests of the commands that have to find it.
  *
  * @param name of the tests to run. Most of these files take long.
  */
@@ -36,7 +36,7 @@ export const command = (
   name?: string,
 ): Mutant => ({
   bug,
-  file: `scripts/${file}`,
+  file: `ops/${file}`,
   was,
   becomes,
   project: "commands",

@@ -84,7 +84,7 @@ export const RELEASES: Mutant[] = [
   ),
   command(
     "an older commit is released",
-    "release/revision.ts",
+    "release/commit.ts",
     'git("merge-base", "--is-ancestor", deployed, revision.commit)',
     'git("merge-base", deployed, revision.commit)',
     "release-refused",
@@ -92,7 +92,7 @@ export const RELEASES: Mutant[] = [
   ),
   command(
     "files without a commit are released",
-    "release/revision.ts",
+    "release/commit.ts",
     'git("status", "--porcelain") !== ""',
     'git("status", "--porcelain") === "?"',
     "release-refused",
@@ -100,7 +100,7 @@ export const RELEASES: Mutant[] = [
   ),
   command(
     "production gets a commit without a tag",
-    "release/revision.ts",
+    "release/commit.ts",
     'options.env === "production" && options.untagged',
     'options.env === "staging" && options.untagged',
     "release-refused",
@@ -147,7 +147,7 @@ export const RELEASES: Mutant[] = [
   ),
   command(
     "an API key may be sent without TLS",
-    "release/values.ts",
+    "release/options.ts",
     "local.includes(url.hostname)",
     "url.hostname !== local[0]",
     "release-refused",

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { copyDatabase } from "../../scripts/backup/copy.ts";
-import type { Database as Connection, Row } from "../../scripts/backup/database.ts";
-import type { Manifest } from "../../scripts/backup/manifest.ts";
-import { OWN_TABLES } from "../../scripts/backup/tables.ts";
+import { copyDatabase } from "../../ops/backup/copy.ts";
+import type { Database as Connection, Row } from "../../ops/backup/connection.ts";
+import type { Manifest } from "../../ops/backup/manifest.ts";
+import { OWN_TABLES } from "../../ops/backup/tables.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./database.ts";
 import type { History, Occurrence } from "./history.ts";
@@ -109,7 +109,7 @@ export class Backups {
     const { folder, number, digest } = random.pick(this.#finished.slice(-3));
     const program = async (connection: Connection) => {
       // Loaded here, because it loads wrangler.
-      const { restoreDatabase } = await import("../../scripts/backup/restore.ts");
+      const { restoreDatabase } = await import("../../ops/backup/restore.ts");
       await restoreDatabase(connection, folder, { overwrite: NAME }, terminal);
       if (digestOf(this.#world.database) !== digest)
         this.failures.push("The restored rows are not those of the moment of the backup.");

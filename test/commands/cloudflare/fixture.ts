@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
-import type { Terminal } from "../../../scripts/terminal.ts";
+import type { Terminal } from "../../../ops/terminal.ts";
 import { CloudflareApi } from "./api.ts";
 import { Checkout, type Result } from "./checkout.ts";
 import { Edge } from "./edge.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../scripts/clock.ts";
+import type { Clock } from "../../../ops/clock.ts";
 import { Refusal } from "./route.ts";
 
 // https://developers.cloudflare.com/fundamentals/api/reference/limits/

@@ -1,0 +1,174 @@
+import { resolve } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { toEnvironment, toFolder } from "../keys/values.ts";
+import { oneLine } from "../one-line.ts";
+import { newProgram, refuseOption, runProgram } from "../program.ts";
+import { type Clock, PROCESS_CLOCK } from "../clock.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { JURISDICTIONS } from "../release/database.ts";
+import { SUSTAINED } from "../release/pace.ts";
+import { confirmProduction, type Terminal } from "../terminal.ts";
+import { Bucket, download, upload } from "./bucket.ts";
+import { copyDatabase, isFinished } from "./copy.ts";
+import { type Database, openDatabase } from "./connection.ts";
+import { Interruption } from "./interruption.ts";
+import { readManifest } from "./manifest.ts";
+import { Parts } from "./parts.ts";
+import type { RestoreOptions } from "./restore.ts";
+import { recordBackup } from "./tables.ts";
+
+interface CommonOptions {
+  env: Environment;
+  persistTo?: string;
+}
+
+interface BucketOptions {
+  bucket?: string;
+  jurisdiction?: string;
+}
+
+/** Runs `npm run backup`. Returns the exit code. */
+export async function runBackup(args: readonly string[], terminal: Terminal, clock = PROCESS_CLOCK): Promise<number> {
+  const program = describe("npm run backup --", terminal)
+    .description(
+      "Copies the database of an environment into a folder, exact and of one moment, while others change it.",
+    )
+    .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
+    .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
+    .addOption(jurisdictionOption())
+    .action((options: CommonOptions & BucketOptions & { to: string }) =>
+      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
+        const began = performance.now();
+        const bucket = await openBucket();
+        const parts = bucket && new Parts(bucket, database.name, terminal);
+        // An upload that failed is repeated alone.
+        const isUpload = options.bucket !== undefined && isFinished(options.to);
+        if (isUpload)
+          terminal.say(`${options.to} has a finished backup already. Only its copy into the bucket is made.`);
+        else interruption.state = `${options.to} has no finished backup. Repeat the command: it goes on.`;
+        const manifest = isUpload
+          ? readManifest(options.to).manifest
+          : await copyDatabase(database, resolve(options.to), terminal, parts);
+        const copy = bucket === undefined ? "" : " The bucket may have a part of it: repeat the command.";
+        interruption.state = `${options.to} has a finished backup.${copy}`;
+        if (manifest.database !== database.name)
+          throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
+        if (bucket !== undefined) await upload(bucket, options.to, terminal);
+        await parts?.remove();
+        await database
+          .run(recordBackup(manifest.moment.time))
+          .catch((error: unknown) =>
+            terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
+          );
+        const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+        terminal.say(
+          `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
+        );
+      }),
+    );
+  return runProgram(program, args, terminal);
+}
+
+/** Runs `npm run restore`. Returns the exit code. */
+export async function runRestore(args: readonly string[], terminal: Terminal, clock = PROCESS_CLOCK): Promise<number> {
+  const program = describe("npm run restore --", terminal)
+    .description("Replaces the database of an environment by a backup. The service must not serve it meanwhile.")
+    .requiredOption("--from <folder>", "The folder of the backup, or its name in the bucket.", toFolder)
+    .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
+    .addOption(jurisdictionOption())
+    .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
+    .option("--source <database>", "The name of the database of the backup, if it is another one.")
+    .addOption(new Option("--yes", "Changes production without asking."))
+    .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
+      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
+        const { bucket: name, from } = options;
+        const path = name === undefined ? from : toPath(from);
+        await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
+        const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
+        const bucket = await openBucket();
+        if (bucket !== undefined) await download(bucket, path, folder, terminal);
+        // Loaded here, because it loads wrangler, which a backup does not need.
+        const { restoreDatabase } = await import("./restore.ts");
+        const restoring = restoreDatabase(database, folder, options, terminal, interruption);
+        const { moment } = await restoring.catch((error: unknown) => {
+          throw interruption.explain(error);
+        });
+        terminal.say(
+          `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
+            "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
+        );
+      }),
+    );
+  return runProgram(program, args, terminal);
+}
+
+function describe(name: string, terminal: Terminal): Command {
+  return newProgram(name, terminal)
+    .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
+    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+    .hook("preAction", (command) => {
+      const { env, persistTo, bucket, jurisdiction } = command.opts<CommonOptions & BucketOptions>();
+      if (jurisdiction !== undefined && bucket === undefined) command.error("--jurisdiction is for --bucket.");
+      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
+    });
+}
+
+const jurisdictionOption = () =>
+  new Option("--jurisdiction <jurisdiction>", "The law that the bucket is under, if it was created with one.").choices(
+    JURISDICTIONS,
+  );
+
+interface CountedDatabase extends Database {
+  /** So far. */
+  queries: number;
+}
+
+/** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
+async function withDatabase(
+  { env, persistTo, bucket, jurisdiction }: CommonOptions & BucketOptions,
+  terminal: Terminal,
+  clock: Clock,
+  use: (
+    database: CountedDatabase,
+    openBucket: () => Promise<Bucket | undefined>,
+    interruption: Interruption,
+  ) => Promise<void>,
+): Promise<void> {
+  let account: Promise<Cloudflare> | undefined;
+  const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
+  const openBucket = async () =>
+    bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
+  const interruption = new Interruption();
+  await interruption.watch(terminal, async () => {
+    const database = await openDatabase(env, persistTo, connectOnce, terminal);
+    const counted = {
+      ...database,
+      queries: 0,
+      run: (statements: readonly string[]) => {
+        counted.queries++;
+        return database.run(statements);
+      },
+    };
+    try {
+      await use(counted, openBucket, interruption);
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** The name of a bucket, which is a folder too. */
+function toName(value: string): string {
+  refuseOption(value);
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(value))
+    throw new InvalidArgumentError("A bucket has a name of lower-case letters, digits and hyphens.");
+  return value;
+}
+
+/** The name of a backup in a bucket, which is a folder too, perhaps with a slash at its end. */
+function toPath(value: string): string {
+  const [, path] = /^(\w[\w.-]*\/\w[\w:.-]*)\/?$/.exec(value) ?? [];
+  if (path === undefined) throw new Error(`--from ${value}: a backup in a bucket has the name <database>/<moment>.`);
+  return path;
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Environment } from "../../src/auth/key-format.ts";
+import { openLocalBindings } from "../../scripts/local-bindings.ts";
+import type { Cloudflare } from "../release/cloudflare.ts";
+import { findDatabase } from "../release/database.ts";
+import { type Lease, takeLease } from "../release/lease.ts";
+import { readTarget } from "../release/target.ts";
+import type { DeployedEnvironment } from "../release/options.ts";
+import type { Terminal } from "../terminal.ts";
+
+const LOCAL_RETRIES = 20;
+/** Milliseconds. */
+const LOCAL_PAUSE = 20;
+
+export type Row = Record<string, string | number | null>;
+
+/** The database of an environment. Its methods throw an Error when it cannot be reached, and may repeat what they send. */
+export interface Database {
+  name: string;
+  /** Runs statements in one transaction, and returns the rows of each. Integers above 2^53 are rounded: read them as text. */
+  run(statements: readonly string[]): Promise<Row[][]>;
+  /** Runs one statement with one parameter, a text of up to 2 MB. */
+  load(statement: string, parameter: string): Promise<void>;
+  /** Keeps releases and other restores away, where there are any. A rollback may take the lease. */
+  takeLease?(command: string): Promise<Lease>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param persistTo the folder of the local state: that of `npm run dev` when undefined.
+ * @param connect gives the account of a database that is not local.
+ * @throws Error when there is no such database.
+ */
+export async function openDatabase(
+  env: Environment,
+  persistTo: string | undefined,
+  connect: () => Promise<Cloudflare>,
+  terminal: Terminal,
+) {
+  return env === "local" ? openLocal(persistTo) : openRemote(env, await connect(), terminal);
+}
+
+async function openLocal(persistTo?: string): Promise<Database> {
+  const { env, dispose } = await openLocalBindings(persistTo);
+  const local = databaseOf(env.DB, "petstore-local");
+  return { ...local, run: (statements) => retryLocked(() => local.run(statements)), close: dispose };
+}
+
+/** Repeats what fails because npm run dev writes to the same storage in this moment. */
+async function retryLocked<Result>(attempt: () => Promise<Result>, retries = LOCAL_RETRIES): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (retries === 0 || !/internal error|SQLITE_BUSY/.test(String(error))) throw error;
+    await sleep(LOCAL_PAUSE);
+    return retryLocked(attempt, retries - 1);
+  }
+}
+
+/** A database behind the binding of a Worker. */
+function databaseOf(d1: D1Database, name: string): Database {
+  return {
+    name,
+    async run(statements) {
+      const results = await d1.batch<Row>(statements.map((statement) => d1.prepare(statement)));
+      return results.map(({ results: rows }) => rows);
+    },
+    async load(statement, parameter) {
+      await d1.prepare(statement).bind(parameter).run();
+    },
+    close: async () => {},
+  };
+}
+
+async function openRemote(env: DeployedEnvironment, cloudflare: Cloudflare, terminal: Terminal): Promise<Database> {
+  const target = readTarget(env);
+  const database = await findDatabase(cloudflare, target.database);
+  if (database === undefined) throw new Error(`There is no database ${target.database}. Release to ${env} first.`);
+  const { name, uuid } = database;
+  return {
+    name,
+    run: async (statements) =>
+      (await query(cloudflare, uuid, { sql: statements.join(";\n") })).map(({ results }) => results),
+    async load(sql, parameter) {
+      await query(cloudflare, uuid, { sql, params: [parameter] });
+    },
+    takeLease: (command) => takeLease(cloudflare, database, { worker: target.worker, command, yields: true }, terminal),
+    close: async () => {},
+  };
+}
+
+/** Cloudflare runs several statements in one text as a batch, which is a transaction. */
+function query(cloudflare: Cloudflare, id: string, body: { sql: string; params?: string[] }) {
+  return cloudflare.send<{ results: Row[] }[]>({ method: "POST", path: `/d1/database/${id}/query`, body });
+}

@@ -1,0 +1,102 @@
+import { PROGRESS_TABLE } from "./progress.ts";
+import type { Database, Row } from "./connection.ts";
+
+/** Rows of one page at most. A page of such rows takes the database a few milliseconds. */
+export const PAGE_ROWS = 2_000;
+/** Bytes of the values on one page, unless a single row has more. */
+export const PAGE_BYTES = 500_000;
+/** Less than every id. */
+export const BEFORE_ALL = "-9223372036854775808";
+
+/** Written by commands, and of no use in another database. */
+export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup"];
+
+/** The statements that let a release name the last backup, unless it knows a later one. */
+export const recordBackup = (moment: string) => [
+  "CREATE TABLE IF NOT EXISTS last_backup (id INTEGER PRIMARY KEY CHECK (id = 1), moment TEXT NOT NULL)",
+  `INSERT INTO last_backup VALUES (1, '${moment}') ON CONFLICT (id) DO UPDATE SET moment = max(moment, excluded.moment)`,
+];
+
+/** The tables of SQLite, of D1 and of its migrations. */
+const isForeign = (name: string) => /^(?:sqlite_|_cf_|d1_)/.test(name);
+
+/** A table whose rows have an integer as `id`. */
+export interface Table {
+  name: string;
+  /** In their order in the table. `id` is the first. */
+  columns: string[];
+}
+
+/** A row as a line of JSON with all its columns, and its id in digits. Integers are exact. */
+export interface Line {
+  id: string;
+  line: string;
+}
+
+/** All tables with data, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
+export async function readTables(database: Pick<Database, "run">): Promise<Table[]> {
+  const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"]);
+  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !OWN_TABLES.includes(name));
+  if (names.length === 0) return [];
+  const described = await database.run(names.map((name) => `SELECT name, pk FROM pragma_table_info('${name}')`));
+  return names.map((name, index) => {
+    const [first, ...others] = described[index] ?? [];
+    if (first?.["name"] !== "id" || first["pk"] !== 1 || others.some(({ pk }) => pk !== 0)) {
+      throw new Error(`The table ${name} does not begin with its primary key "id".`);
+    }
+    return { name, columns: [first, ...others].map((column) => String(column["name"])) };
+  });
+}
+
+/** The time of the database, which dates a backup and tells its age. */
+export const SELECT_TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS time";
+/** The names of the tables that never give out an id twice. */
+export const SELECT_COUNTED =
+  "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'd1_migrations'";
+export const SELECT_MIGRATIONS = "SELECT name FROM d1_migrations ORDER BY id";
+
+/** The names of the applied migrations, in their order. */
+export async function readMigrations(database: Database): Promise<string[]> {
+  const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'"]);
+  if (table === undefined) return [];
+  const [names = []] = await database.run([SELECT_MIGRATIONS]);
+  return names.map(({ name }) => String(name));
+}
+
+/** SQL for a row of a table as JSON. */
+export const lineOf = ({ columns }: Table) =>
+  `json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")})`;
+
+/** The SELECT of the lines of the next page, in the order of their ids. */
+export function selectPage(table: Table, after: string): string {
+  const { name, columns } = table;
+  const bytes = columns.map((column) => `ifnull(octet_length("${column}"), 0)`).join(" + ");
+  // The inner LIMIT bounds what the window function reads. The last `id` is the column, because the text would sort as text.
+  return `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${name}"
+    WHERE id > ${after} AND id <= (
+      SELECT ifnull(max(id) FILTER (WHERE total <= ${PAGE_BYTES}), min(id)) FROM (
+        SELECT id, sum(bytes) OVER (ORDER BY id) AS total FROM (
+          SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
+    ORDER BY "${name}".id`;
+}
+
+/** The SELECT of the line of one row, or of none. */
+export const selectRow = (table: Table, id = "NULL") =>
+  `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${table.name}" WHERE id = ${id}`;
+
+export const selectMaximum = ({ name }: Table) => `SELECT CAST(max(id) AS TEXT) AS id FROM "${name}"`;
+
+export const toLines = (rows: Row[] = []): Line[] =>
+  rows.map(({ id, line }) => ({ id: String(id), line: String(line) }));
+
+/** All rows of a table, page by page, each of its own moment. */
+export async function* pagesOf(database: Database, table: Table): AsyncGenerator<Line[]> {
+  for (let after = BEFORE_ALL; ;) {
+    const [rows] = await database.run([selectPage(table, after)]);
+    const lines = toLines(rows);
+    const last = lines.at(-1);
+    if (last === undefined) return;
+    yield lines;
+    after = last.id;
+  }
+}

@@ -1,0 +1,79 @@
+import { SCOPES } from "../../src/auth/scopes.ts";
+import { openRemote } from "../keys/namespace.ts";
+import { createKey } from "../keys/operations.ts";
+import { KeyStore } from "../keys/store.ts";
+import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { createDatabase, findDatabase, migrate, query } from "../release/database.ts";
+import { upload } from "../release/deployment.ts";
+import { createNamespace, findNamespace } from "../release/namespace.ts";
+import { smokeTest } from "../release/smoke-test.ts";
+import { addressOf } from "../release/target.ts";
+import { SEED } from "../../scripts/seed.ts";
+import type { Terminal } from "../terminal.ts";
+import { writePreviewConfiguration } from "./configuration.ts";
+import type { Preview } from "./names.ts";
+
+export interface CreateOptions {
+  name: Preview;
+  json?: true;
+  url?: URL;
+  /** Seconds. */
+  wait: number;
+}
+
+/** Milliseconds. Every update makes a new key, so no key has to outlive a preview that nobody updates. */
+export const KEY_LIFE = 7 * 86_400_000;
+
+/**
+ * Deploys the working tree to a preview, and creates what the preview does not have yet. Can be repeated after a failure.
+ *
+ * @throws Error when a step fails. The steps before it stay done.
+ */
+export async function createPreview(
+  { name: preview, json, url, wait }: CreateOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const cloudflare = await connect(terminal);
+  // The database first: its time of creation keeps the rest from being swept meanwhile.
+  const database =
+    (await findDatabase(cloudflare, preview.database)) ?? (await createDatabase(cloudflare, preview.database, {}));
+  const namespace =
+    (await findNamespace(cloudflare, preview.namespace)) ?? (await createNamespace(cloudflare, preview.namespace));
+  const config = writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
+  await migrate(cloudflare, database.uuid, config, terminal);
+  await query(cloudflare, database.uuid, SEED.join(";"));
+  const key = await createPreviewKey(cloudflare, preview, namespace.id);
+
+  const version = await upload(cloudflare, ["deploy", `--config=${config}`, "--env="]);
+  const address = url ?? (await addressOf(cloudflare, { name: preview.worker }));
+  await smokeTest({ address, version, key, wait }, terminal);
+  showPreview({ name: preview.name, address: address.origin, version, key }, json, terminal);
+}
+
+/** A key with the prefix of staging, because the preview runs as staging. It is in the preview's namespace only. */
+async function createPreviewKey(cloudflare: Cloudflare, { name }: Preview, namespaceId: string): Promise<string> {
+  const store = new KeyStore("staging", openRemote(cloudflare, namespaceId));
+  const { key } = await createKey(store, {
+    name: `Preview ${name}`,
+    scopes: SCOPES,
+    expires: (createdAt) => createdAt + KEY_LIFE,
+  });
+  return key;
+}
+
+function showPreview(
+  result: { name: string; address: string; version: string; key: string },
+  json: true | undefined,
+  terminal: Terminal,
+): void {
+  // Has GitHub Actions hide the key in its logs, wherever it appears from here on.
+  if (process.env["GITHUB_ACTIONS"] === "true") terminal.say(`::add-mask::${result.key}`);
+  if (json) return terminal.print(JSON.stringify(result));
+  terminal.print(`
+Preview ${result.name}
+  Address  ${result.address}
+  Version  ${result.version}
+  API key  ${result.key}
+           It is shown this once, works in this preview only, and expires in 7 days.
+  Delete   npm run preview -- --name ${result.name} --delete`);
+}

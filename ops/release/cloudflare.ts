@@ -1,0 +1,260 @@
+import { devNull } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { adviceOnWrangler } from "../advice.ts";
+import { type Clock, PROCESS_CLOCK } from "../clock.ts";
+import type { Terminal } from "../terminal.ts";
+import { runWrangler } from "../../scripts/wrangler.ts";
+import { Api, ApiFailure, type ApiRequest, BLOCK } from "./api.ts";
+import { Pace, WHOLE, WINDOW } from "./pace.ts";
+
+/** Databases, namespaces and Workers are listed with as many on a page. */
+const PAGE_SIZE = 100;
+/** Attempts of a wrangler command that fails for a reason that may pass. */
+const WRANGLER_ATTEMPTS = 3;
+/** Attempts at a change that must not happen twice, each after a look at what the last one did. */
+const CHANGE_ATTEMPTS = 3;
+/** Bytes of a file that tell whether it is a page of HTML. */
+const EXCERPT = 100;
+/** Times that something new is looked for until the API shows it. Milliseconds in between. */
+const LOOKS = 5;
+const PAUSE = 1_000;
+/** Variables that could lead wrangler to another account or Worker. It gets the account and the token from us. */
+const MISLEADING = /^(?!CLOUDFLARE_API_BASE_URL$)(?:CLOUDFLARE|CF|WRANGLER|WORKERS_CI)_/;
+/** How wrangler tells of a failure of the API that may pass. It repeats some requests itself, and not all. */
+const PASSING =
+  /malformed response|fetch failed|terminated|other side closed|ECONN|socket|timed? ?out|internal error|rate limit|too many requests|-> (?:429|5\d\d)|code: (?:971|10001|10013|10429)\b/i;
+
+/** How a command uses the API. */
+export interface Use {
+  clock?: Clock;
+  /** Of the limit of requests that all programs of the user or token have together. */
+  share?: number;
+  /** Tells of a wait for the API. That of the terminal, unless given. */
+  say?: (text: string) => void;
+}
+
+/** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
+export class Cloudflare {
+  readonly #account: string;
+  readonly #token: string;
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #pace: Pace;
+  readonly #api: Api;
+
+  constructor(
+    account: string,
+    token: string,
+    terminal: Terminal,
+    { clock = PROCESS_CLOCK, share = WHOLE, say = (text) => terminal.say(text) }: Use = {},
+  ) {
+    this.#account = account;
+    this.#token = token;
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#pace = new Pace(clock, say, share);
+    this.#api = new Api(account, token, this.#pace, clock);
+  }
+
+  /**
+   * Runs wrangler on this account, after it has shown the command. Runs it again after a failure that may pass: the command has to be
+   * repeatable.
+   *
+   * @param env more of its environment.
+   * @returns what it printed on standard output.
+   * @throws Error with all that it printed, when it fails.
+   */
+  async wrangler(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+    this.#terminal.say(`\n$ npx wrangler ${args.map(quoted).join(" ")}`);
+    for (let attempt = 1; ; attempt++) {
+      await this.#pace.turn();
+      try {
+        // Its .env files are left out: they could lead it elsewhere as well.
+        return await runWrangler([...args, `--env-file=${devNull}`], {
+          env: { ...this.#environment(), ...env },
+          onLine: (line) => this.#terminal.say(line),
+        });
+      } catch (error) {
+        // Without what it printed before: its list of the bindings has a "Rate Limit".
+        const reported = /ERROR[^]*/.exec(String(error))?.[0] ?? String(error);
+        const isBlocked = BLOCK.test(reported);
+        if (attempt === WRANGLER_ATTEMPTS || !(isBlocked || PASSING.test(reported))) throw error;
+        this.#terminal.say("\nThis failed for a reason that may pass, so it is tried again.");
+        if (isBlocked) this.#pace.close(WINDOW);
+        else await this.#clock.sleep(PAUSE * attempt);
+      }
+    }
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const environment = { ...process.env };
+    for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];
+    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token };
+  }
+
+  /**
+   * @param path below the account.
+   * @returns undefined when there is no such thing.
+   * @throws Error for every other failure.
+   */
+  async get<Result>(path: string): Promise<Result | undefined> {
+    return this.#unlessAbsent(() => this.#api.send<Result>({ method: "GET", path }));
+  }
+
+  /** All pages of a list. Throws an Error when it fails. */
+  async list<Item>(path: string): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let page = 1; ; page++) {
+      const more = await this.#api.send<Item[]>({ method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` });
+      items.push(...more);
+      if (more.length < PAGE_SIZE) return items;
+    }
+  }
+
+  /**
+   * All pages of a list that goes on with a cursor. Throws an Error when it fails.
+   *
+   * @param path with a query.
+   */
+  async listByCursor<Item>(path: string, headers: Record<string, string> = {}): Promise<Item[]> {
+    const items: Item[] = [];
+    let cursor: string | undefined = "";
+    while (cursor !== undefined) {
+      const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = await this.#api.sendForEnvelope<Item[]>({ method: "GET", path: path + more, headers });
+      items.push(...page.result);
+      const { cursor: next, is_truncated: goesOn = true } = page.result_info ?? {};
+      cursor = goesOn && next ? next : undefined;
+    }
+    return items;
+  }
+
+  /** The text of a value in KV, or undefined when there is none. Throws an Error when it fails. */
+  async getText(path: string): Promise<string | undefined> {
+    return this.#unlessAbsent(() => this.#api.sendForText({ method: "GET", path }, isNoPage));
+  }
+
+  /** The bytes of a file. @throws ApiFailure also when there is none. */
+  async getBytes(request: Omit<ApiRequest, "method">): Promise<Buffer> {
+    const isNoMarkup = (body: Buffer) => isNoPage(body.toString("latin1", 0, EXCERPT));
+    return this.#api.sendForBytes({ ...request, method: "GET" }, isNoMarkup);
+  }
+
+  /**
+   * Sends a request that may be repeated, and does not show it.
+   *
+   * @throws ApiFailure
+   */
+  async send<Result>(request: ApiRequest): Promise<Result> {
+    return this.#api.send<Result>({ repeatable: true, ...request });
+  }
+
+  /**
+   * Changes something, after it has shown the request, which may be repeated.
+   *
+   * @throws ApiFailure
+   */
+  async change<Result>(request: ApiRequest): Promise<Result> {
+    this.#show(request);
+    return this.send(request);
+  }
+
+  /** Deletes something after it has shown the request. Whether it was there. Throws an Error when it fails. */
+  async delete(path: string): Promise<boolean> {
+    const request = { method: "DELETE", path } as const;
+    this.#show(request);
+    return (await this.#unlessAbsent(async () => [await this.#api.send(request)])) !== undefined;
+  }
+
+  /**
+   * Does something that must not happen twice, after it has shown the request. After a failure that does not tell whether the change
+   * happened, it looks.
+   *
+   * @param find what the change made, or undefined when it did not happen. It throws when somebody else changed the same.
+   * @throws ApiFailure when the change did not happen.
+   */
+  async changeOnce<Result>(request: ApiRequest, find: () => Promise<Result | undefined>): Promise<Result> {
+    this.#show(request);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#api.send<Result>({ ...request, repeatable: false });
+      } catch (error) {
+        const made = await eventually(find, error instanceof ApiFailure && error.isFinal ? 1 : LOOKS);
+        if (made !== undefined) return made;
+        if (!(error instanceof ApiFailure) || error.isFinal || attempt === CHANGE_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  #show({ method, path, body }: ApiRequest): void {
+    this.#terminal.say(`\n${method} ${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`);
+  }
+
+  async #unlessAbsent<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await request();
+    } catch (error) {
+      if (error instanceof ApiFailure && error.isAbsence) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Looks for something until it is there, for some seconds: the API may show a change late. */
+export async function eventually<Result>(
+  find: () => Promise<Result | undefined>,
+  looks = LOOKS,
+): Promise<Result | undefined> {
+  for (let look = 1; ; look++) {
+    const found = await find();
+    if (found !== undefined || look === looks) return found;
+    await sleep(PAUSE);
+  }
+}
+
+/**
+ * The account of CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or of wrangler's login.
+ *
+ * @throws Error when there is neither, when the login has several accounts and none is named, and when Cloudflare does not tell.
+ */
+export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
+  const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
+  if (token && named) return new Cloudflare(named, token, terminal, use);
+  const accounts = await loggedInAccounts();
+  const [account] = named ? [named] : accounts;
+  if (account === undefined || (!named && accounts.length > 1)) {
+    throw new Error(`The login has ${accounts.length} accounts. Name one in CLOUDFLARE_ACCOUNT_ID.`);
+  }
+  return new Cloudflare(account, token || (await readToken()), terminal, use);
+}
+
+async function loggedInAccounts(): Promise<string[]> {
+  let answer;
+  try {
+    answer = JSON.parse(await runWrangler(["whoami", "--json"])) as { accounts: { id: string }[] };
+  } catch (error) {
+    // It looked for the accounts of a token or login, and got no list.
+    if (adviceOnWrangler(String(error)) !== undefined) throw error;
+    const advice = "Set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or run npx wrangler login.";
+    throw new Error(`There is no login at Cloudflare. ${advice}`, { cause: error });
+  }
+  return answer.accounts.map(({ id }) => id);
+}
+
+/** The token that wrangler uses itself. It is never shown, and no argument of a process. */
+async function readToken(): Promise<string> {
+  // Neither the output nor an error about it is passed on: it may hold the token.
+  const output = await runWrangler(["auth", "token", "--json"]).catch(() => "");
+  const token = /"token": "([^"]+)"/.exec(output)?.[1];
+  if (token === undefined) throw new Error("wrangler auth token gives no token. Set CLOUDFLARE_API_TOKEN.");
+  return token;
+}
+
+/** Our values are JSON. A page of HTML is an error of something in between. */
+function isNoPage(body: string): boolean {
+  return !body.trimStart().startsWith("<");
+}
+
+function quoted(arg: string): string {
+  return /^[\w@%=:./,-]+$/.test(arg) ? arg : JSON.stringify(arg);
+}

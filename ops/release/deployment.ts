@@ -1,0 +1,193 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Cloudflare, eventually } from "./cloudflare.ts";
+import type { Revision } from "./commit.ts";
+import type { Target } from "./target.ts";
+
+/** Which versions respond to requests, with their shares in percent. */
+export type Shares = { version_id: string; percentage: number }[];
+
+export interface Deployment {
+  id: string;
+  created_on: string;
+  versions: Shares;
+}
+
+export interface Version {
+  id: string;
+  /** Ascends with each upload. */
+  number?: number;
+  annotations?: { "workers/tag"?: string; "workers/message"?: string };
+  metadata?: { created_on: string };
+  resources?: { bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[] };
+}
+
+/** The deployments of a Worker, the present one first. Empty when there is no such Worker. */
+export async function listDeployments(cloudflare: Cloudflare, worker: string): Promise<Deployment[]> {
+  const answer = await cloudflare.get<{ deployments: Deployment[] }>(`/workers/scripts/${worker}/deployments`);
+  return (answer?.deployments ?? []).toSorted((a, b) => b.created_on.localeCompare(a.created_on));
+}
+
+/**
+ * The present deployment, as far as the API shows it.
+ *
+ * @param known one that was the present one before. The API may show older ones for some seconds: they are not believed.
+ */
+export async function presentDeployment(
+  cloudflare: Cloudflare,
+  worker: string,
+  known?: Deployment,
+): Promise<Deployment | undefined> {
+  return eventually(
+    async () => {
+      const [present] = await listDeployments(cloudflare, worker);
+      return known !== undefined && (present === undefined || present.created_on < known.created_on)
+        ? undefined
+        : present;
+    },
+    known === undefined ? 1 : undefined,
+  );
+}
+
+/** The versions that can be deployed, the newest first, without their resources. */
+export async function listVersions(cloudflare: Cloudflare, worker: string): Promise<Version[]> {
+  const answer = await cloudflare.get<{ items: Version[] }>(`/workers/scripts/${worker}/versions?deployable=true`);
+  return (answer?.items ?? []).toSorted((a, b) => (b.number ?? 0) - (a.number ?? 0));
+}
+
+export async function findVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version | undefined> {
+  return cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
+}
+
+/** @throws Error when there is no such version, and when Cloudflare fails. */
+export async function readVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version> {
+  const version = await findVersion(cloudflare, worker, id);
+  if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
+  return version;
+}
+
+/** A version in words: its id, and the release and the time that it comes from. */
+export function describeVersion({ id, annotations, metadata }: Version): string {
+  const { "workers/tag": tag, "workers/message": message } = annotations ?? {};
+  return [id, tag, message, metadata?.created_on].filter((part) => part !== undefined).join(", ");
+}
+
+/** The database and the KV namespace that a version uses, by their ids. */
+export function resourcesOf({ resources }: Version): { database: string | undefined; namespace: string | undefined } {
+  const bindings = resources?.bindings ?? [];
+  const database = bindings.find(({ name, type }) => name === "DB" && type === "d1");
+  const namespace = bindings.find(({ name, type }) => name === "API_KEYS" && type === "kv_namespace");
+  return { database: database?.database_id ?? database?.id, namespace: namespace?.namespace_id };
+}
+
+/** Somebody else changed which versions respond, after a command had looked. */
+export class ChangedMeanwhile extends Error {
+  constructor(worker: string, present: Deployment | undefined) {
+    super(`Somebody changed the deployment of ${worker} meanwhile: ${inWords(present)}. Look at it, and start again.`);
+  }
+}
+
+export function inWords(deployment: Deployment | undefined): string {
+  const shares = deployment?.versions.map(({ version_id, percentage }) => `version ${version_id} has ${percentage} %`);
+  return shares?.join(", ") ?? "there is no deployment";
+}
+
+/**
+ * Divides the requests among versions, if nobody changed the division meanwhile.
+ *
+ * @param expected the present deployment, as the command knows it.
+ * @param message for the list of deployments.
+ * @returns the new deployment.
+ * @throws ChangedMeanwhile, or an Error when Cloudflare refuses.
+ */
+export async function share(
+  cloudflare: Cloudflare,
+  worker: string,
+  { shares, expected, message }: { shares: Shares; expected: Deployment; message: string },
+): Promise<Deployment> {
+  const present = await presentDeployment(cloudflare, worker, expected);
+  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
+  const path = `/workers/scripts/${worker}/deployments`;
+  const body = { strategy: "percentage", versions: shares, annotations: { "workers/message": message } };
+  const made = await cloudflare.changeOnce<Deployment>({ method: "POST", path, body }, async () => {
+    const now = await presentDeployment(cloudflare, worker, expected);
+    if (now?.id === expected.id) return undefined;
+    if (now === undefined || !isSame(now.versions, shares)) throw new ChangedMeanwhile(worker, now);
+    return now;
+  });
+  return { ...made, versions: shares };
+}
+
+/**
+ * Looks at the deployments after the last step: a success is only one when nobody deployed over it.
+ *
+ * @throws ChangedMeanwhile
+ */
+export async function confirmPresent(cloudflare: Cloudflare, worker: string, expected: Deployment): Promise<void> {
+  const present = await presentDeployment(cloudflare, worker, expected);
+  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
+}
+
+function isSame(left: Shares, right: Shares): boolean {
+  const sorted = (shares: Shares) => JSON.stringify(shares.map((s) => `${s.version_id}@${s.percentage}`).toSorted());
+  return sorted(left) === sorted(right);
+}
+
+/**
+ * Uploads the code of a Worker that does not exist, with its settings, and gives it all requests.
+ *
+ * @param config of wrangler, with the ids of the resources.
+ * @returns the id of the new version.
+ */
+export async function deployFirst(
+  cloudflare: Cloudflare,
+  target: Target,
+  revision: Revision,
+  config: string,
+): Promise<string> {
+  try {
+    return await upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...annotations(revision)]);
+  } catch (error) {
+    // The response to an upload that succeeded may be lost.
+    const made = (await listDeployments(cloudflare, target.worker))[0]?.versions[0]?.version_id;
+    if (made === undefined) throw error;
+    await applySettings(cloudflare, target, config);
+    return made;
+  }
+}
+
+/** Uploads the code, and gives it no request yet. Returns the id of the new version. */
+export function uploadVersion(cloudflare: Cloudflare, revision: Revision, config: string): Promise<string> {
+  return upload(cloudflare, ["versions", "upload", `--config=${config}`, "--env=", ...annotations(revision)]);
+}
+
+/** Brings the settings that belong to no version to the Worker: those of its log, its addresses and its cron triggers. */
+export async function applySettings(cloudflare: Cloudflare, target: Target, config: string): Promise<void> {
+  const { worker, configuration } = target;
+  const path = `/workers/scripts/${worker}/script-settings`;
+  const observability = configuration["observability"] ?? { enabled: false };
+  await cloudflare.change({ method: "PATCH", path, body: { observability } });
+  await cloudflare.wrangler(["triggers", "deploy", `--config=${config}`, "--env="]);
+}
+
+/** Runs a command that uploads the Worker, and returns the id of the new version. */
+export async function upload(cloudflare: Cloudflare, args: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-release-"));
+  const output = join(folder, "output.json");
+  try {
+    // wrangler writes one JSON object a line there, for programs.
+    await cloudflare.wrangler(args, { WRANGLER_OUTPUT_FILE_PATH: output });
+    const lines = readFileSync(output, "utf8").trim().split("\n");
+    const id = lines.map((line) => (JSON.parse(line) as { version_id?: string | null }).version_id).findLast(Boolean);
+    if (!id) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
+    return id;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What wrangler shows of a version later. */
+function annotations({ version, commit }: Revision): string[] {
+  return [`--tag=v${version}`, `--message=${commit.slice(0, 12)}`];
+}

@@ -1,0 +1,51 @@
+import { generateKey, randomBase62 } from "../../src/auth/key-format.ts";
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
+import { openRemote } from "../keys/namespace.ts";
+import { oneLine } from "../one-line.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Cloudflare } from "./cloudflare.ts";
+import type { DeployedEnvironment } from "./options.ts";
+
+/** Seconds. The longest smoke test is shorter. */
+export const READINESS_KEY_SECONDS = 900;
+
+/** An API key that a command makes for its smoke test, and that nobody else sees. */
+export interface ReadinessKey {
+  key: string;
+  /** Never throws: the key ends by itself. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Makes an API key that reads animals for some minutes. A request with it needs KV and D1, which no request without a key does, and no
+ * operator has to keep a secret for it. It is no argument of a process, and in no output. KV removes its record even when the command cannot.
+ *
+ * @throws Error when KV does not take it.
+ */
+export async function createReadinessKey(
+  cloudflare: Cloudflare,
+  namespaceId: string,
+  environment: DeployedEnvironment,
+  terminal: Terminal,
+): Promise<ReadinessKey> {
+  const key = generateKey(environment);
+  const now = Date.now();
+  const record: KeyRecord = {
+    id: `key_${randomBase62(12)}`,
+    name: "Smoke test",
+    scopes: ["pets:read"],
+    createdAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + READINESS_KEY_SECONDS * 1_000).toISOString(),
+  };
+  const name = await keyRecordName(key);
+  const namespace = openRemote(cloudflare, namespaceId);
+  await namespace.put(name, JSON.stringify(record), record, READINESS_KEY_SECONDS);
+  return {
+    key,
+    async remove() {
+      await namespace.delete(name).catch((error: unknown) => {
+        terminal.say(`The key ${record.id} of the smoke test stays until ${record.expiresAt}: ${oneLine(error)}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import { confirmProduction, type Terminal } from "../terminal.ts";
+import { runChecks } from "./checks.ts";
+import { type Cloudflare, connect } from "./cloudflare.ts";
+import { writeConfiguration } from "./configuration.ts";
+import { findDatabase, type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
+import {
+  applySettings,
+  confirmPresent,
+  type Deployment,
+  deployFirst,
+  presentDeployment,
+  share,
+  uploadVersion,
+} from "./deployment.ts";
+import { mainVersion } from "./history.ts";
+import { type Lease, takeLease } from "./lease.ts";
+import { prepareNamespace } from "./namespace.ts";
+import { OptionalDatabase } from "./optional-database.ts";
+import { createReadinessKey } from "./readiness.ts";
+import { checkRevision, type Revision } from "./commit.ts";
+import { smokeTest } from "./smoke-test.ts";
+import { codeRollback, type Outcome, showGradual, showRelease } from "./summary.ts";
+import { refuseChange, refuseLostDatabase, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
+import { addressOf, readTarget, type Target } from "./target.ts";
+import type { TargetOptions } from "./options.ts";
+
+export interface ReleaseOptions extends TargetOptions, Place {
+  commit?: string;
+  untagged?: true;
+  skipChecks?: true;
+  /** Releases a commit that does not descend from the deployed one. */
+  force?: true;
+  /** Uses the database of the name in wrangler.toml instead of the one that the Worker uses. */
+  newDatabase?: true;
+  /** Percent of the requests. */
+  gradual?: number;
+}
+
+/**
+ * Releases the commit that is checked out. Every step first looks at what is there, so a release that failed or was interrupted
+ * can be repeated.
+ *
+ * @throws Error when a check or a step fails. The steps before it stay done.
+ */
+export async function release(options: ReleaseOptions, terminal: Terminal): Promise<void> {
+  const revision = checkRevision(options);
+  const name = `v${revision.version} (${revision.commit.slice(0, 12)})`;
+  const change = `This releases ${name} to ${options.env}.`;
+  terminal.say(change);
+  const cloudflare = await connect(terminal);
+  await confirmProduction(options, terminal);
+  const target = readTarget(options.env);
+  const before = await surveyWorker(cloudflare, target);
+  refuseSurvey(target, before, revision, options);
+  const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);
+  if (options.newDatabase !== true) await d1.use(() => refuseLostDatabase(cloudflare, target, before));
+  if (options.skipChecks !== true) await runChecks(terminal);
+
+  const database = await d1.use(() => prepareDatabase(cloudflare, target.database, options, terminal));
+  const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
+  const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
+  try {
+    // Others may have released or rolled back during the checks, or while this waited for them.
+    const survey = await surveyWorker(cloudflare, target);
+    await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
+    refuseSurvey(target, survey, revision, options);
+    await releaseWith({ cloudflare, target, revision, d1, database, lease, survey }, options, terminal);
+  } finally {
+    await lease?.free();
+  }
+}
+
+interface Work {
+  cloudflare: Cloudflare;
+  target: Target;
+  revision: Revision;
+  d1: OptionalDatabase;
+  /** Undefined when D1 is lost, and so is the lease. */
+  database: Database | undefined;
+  lease: Lease | undefined;
+  survey: Survey;
+}
+
+async function releaseWith(work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
+  const { cloudflare, target, d1, database, survey } = work;
+  const resources = await prepareResources(work, terminal);
+  const config = writeConfiguration(withResources(target, resources));
+  const bookmark = database && (await d1.use(() => readBookmark(cloudflare, database)));
+  if (bookmark !== undefined) terminal.say(`\nBookmark before the migrations: ${bookmark}`);
+  try {
+    await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
+  } catch (error) {
+    terminal.say(`\nThe migrations were not all applied. Nothing is deployed: ${target.worker} is as it was before.`);
+    throw error;
+  }
+  // Before the deployment, after which every failure has to name the way back.
+  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, resources.database);
+  const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);
+  try {
+    const [present] = survey.deployments;
+    const { version, deployment } = await deployCode(work, { config, present, gradual: options.gradual });
+    const outcome: Outcome = {
+      target,
+      version,
+      address: options.url ?? (await addressOf(cloudflare, target.configuration)),
+      bookmark,
+      previous: present && mainVersion(present.versions),
+      isDatabaseGone,
+    };
+    try {
+      // A gradual release leaves the settings to the version that has most requests.
+      if (options.gradual === undefined && present !== undefined) await applySettings(cloudflare, target, config);
+      const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
+      const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
+      await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
+      await confirmPresent(cloudflare, target.worker, deployment);
+    } catch (error) {
+      terminal.say(`\nVersion ${version} is deployed. To roll back: ${codeRollback(outcome)}`);
+      throw error;
+    }
+    if (options.gradual === undefined) showRelease(outcome, terminal);
+    else showGradual(outcome, options.gradual, terminal);
+  } finally {
+    await key.remove();
+  }
+}
+
+interface Resources {
+  /** The id of the database. */
+  database: string;
+  /** The id of the KV namespace. */
+  namespace: string;
+}
+
+/** What the new version uses: without D1, what the deployed one uses. */
+async function prepareResources(
+  { cloudflare, target, database, survey }: Work,
+  terminal: Terminal,
+): Promise<Resources> {
+  const { bound } = survey;
+  if (database === undefined) {
+    if (bound.database !== undefined && bound.namespace !== undefined)
+      return { database: bound.database, namespace: bound.namespace };
+    throw new Error(`The deployed version of ${target.worker} lacks a database or API keys.`);
+  }
+  const namespace = await prepareNamespace(
+    cloudflare,
+    {
+      worker: target.worker,
+      bound: target.configuration.kv_namespaces[0]?.id ?? bound.namespace,
+      jurisdiction: database.jurisdiction ?? undefined,
+    },
+    terminal,
+  );
+  return { database: database.uuid, namespace: namespace.id };
+}
+
+/** Whether the database of the version before is another one, which is gone. */
+async function isGone(cloudflare: Cloudflare, before: string | undefined, present: string): Promise<boolean> {
+  if (before === undefined || before === present) return false;
+  return (await findDatabase(cloudflare, before)) === undefined;
+}
+
+/** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */
+function withResources({ configuration }: Target, { database, namespace }: Resources) {
+  const [first, ...others] = configuration.d1_databases;
+  return {
+    ...configuration,
+    d1_databases: first === undefined ? [] : [{ ...first, database_id: database }, ...others],
+    kv_namespaces: configuration.kv_namespaces.map((binding) => ({ ...binding, id: namespace })),
+  };
+}
+
+/** Uploads the code. Only then, and only if nobody changed anything meanwhile, requests go to it. */
+async function deployCode(
+  { cloudflare, target, revision, d1, lease }: Work,
+  { config, present, gradual }: { config: string; present: Deployment | undefined; gradual: number | undefined },
+): Promise<{ version: string; deployment: Deployment }> {
+  const { worker } = target;
+  const confirm = async () => d1.use(async () => lease?.confirm());
+  if (present === undefined) {
+    await confirm();
+    const version = await deployFirst(cloudflare, target, revision, config);
+    const deployment = await presentDeployment(cloudflare, worker, { id: "", created_on: "", versions: [] });
+    if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
+    return { version, deployment };
+  }
+  const version = await uploadVersion(cloudflare, revision, config);
+  const rest = mainVersion(present.versions) ?? version;
+  const shares =
+    gradual === undefined
+      ? [{ version_id: version, percentage: 100 }]
+      : [
+          { version_id: version, percentage: gradual },
+          { version_id: rest, percentage: 100 - gradual },
+        ];
+  await confirm();
+  const message = `npm run release of ${revision.commit.slice(0, 12)}`;
+  return { version, deployment: await share(cloudflare, worker, { shares, expected: present, message }) };
+}

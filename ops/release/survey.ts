@@ -1,0 +1,89 @@
+import type { Cloudflare } from "./cloudflare.ts";
+import { findDatabase } from "./database.ts";
+import {
+  ChangedMeanwhile,
+  type Deployment,
+  listDeployments,
+  readVersion,
+  resourcesOf,
+  type Version,
+} from "./deployment.ts";
+import { mainVersion, readHistory } from "./history.ts";
+import { refuseOlder, type Revision } from "./commit.ts";
+import type { Target } from "./target.ts";
+
+/** What is deployed before a release. */
+export interface Survey {
+  /** The latest first. Empty when there is no Worker. */
+  deployments: Deployment[];
+  /** The versions that respond to requests. */
+  versions: Version[];
+  /** The resources of the version with most requests, by their ids. */
+  bound: ReturnType<typeof resourcesOf>;
+}
+
+/** @throws Error when Cloudflare fails. */
+export async function surveyWorker(cloudflare: Cloudflare, { worker }: Target): Promise<Survey> {
+  const deployments = await listDeployments(cloudflare, worker);
+  const shares = deployments[0]?.versions ?? [];
+  const versions = await Promise.all(shares.map(({ version_id }) => readVersion(cloudflare, worker, version_id)));
+  const main = versions.find(({ id }) => id === mainVersion(shares));
+  return { deployments, versions, bound: main ? resourcesOf(main) : { database: undefined, namespace: undefined } };
+}
+
+/** @throws Error when this commit may not follow what is deployed. */
+export function refuseSurvey(
+  { worker }: Target,
+  { deployments, versions }: Survey,
+  revision: Revision,
+  { gradual, force }: { gradual?: number; force?: true },
+): void {
+  if (gradual !== undefined && versions.length === 0) {
+    throw new Error(`${worker} has no version yet. The first release cannot be gradual: leave out --gradual.`);
+  }
+  if (gradual !== undefined && (deployments[0]?.versions.length ?? 0) > 1) {
+    throw new Error(`A gradual release of ${worker} is under way. Promote a version or roll back first.`);
+  }
+  if (force) return;
+  for (const { id, annotations } of versions) refuseOlder(revision, id, annotations?.["workers/message"]);
+}
+
+/**
+ * @throws ChangedMeanwhile when somebody went back to an earlier version between two surveys. A newer release may have come between them,
+ * but not without a lease.
+ */
+export async function refuseChange(
+  cloudflare: Cloudflare,
+  { worker }: Target,
+  { before, now, hasLease }: { before: Survey; now: Survey; hasLease: boolean },
+): Promise<void> {
+  const [first] = before.deployments;
+  const [present] = now.deployments;
+  if (present?.id === first?.id) return;
+  if (!hasLease || (first !== undefined && present === undefined)) throw new ChangedMeanwhile(worker, present);
+  if (first === undefined) return;
+  const { wentBack } = await readHistory(cloudflare, worker, now.deployments);
+  if (wentBack) throw new ChangedMeanwhile(worker, present);
+}
+
+/**
+ * Refuses a release whose migrations would go to another database than the one that the Worker uses.
+ *
+ * @throws Error
+ */
+export async function refuseLostDatabase(
+  cloudflare: Cloudflare,
+  { worker, database: name }: Target,
+  { bound }: Survey,
+): Promise<void> {
+  if (bound.database === undefined) return;
+  const named = await findDatabase(cloudflare, name);
+  if (named?.uuid === bound.database) return;
+  const own = await findDatabase(cloudflare, bound.database);
+  const problem =
+    own === undefined
+      ? `The database ${bound.database} of ${worker} is gone`
+      : `${worker} uses the database ${own.name} (${own.uuid}), and not ${name}`;
+  const other = named === undefined ? `a new, empty ${name}` : `${name} (${named.uuid})`;
+  throw new Error(`${problem}. docs/runbook.md has the choice. To release with ${other}, say --new-database.`);
+}
