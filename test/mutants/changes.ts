@@ -281,11 +281,11 @@ const ORDERS = [
     "orders/change-order",
   ),
   workerd(
-    "the body of an order in SQL is never complete",
+    "an order is never complete",
     "orders/order.ts",
     "json(iif(${orders.status} = 'shipped', 'true', 'false'))",
     "json(iif(${orders.status} = 'sold', 'true', 'false'))",
-    "battery/idempotency",
+    "orders/change-order",
   ),
   workerd(
     "every request counts the animals",

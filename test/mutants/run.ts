@@ -113,8 +113,9 @@ async function plantAll(copy: string): Promise<void> {
   for (const mutant of queue) {
     const problem = await problemOf(copy, mutant);
     if (problem !== undefined) missed.push(mutant);
-    const outcome = problem === undefined ? ["found ", ""] : ["MISSED", ` (${problem})`];
-    console.log(`${outcome[0]} ${mutant.file}: ${mutant.bug}${outcome[1]}`);
+    const { file, bug, project, tests } = mutant;
+    const outcome = problem === undefined ? "found " : "MISSED";
+    console.log(`${outcome} ${file}: ${bug} (${problem ?? `${project}, ${tests.join(", ")}`})`);
   }
 }
 
