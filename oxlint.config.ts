@@ -29,7 +29,8 @@ const layers = LAYERS.flatMap((line, depth) =>
       .filter((other) => other !== folder);
     // Of another resource, a resource may import the table and the shape.
     const open = depth === 0 ? ["!../*/{table,shape}.ts"] : [];
-    return only([`src/${folder}/**/*.ts`], [...closed.map((other) => `../${other}/**`), ...open]);
+    const above = ["../../*/**", "../{app,app-type,index,v1}.ts"];
+    return only([`src/${folder}/**/*.ts`], [...above, ...closed.map((other) => `../${other}/**`), ...open]);
   }),
 );
 

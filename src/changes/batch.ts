@@ -44,7 +44,8 @@ export function compileBatch<Body, Table extends Versioned>(
       .orderBy(sql`key`);
     return db.insert(table).select(rows as never);
   };
-  // The rows up to the last one, if `first` is not NULL. D1 binds a number as a float, which would round the difference of a large id.
+  // The rows up to the last one, under the condition of `ifChanged`. D1 binds a number as a float, which would round the difference of a
+  // large id.
   const upTo = (last: SQLWrapper, ifChanged: (value: SQLWrapper) => SQL, count: SQLWrapper) =>
     and(gt(table.id, ifChanged(sql`${last} - CAST(${count} AS INTEGER)`)), lte(table.id, last));
   // A subquery, because SQLite evaluates it once: each event changes `last_insert_rowid()`.

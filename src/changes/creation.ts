@@ -7,7 +7,7 @@ import { compile, type Parameter, type QueryBuilder, type Statement } from "../d
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
-import { compileEvent, insertEvents } from "../feed/event.ts";
+import { compileEventOf, insertEvents } from "../feed/event.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { checkRequest, type Entry, idInEntry, insertEntry, isUnused, selectEntry } from "../idempotency/entry.ts";
@@ -74,7 +74,7 @@ export function compileCreation<Body, Table extends Versioned, Fields extends ob
       insertEntry(db, parameter, resource, eq(table.id, ifChanged(lastInserted))),
     ),
     // The entry changed `last_insert_rowid()`, and has the id.
-    recordStored: compileEvent<Attempt>(type, resource, idInEntry),
+    recordStored: compileEventOf<Attempt>(type, resource, idInEntry),
   };
 }
 

@@ -89,16 +89,16 @@ function respondWithCreation<Body>(c: Context<AppEnv>, { response, replayed }: O
 }
 
 /** What a patch does with the row that it names. */
-interface Patched<Body, Row extends Stored<Body>, Values> {
+interface Patched<Body, More, Values> {
   /** @throws ApiError when the path has no id. */
   id: (c: Context<AppEnv>) => Int64;
   patch: (target: Target, values: Values, attempt: Attempt | undefined) => Patch;
   /** Reads the row, after the patch. */
-  select: (target: Target, values: Values) => Statement<Row>;
+  select: (target: Target, values: Values) => Statement<Stored<Body> & More>;
   /** The failure when there is no such row. */
   missing: () => ApiError;
   /** The failure when the row does not allow the patch. */
-  conflict: (row: Row, values: Values) => ApiError | undefined;
+  conflict: (row: Stored<Body> & More, values: Values) => ApiError | undefined;
   /** See `applyPatch`. */
   isRepeatable?: (preconditions: Preconditions) => boolean;
 }
@@ -109,10 +109,10 @@ interface Patched<Body, Row extends Stored<Body>, Values> {
  *
  * @param schema of the body.
  */
-export function patches<Schema extends z.ZodMiniObject, Body, Row extends Stored<Body>>(
+export function patches<Schema extends z.ZodMiniObject, Body, More>(
   operationId: string,
   schema: () => Schema,
-  { id, patch, select, missing, conflict, isRepeatable }: Patched<Body, Row, z.output<Schema>>,
+  { id, patch, select, missing, conflict, isRepeatable }: Patched<Body, More, z.output<Schema>>,
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const values = c.req.valid("json");

@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { type Built, compile, type Parameter, type QueryBuilder, type RowOf, type Statement } from "./statement.ts";
 
-/** A statement that does nothing unless the one before it changed rows. Only `sequence` gives it one before it. */
+/** A statement whose condition asks what the one before it changed. Only `sequence` gives it one before it. */
 export interface Consequence<Row = unknown> {
   readonly follows: Statement<Row>;
 }
@@ -20,7 +20,8 @@ export function compileConsequence<Parameters extends object, Result>(
 
 /**
  * A change and what follows from it, in the order in which a transaction has to run them: `changes()` and `last_insert_rowid()` of SQLite
- * tell of the statement just before. All of them take effect, or none after the first one that changed nothing.
+ * tell of the statement just before. After one that changed nothing, the next ones change nothing either. The entry of a patch is the
+ * exception: it is also stored when there was nothing to change. So it is the last one, or what follows would take effect.
  */
 export function sequence<Row, Rows extends unknown[]>(
   change: Statement<Row>,

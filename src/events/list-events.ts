@@ -148,7 +148,7 @@ async function readFrom(session: Session, { text, id }: Place, part: Part): Prom
   );
 }
 
-async function list(c: Context<AppEnv, string, { out: { query: z.output<ReturnType<typeof listEventsQuery>> } }>) {
+export const listEvents = createHandlers(guard("events:read"), query(listEventsQuery), async (c) => {
   const { cursor, limit = MAX_LIMIT, type } = c.req.valid("query");
   const wanted = typesFor(c, type);
   const types = `,${wanted.join()},`;
@@ -168,13 +168,8 @@ async function list(c: Context<AppEnv, string, { out: { query: z.output<ReturnTy
     if (typeof event === "string") found.push(event);
   }
   return respond(c, found, rows[next - 1]?.place, next < rows.length || rows.at(-1)?.later === 1);
-}
-
-export const listEvents = createHandlers(
-  guard("events:read"),
-  query(listEventsQuery),
-  withFacts(list, { operationId: "listEvents" }),
-);
+});
+withFacts(listEvents[2], { operationId: "listEvents" });
 
 function respond(c: Context<AppEnv>, found: string[], last: string | undefined, more: boolean) {
   if (last === undefined) throw new Error("The feed is empty");

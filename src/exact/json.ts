@@ -1,7 +1,7 @@
 import { lazy } from "../lazy.ts";
 import { type Int64, isInt64 } from "./int64.ts";
 
-/** A text that is the JSON of a value of this type. */
+/** A text that is the JSON of a value of this type. Any text is assignable: it carries the type, and checks nothing. */
 export type Json<Value> = string & { readonly json?: Value };
 
 // V8 and the JSON.parse source text access proposal (ECMA-262 2026) have it. TypeScript's library does not yet.

@@ -31,15 +31,19 @@ export function insertEvents(
   return db.insert(events).select(db.select(event).from(table).where(where).orderBy(table.id));
 }
 
+/** The event of the row in the parameter `id`, after the statement that changed it. */
+export const compileEvent = (type: EventType, resource: Resource<unknown>) =>
+  compileEventOf(type, resource, (_db, parameter: Parameter<{ id: Int64 }>) => sql`${parameter("id")}`);
+
 /**
- * The event of one row, after the statement that changed it.
+ * The event of another row.
  *
- * @param idOf SQL for its id. The parameter `id`, unless given.
+ * @param idOf SQL for its id.
  */
-export const compileEvent = <Parameters extends object = { id: Int64 }>(
+export const compileEventOf = <Parameters extends object>(
   type: EventType,
   resource: Resource<unknown>,
-  idOf = (_db: QueryBuilder, parameter: Parameter<Parameters>): SQL => sql`${parameter("id" as never)}`,
+  idOf: (db: QueryBuilder, parameter: Parameter<Parameters>) => SQL,
 ) =>
   compileConsequence((db, parameter: Parameter<Parameters>, ifChanged: IfChanged) =>
     insertEvents(db, type, resource, eq(resource.table.id, ifChanged(idOf(db, parameter)))),

@@ -38,7 +38,7 @@ export function readOne<Body>(
     respondToRead(c, async (session) => {
       const [found] = await session.read(select(c));
       if (found === undefined) throw missing();
-      return found;
+      return { body: found.body, version: found.version };
     });
   return withFacts(handler, { operationId, cacheable: true, preconditions: true, headers: ["ETag"] });
 }

@@ -50,23 +50,30 @@ export const optional = <Schema extends z.ZodMiniType>(schema: () => Schema) => 
 interface Fields {
   [field: string]: Field;
 }
-type Simplify<Type> = { [Key in keyof Type]: Type[Key] };
-type Absent<All extends Fields> = {
-  [Name in keyof All]: All[Name]["mayBeAbsent"] extends true ? Name : never;
-}[keyof All];
+/** Shows the fields instead of the types that they come from. */
+type Plain<Type> = { [Key in keyof Type]: Type[Key] } & {};
+type IfAbsent<One extends Field, Yes, No> = One["mayBeAbsent"] extends true ? Yes : No;
 /** What clients see of a field: they get what they send. */
 type Value<One extends Field> = z.input<ReturnType<One["schema"]>>;
 
 /** A resource with these fields as clients see it. */
-type BodyOf<All extends Fields> = Simplify<
-  { id: number } & { [Name in Exclude<keyof All, Absent<All>>]: Value<All[Name]> } & {
-    [Name in Absent<All>]?: Value<All[Name]>;
+type BodyOf<All extends Fields> = Plain<
+  { id: number } & { [Name in keyof All as IfAbsent<All[Name], never, Name>]: Value<All[Name]> } & {
+    [Name in keyof All as IfAbsent<All[Name], Name, never>]?: Value<All[Name]>;
   }
 >;
 /** The values of a row, as its INSERT binds them. */
-type RowOf<All extends Fields> = Simplify<{
-  [Name in keyof All]: z.output<ReturnType<All[Name]["schema"]>> | (Name extends Absent<All> ? null : never);
+type RowOf<All extends Fields> = Plain<{
+  [Name in keyof All]: z.output<ReturnType<All[Name]["schema"]>> | IfAbsent<All[Name], null, never>;
 }>;
+/** Refuses a field whose column is missing, is not for clients, or may be NULL when the field may not be absent, or the reverse. */
+type Checked<All extends Fields, Columns extends { [column: string]: { _: { notNull: boolean } } }> = {
+  [Name in keyof All]: Name extends Exclude<keyof Columns, "id" | "version">
+    ? Columns[Name]["_"]["notNull"] extends IfAbsent<All[Name], false, true>
+      ? unknown
+      : `Use optional() for ${Name & string} if its column may be NULL, and only then`
+    : `The table has no column ${Name & string} for clients`;
+};
 
 /** A resource with its fields. */
 export interface Shape<All extends Fields, Table extends Versioned> extends Resource<BodyOf<All>, Table> {
@@ -90,11 +97,12 @@ export type Body<One> = One extends Resource<infer Of> ? Of : never;
  * Declares a resource.
  *
  * @param table with a column for each field. A field without one does not compile, and clients never see a column without a field.
- * @param fields in the order of the body. Add new ones at the end, optional (`valuesOf` in src/idempotency/attempt.ts).
+ * @param fields in the order of the body, where those that may be absent come last. Add new ones at the end, optional (`valuesOf` in
+ *   src/idempotency/attempt.ts).
  */
 export function shapeOf<Table extends Versioned, All extends Fields>(
   table: Table,
-  fields: All & { [Name in Exclude<keyof All, keyof Table["_"]["columns"]>]: never },
+  fields: All & Checked<All, Table["_"]["columns"]>,
 ): Shape<All, Table> {
   const names = Object.keys(fields) as (keyof All & string)[];
   const each = <Made>(make: (field: Field, name: keyof All & string) => Made, some = names) =>

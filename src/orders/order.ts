@@ -7,7 +7,7 @@ import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { compileEvent } from "../feed/event.ts";
+import { compileEventOf } from "../feed/event.ts";
 import { idInPath } from "../http/path.ts";
 import { pet } from "../pets/shape.ts";
 import { type PetStatus, pets } from "../pets/table.ts";
@@ -69,6 +69,6 @@ export function moveAnimal(status: PetStatus) {
       .set({ status, version: sql`${pets.version} + 1` })
       .where(eq(pets.id, ifChanged(animalOf(db, parameter)))),
   );
-  const record = compileEvent("pet.updated", pet, animalOf);
+  const record = compileEventOf("pet.updated", pet, animalOf);
   return (order: { id: Int64 }) => [move(order), record(order)] as const;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 
-// Data for tests of backups, and two ways to read it that share nothing with scripts/backup: from SQLite, and from the files.
+// Data for tests of backups, and two ways to read it that share nothing with ops/backup: from SQLite, and from the files.
 
 /** The values of a row, each as its type and its bytes in hexadecimal. */
 type Rows = string[][];

@@ -14,7 +14,7 @@ const ALWAYS = ["commands", "world"];
 test.each([
   ["src/pets/get-pet.ts", []],
   ["src/pets/pet.ts", CHOSEN],
-  ["src/pets/openapi.ts", CHOSEN],
+  ["openapi/resources/pets.ts", CHOSEN],
   ["src/http/documentation.ts", CHOSEN],
   ["client/src/schema.ts", CHOSEN],
   ["test/built/project.ts", CHOSEN],

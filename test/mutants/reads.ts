@@ -192,7 +192,7 @@ const EVENTS = [
   workerd(
     "the replay of a creation has an event",
     "changes/creation.ts",
-    "recordStored: compileEvent<Attempt>(type, resource, idInEntry),",
+    "recordStored: compileEventOf<Attempt>(type, resource, idInEntry),",
     "recordStored: compileConsequence((db, parameter: Parameter<Attempt>) => insertEvents(db, type, resource, eq(table.id, idInEntry(db, parameter)))),",
     "battery/events",
   ),
