@@ -1,13 +1,14 @@
-import { type ChildProcess, execFile, execFileSync, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
+import { runKeys } from "./keys.ts";
 
 // Starts several `npm run dev` on one folder of local state.
 
@@ -67,13 +68,12 @@ test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to pas
 });
 
 test(
-  "accepts keys that `npm run keys` creates and rotates while it runs",
+  "accepts keys that are created and rotated while it runs",
   async () => {
-    // Asynchronous: a process that is blocked does not see that the service closes an idle connection, and its next request may fail.
-    const keys = async (...args: string[]): Promise<{ id: string; key: string }> => {
-      const all = ["ops/run.ts", "keys", ...args, "--env", "local", "--json", "--persist-to", state];
-      return JSON.parse((await promisify(execFile)(process.execPath, all)).stdout);
-    };
+    const local = await openNamespace("local", () => {}, state);
+    onTestFinished(() => local.close());
+    const keys = async (...args: string[]): Promise<{ id: string; key: string }> =>
+      JSON.parse((await runKeys(local, [...args, "--env", "local", "--json"])).stdout);
     const old = await keys("create", "--name", "shop", "--scopes", "pets:read");
     expect(await listNames({ ...first, key: old.key })).toHaveLength(5);
     const rotated = await keys("rotate", old.id, "--overlap", "1h");

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { upgrade } from "../../scripts/expand/upgrade.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { bundleOf } from "../../scripts/revision.ts";
-import { Checkout, type Result } from "./cloudflare/checkout.ts";
+import { Checkout } from "./cloudflare/checkout.ts";
 
 let checkout: Checkout;
 let bundle: string;
@@ -17,17 +17,6 @@ beforeAll(() => {
 });
 afterAll(() => checkout.remove());
 
-/** Runs the check with one migration more than the first commit, which is the last release. */
-async function checkWith(sql: string): Promise<Result> {
-  writeFileSync(join(checkout.folder, "drizzle/9000_change.sql"), sql);
-  checkout.commit("A migration");
-  try {
-    return await checkout.run("scripts/check-expand.ts", []);
-  } finally {
-    checkout.git("reset", "--quiet", "--hard", "HEAD~1");
-  }
-}
-
 test("without an earlier commit there is nothing to compare with", async () => {
   expect(await checkout.run("scripts/check-expand.ts", [])).toEqual({
     code: 0,
@@ -36,19 +25,15 @@ test("without an earlier commit there is nothing to compare with", async () => {
   });
 });
 
-test("the old code works on a schema that only grew", async () => {
-  checkout.git("tag", "v1.0.0");
-  const result = await checkWith("ALTER TABLE pets ADD nickname text;\nCREATE TABLE toys (id integer PRIMARY KEY);");
-  checkout.git("tag", "--delete", "v1.0.0");
-  expect(result, result.stderr).toMatchObject({
-    code: 0,
-    // wrangler prints warnings about the files of public/ before it.
-    stdout: expect.stringMatching(/(?:^|\n)The code of v1\.0\.0 works on the schema of 9000_change\.sql\.\n$/),
-  });
-});
-
 test("the old code fails on a schema that lacks a column", async () => {
-  const result = await checkWith("ALTER TABLE pets RENAME COLUMN category_id TO category;");
+  // The first commit is the last release.
+  writeFileSync(
+    join(checkout.folder, "drizzle/9000_change.sql"),
+    "ALTER TABLE pets RENAME COLUMN category_id TO category;",
+  );
+  checkout.commit("A migration");
+  const result = await checkout.run("scripts/check-expand.ts", []);
+  checkout.git("reset", "--quiet", "--hard", "HEAD~1");
   expect(result.code).toBe(1);
   expect(result.stdout).not.toContain("works on the schema");
   const [, name, found] = /^The code of (.+) fails on the schema of 9000_change\.sql: (.+)$/m.exec(result.stderr) ?? [];
@@ -63,12 +48,13 @@ test.each([
   ],
   ["DELETE FROM idempotency_keys;", /^the retry of a creation .*creates again/],
   ["UPDATE pets SET version = 2 WHERE id = 99999;", /^an animal from before has changed$/],
-])("the old code fails after %s", async (sql, reason) => {
+  ["ALTER TABLE pets ADD nickname text;\nCREATE TABLE toys (id integer PRIMARY KEY);", /^works$/],
+])("the old code after %s", async (sql, reason) => {
   const migrations = join(checkout.folder, "changed");
   cpSync("drizzle", migrations, { recursive: true });
   writeFileSync(join(migrations, "9000_change.sql"), sql);
-  const failure = upgrade({ bundle, migrations: "drizzle" }, { bundle, migrations }).catch(oneLine);
-  expect(await failure).toMatch(reason);
+  const outcome = upgrade({ bundle, migrations: "drizzle" }, { bundle, migrations }).then(() => "works", oneLine);
+  expect(await outcome).toMatch(reason);
 });
 
 test("a release without a migration needs no check", async () => {

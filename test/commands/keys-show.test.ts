@@ -1,18 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
-import { openLocalStorage, type Outcome, runKeys, WRANGLER_TIMEOUT } from "./keys.ts";
+import { openLocalStorage, type Outcome, runKeys } from "./keys.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 type Created = KeyRecord & { key: string };
 
-const { state, local } = await openLocalStorage();
+const { local } = await openLocalStorage();
 
 const start = Date.parse("2027-01-01T00:00:00.000Z");
 beforeEach(async () => {
@@ -103,6 +99,7 @@ describe("show <id>", () => {
   });
 });
 
+// documented-commands.test.ts reads the standard input of a process.
 describe("show --key-from-stdin", () => {
   test("shows the record of the key, and never the key", async () => {
     await create();
@@ -141,32 +138,6 @@ describe("show --key-from-stdin", () => {
     expect(await showSecret(key)).toMatchObject(refusal);
     await local.put(await keyRecordName(key), "{");
     expect(await showSecret(key)).toMatchObject(refusal);
-  });
-
-  test("reads the standard input of its process", { timeout: WRANGLER_TIMEOUT }, async () => {
-    const { key, id } = await create();
-    const show = async (input: string) => {
-      const args = ["ops/run.ts", "keys", "show", "--key-from-stdin", "--env", "local", `--persist-to=${state}`];
-      // wrangler lists the running Workers in a folder. Concurrent tests with a fake clock would list theirs there.
-      const env = { ...process.env, WRANGLER_REGISTRY_PATH: join(state, "registry") };
-      // Not spawnSync, because this process has to notice that its own connection to the storage is closed.
-      const child = spawn(process.execPath, args, { env });
-      child.stdin.end(input);
-      const [stdout, stderr, [status]] = await Promise.all([
-        text(child.stdout),
-        text(child.stderr),
-        once(child, "close"),
-      ]);
-      return { status, stdout, stderr };
-    };
-    const found = await show(`${key}\n`);
-    expect(found).toEqual({ status: 0, stdout: expect.stringContaining(id), stderr: "" });
-    expect(found.stdout).not.toContain(key);
-    expect(await show("hunter2")).toEqual({
-      status: 1,
-      stdout: "",
-      stderr: "Standard input holds no API key, or more than one.\n",
-    });
   });
 });
 

@@ -86,13 +86,12 @@ export class Operator {
 
   /** Has a program follow the feed of production from now on. */
   async startFollower(): Promise<void> {
-    this.follower = await Follower.start(this.api.databases, "petstore-production");
+    this.follower = new Follower(this.api.databases, "petstore-production");
     await this.follower.takeCopy();
   }
 
   async stop(): Promise<void> {
     this.#reader.leave();
-    await this.follower?.stop();
     for (const edge of this.#edges) await edge.close();
     await this.api.close();
   }

@@ -1,5 +1,11 @@
+import { afterAll } from "vitest";
 import { type ProductionService, startProductionService } from "../../../scripts/production-service.ts";
 import type { Databases } from "../cloudflare/databases.ts";
+
+let service: Promise<ProductionService> | undefined;
+/** Ends with the last request. The followers of a test file share the service, each request with rows of its own. */
+let free: Promise<unknown> = Promise.resolve();
+afterAll(async () => (await service)?.harness.close());
 
 /** A program that keeps a copy of the animals of a fake database. The service itself runs, on the present rows of that database. */
 export class Follower {
@@ -8,20 +14,10 @@ export class Follower {
   #cursor = "latest";
   readonly #databases: Databases;
   readonly #name: string;
-  readonly #service: ProductionService;
 
-  private constructor(databases: Databases, name: string, service: ProductionService) {
+  constructor(databases: Databases, name: string) {
     this.#databases = databases;
     this.#name = name;
-    this.#service = service;
-  }
-
-  static async start(databases: Databases, name: string): Promise<Follower> {
-    return new Follower(databases, name, await startProductionService());
-  }
-
-  stop(): Promise<void> {
-    return this.#service.harness.close();
   }
 
   /** Takes the end of the feed, then a copy. */
@@ -41,12 +37,18 @@ export class Follower {
     return { status: response.status, ...(code !== undefined && { code }) };
   }
 
-  async #get(path: string): Promise<Response> {
-    const { DB } = await this.#service.worker.getEnv();
+  #get(path: string): Promise<Response> {
+    const response = free.then(() => this.#getAlone(path));
+    free = response.catch(() => {});
+    return response;
+  }
+
+  async #getAlone(path: string): Promise<Response> {
+    const { worker, key, url } = await (service ??= startProductionService());
+    const { DB } = await worker.getEnv();
     const statements = ["pets", "events"].flatMap((table) => [`DELETE FROM ${table}`, ...this.#insertsOf(table)]);
     await DB.batch(statements.map((statement) => DB.prepare(statement)));
-    const headers = { Authorization: `Bearer ${this.#service.key}` };
-    return fetch(new URL(`/v1/${path}`, this.#service.url), { headers });
+    return fetch(new URL(`/v1/${path}`, url), { headers: { Authorization: `Bearer ${key}` } });
   }
 
   #insertsOf(table: string): string[] {

@@ -1,15 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { runBackup } from "../../../ops/backup/command-line.ts";
 import { prepareLocalState } from "../../../scripts/local-state.ts";
+import { runHere } from "../cloudflare/fixture.ts";
 import type { Operator } from "./account.ts";
 
 const PRODUCTION = "petstore-production";
 
 /** Backs up the animals of the operator's own machine. */
 async function backUpLocally(operator: Operator): Promise<void> {
-  await prepareLocalState(join(operator.checkout.folder, ".wrangler/state"));
-  await operator.run("npm run backup -- --env local --to backups/local");
+  const { folder } = operator.checkout;
+  const state = join(folder, ".wrangler/state");
+  await prepareLocalState(state);
+  await runHere(runBackup, ["--env", "local", "--persist-to", state, "--to", join(folder, "backups/local")]);
 }
 
 /** Asserts that the program that follows the feed has to start again, and then has the animals of production. */
