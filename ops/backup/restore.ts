@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import type { Terminal } from "../terminal.ts";
 import { readLines, verify } from "./archive.ts";
 import { checkTables, type MigrationFiles, type Migrations, readMigrationFiles } from "./checks.ts";
@@ -140,7 +141,6 @@ async function prepare(
   { ofBackup }: Migrations,
   { digest, counters }: Progress,
 ): Promise<void> {
-  const splitSqlQuery = await loadSplitter();
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
   const dropped = found
     .map(({ name }) => String(name))
@@ -156,14 +156,10 @@ async function prepare(
   ]);
 }
 
-/** Imported late: wrangler takes more than a second to load, and a backup needs nothing of it. */
-const loadSplitter = async () => (await import("wrangler")).unstable_splitSqlQuery;
-
 const insertMigration = (name: string) => `INSERT INTO d1_migrations (name) VALUES ('${name}')`;
 
 /** Applies the migrations that the database does not have. */
 async function migrate(database: Database, later: MigrationFiles): Promise<void> {
-  const splitSqlQuery = await loadSplitter();
   const applied = await readMigrations(database);
   for (const [name, sql] of later) {
     if (applied.includes(name)) continue;

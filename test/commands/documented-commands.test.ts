@@ -66,17 +66,12 @@ test("a key that somebody found is read without echo, and is in no history and n
 const checkouts: Checkout[] = [];
 afterAll(() => checkouts.forEach((checkout) => checkout.remove()));
 
-function newCheckout(): Checkout {
-  const checkout = new Checkout();
-  checkout.git("tag", `v${packageJson.version}`);
-  return checkout;
-}
-
 /** Commands that only read, and that several sections show, run once. */
 const reads = new Set<string>();
 
 test.concurrent.for([...SECTIONS, OTHERS])("$name", async ({ name, page, commands }, { expect, onTestFinished }) => {
-  const checkout = checkouts.pop() ?? newCheckout();
+  const checkout = checkouts.pop() ?? new Checkout();
+  checkout.git("tag", "--force", `v${packageJson.version}`);
   const operator = await Operator.start(checkout);
   onTestFinished(async () => {
     await operator.stop();

@@ -3,9 +3,9 @@ import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { type Database, prepareDatabase } from "../../ops/release/database.ts";
 import { prepareNamespace } from "../../ops/release/namespace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
-import { useSharedAccount } from "./cloudflare/fixture.ts";
+import { useAccount } from "./cloudflare/fixture.ts";
 
-const account = useSharedAccount();
+const account = useAccount("petstore-staging");
 
 /** Prepares a database with somebody at the terminal who answers. */
 function prepare(name: string, answer: string): Promise<Database> {

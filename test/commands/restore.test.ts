@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { OWN_TABLES } from "../../ops/backup/tables.ts";
-import { addReleases, useSharedAccount } from "./cloudflare/fixture.ts";
+import { addReleases, useAccount } from "./cloudflare/fixture.ts";
 
 const DATABASE = "petstore-production";
 
-const account = useSharedAccount();
+const account = useAccount(DATABASE);
 
 /** The number of rows that a restore loses. It exceeds the number of migrations, which are counted in the same table. */
 const LOST = 20;
@@ -54,9 +54,8 @@ test("the page raises the counter of every table of the migrations", () => {
 
 // documented-commands.test.ts runs the commands of the page themselves.
 test.each([0, 2])("after a restore to %i animals as in docs/runbook.md, no id is assigned twice", (before) => {
-  const { api } = account;
-  const { databases } = api;
-  addReleases(api, DATABASE, 1);
+  const { databases } = account.api;
+  addReleases(account.api, DATABASE, 1);
   for (let count = 0; count < before; count++) create();
   const bookmark = databases.snapshot(DATABASE);
   for (let count = 0; count < LOST; count++) create();
@@ -66,5 +65,4 @@ test.each([0, 2])("after a restore to %i animals as in docs/runbook.md, no id is
   expect(databases.query(DATABASE, "SELECT id FROM pets")).toHaveLength(before);
   databases.query(DATABASE, RAISE_COUNTERS.replaceAll("5000", String(before + LOST)));
   expect(create()).toEqual([before + LOST + 1, before + LOST + 1, before + LOST + 1]);
-  databases.all.clear();
 });

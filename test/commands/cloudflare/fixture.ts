@@ -24,16 +24,6 @@ export function useCloudflare(worker: string): Fixture {
   return fixture;
 }
 
-/** An account for all tests of a file. wrangler finds it in the environment of this process. */
-export function useSharedAccount(): { api: CloudflareApi } {
-  const shared = {} as { api: CloudflareApi };
-  beforeAll(async () => {
-    shared.api = await openAccount();
-  });
-  afterAll(() => closeAccount(shared.api));
-  return shared;
-}
-
 /** For each test an account of its own with the address of a Worker, both for the commands that this process runs. */
 export function useAccount(worker: string): Omit<Fixture, "checkout"> {
   const fixture = {} as Omit<Fixture, "checkout">;
