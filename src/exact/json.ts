@@ -4,13 +4,7 @@ import { type Int64, isInt64 } from "./int64.ts";
 /** A text that is the JSON of a value of this type. Any text is assignable: it carries the type, and checks nothing. */
 export type Json<Value> = string & { readonly json?: Value };
 
-// V8 and the JSON.parse source text access proposal (ECMA-262 2026) have it. TypeScript's library does not yet.
-const exactJson = JSON as unknown as { rawJSON(text: string): { readonly rawJSON: string } };
-
-/** Digits that survive a JavaScript number (DBL_DIG of IEEE 754): `String` writes the decimal that JSON.parse read. */
-const SAFE_DIGITS = 15;
-
-/** Only a number with more digits can be rounded, or a number whose exponent is so small that it becomes zero. */
+/** Only a number with more than 15 digits can be rounded (DBL_DIG of IEEE 754), or one whose exponent is so small that it becomes zero. */
 const MAY_BE_ROUNDED = /\d[\d.]{15}|[eE]-\d{3}/;
 
 /**
@@ -67,10 +61,4 @@ function longInteger(value: unknown): string | undefined {
   const significant = digits.slice(start, end);
   const scale = Number(exponent) - fraction.length + (digits.length - end);
   return scale < 0 || significant.length + scale > MAX_DIGITS ? undefined : sign + significant + "0".repeat(scale);
-}
-
-/** An int64 as a value that `JSON.stringify` writes exactly: a plain number if it is exact. */
-export function jsonInteger(value: Int64): number {
-  // Only JSON.stringify reads the value of JSON.rawJSON. Readers of the JSON get a number.
-  return value.length <= SAFE_DIGITS ? Number(value) : (exactJson.rawJSON(value) as unknown as number);
 }

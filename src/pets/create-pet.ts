@@ -2,7 +2,7 @@ import { guard } from "../http/guard.ts";
 import type { Parameter } from "../db/statement.ts";
 import { createHandlers } from "../operation.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { type Json, jsonInteger } from "../exact/json.ts";
+import type { Json } from "../exact/json.ts";
 import { compileCreation, create } from "../changes/creation.ts";
 import { creates } from "../changes/handlers.ts";
 import { type Animal, pet } from "./shape.ts";
@@ -24,5 +24,5 @@ export const createPet = createHandlers(
 
 /** Version 1.0.0 stored no response with a key. It had these fields. */
 function bodyOfFirstRelease(id: Int64, { name, categoryId, status }: NewPet): Json<Animal> {
-  return JSON.stringify({ id: jsonInteger(id), name, categoryId: jsonInteger(categoryId), status });
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }

@@ -1,19 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonInteger, parseExact, toInt64 } from "../../src/exact/json.ts";
-import { type Int64, isInt64 } from "../../src/exact/int64.ts";
+import { parseExact, toInt64 } from "../../src/exact/json.ts";
+import { isInt64 } from "../../src/exact/int64.ts";
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
 const int64 = fc.bigInt({ min: MIN, max: MAX });
 
-test("every int64 is parsed and written exactly", () => {
+test("every int64 is parsed exactly", () => {
   fc.assert(
     fc.property(int64, (integer) => {
       const { n } = parseExact(`{"n":${integer}}`) as { n: unknown };
-      const text = toInt64(n);
-      expect(text).toBe(String(integer));
-      expect(JSON.stringify({ n: jsonInteger(text as Int64) })).toBe(`{"n":${integer}}`);
+      expect(toInt64(n)).toBe(String(integer));
     }),
   );
 });

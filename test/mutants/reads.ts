@@ -3,10 +3,10 @@ import { type Mutant, workerd } from "./mutant.ts";
 const EXACT = [
   workerd(
     "an integer of a response is rounded",
-    "exact/json.ts",
-    "SAFE_DIGITS = 15",
-    "SAFE_DIGITS = 17",
-    "pets/create-pet",
+    "http/shape.ts",
+    "{ id: table.id, ...each(column, lasting) }",
+    "{ id: sql`${table.id} * 1.0`, ...each(column, lasting) }",
+    "pets/get-pet",
   ),
   workerd(
     "an integer of 17 digits in a body is rounded",
@@ -34,7 +34,7 @@ const EXACT = [
     "exact/column.ts",
     "CAST(${column} AS TEXT)",
     "CAST(CAST(${column} * 1.0 AS INTEGER) AS TEXT)",
-    "pets/get-pet",
+    "pets/create-pet",
   ),
   workerd(
     "the last id of a large batch is rounded",

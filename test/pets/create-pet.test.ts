@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Int64 } from "../../src/exact/int64.ts";
+import { encodeCursor } from "../../src/http/cursor.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
@@ -23,6 +25,23 @@ test("responds with 201, the whole animal and its address", async () => {
   expect(response.headers.get("Location")).toBe(`/v1/pets/${animal.id}`);
   const found = await call(`/v1/pets/${animal.id}`, { key });
   expect(await found.json()).toEqual(animal);
+});
+
+test("an id beyond 2^53 is exact in the address and in the cursor of the next page", async () => {
+  const { seq } = (await env.DB.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'pets'").first()) ?? {};
+  onTestFinished(async () => {
+    await env.DB.exec("DELETE FROM pets WHERE id > 9007199254740000");
+    await env.DB.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'pets'").bind(seq).run();
+  });
+  await env.DB.exec("UPDATE sqlite_sequence SET seq = 9007199254740992 WHERE name = 'pets'");
+  const address = "/v1/pets/9007199254740993";
+  expect((await create({ name: "Rex", categoryId: 7 })).headers.get("Location")).toBe(address);
+  const once = { "Idempotency-Key": crypto.randomUUID() };
+  for (const _ of ["created", "replayed"])
+    expect((await create({ name: "Rex", categoryId: 7 }, once)).headers.get("Location")).toBe("/v1/pets/9007199254740994");
+  const page = await call("/v1/pets?sort=-id&limit=2", { key });
+  const cursor = encodeCursor({ after: "9007199254740993" as Int64, sort: "-id" });
+  expect(page.headers.get("Link")).toContain(cursor);
 });
 
 test("an omitted status means available", async () => {
