@@ -38,7 +38,9 @@ test("an id beyond 2^53 is exact in the address and in the cursor of the next pa
   expect((await create({ name: "Rex", categoryId: 7 })).headers.get("Location")).toBe(address);
   const once = { "Idempotency-Key": crypto.randomUUID() };
   for (const _ of ["created", "replayed"])
-    expect((await create({ name: "Rex", categoryId: 7 }, once)).headers.get("Location")).toBe("/v1/pets/9007199254740994");
+    expect((await create({ name: "Rex", categoryId: 7 }, once)).headers.get("Location")).toBe(
+      "/v1/pets/9007199254740994",
+    );
   const page = await call("/v1/pets?sort=-id&limit=2", { key });
   const cursor = encodeCursor({ after: "9007199254740993" as Int64, sort: "-id" });
   expect(page.headers.get("Link")).toContain(cursor);
