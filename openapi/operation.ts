@@ -25,7 +25,7 @@ const parameter = (name: string): ReferenceObject => ({ $ref: `#/components/para
 /** Where an operation is mounted. */
 export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
   const route = v1.routes.find(({ handler }) => handler === handlers.at(-1));
-  if (route === undefined) throw new Error(`No route leads to ${operationId}`);
+  if (route === undefined) throw new Error(`No route leads to ${operationId}. See src/<resource>/routes.ts.`);
   return { method: route.method.toLowerCase(), path: route.path.replace(/:(\w+)/g, "{$1}") };
 }
 

@@ -11,6 +11,7 @@ import {
   get,
   type GetOptions,
   type Got,
+  pathOf,
   remove,
   type ResourceScope,
   type Scope,
@@ -56,7 +57,7 @@ export class Categories {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ category: Category }, Etag>> {
-    return get(this.#scope, "getCategory", id, options);
+    return get(this.#scope, "getCategory", pathOf(this.#scope, id), options);
   }
 
   /**
@@ -69,7 +70,7 @@ export class Categories {
     patch: CategoryPatch,
     options: UpdateOptions = {},
   ): Promise<Created & { category: Category }> {
-    return change(this.#scope, "updateCategory", id, patch, options);
+    return change(this.#scope, "updateCategory", pathOf(this.#scope, id), patch, options);
   }
 
   /**
@@ -79,6 +80,6 @@ export class Categories {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deleteCategory", id, options, true);
+    await remove(this.#scope, "deleteCategory", pathOf(this.#scope, id), options, true);
   }
 }

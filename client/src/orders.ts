@@ -11,6 +11,7 @@ import {
   get,
   type GetOptions,
   type Got,
+  pathOf,
   remove,
   type ResourceScope,
   type Scope,
@@ -56,7 +57,7 @@ export class Orders {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ order: Order }, Etag>> {
-    return get(this.#scope, "getOrder", id, options);
+    return get(this.#scope, "getOrder", pathOf(this.#scope, id), options);
   }
 
   /**
@@ -82,7 +83,7 @@ export class Orders {
     { shipDate, ...options }: UpdateOptions & Pick<OrderPatch, "shipDate"> = {},
   ): Promise<Created & { order: Order }> {
     const patch: OrderPatch = { status: "shipped", shipDate };
-    return change(this.#scope, "updateOrder", id, patch, options);
+    return change(this.#scope, "updateOrder", pathOf(this.#scope, id), patch, options);
   }
 
   /**
@@ -92,6 +93,6 @@ export class Orders {
    */
   async cancel(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
     // The order stays, so that a 404 is an error.
-    await remove(this.#scope, "cancelOrder", id, options, false);
+    await remove(this.#scope, "cancelOrder", pathOf(this.#scope, id), options, false);
   }
 }

@@ -12,6 +12,7 @@ import {
   get,
   type GetOptions,
   type Got,
+  pathOf,
   remove,
   type ResourceScope,
   type Scope,
@@ -89,7 +90,7 @@ export class Pets {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ animal: Animal }, Etag>> {
-    return get(this.#scope, "getPet", id, options);
+    return get(this.#scope, "getPet", pathOf(this.#scope, id), options);
   }
 
   /**
@@ -98,7 +99,7 @@ export class Pets {
    * @beta
    */
   async update(id: Int64Input, patch: PetPatch, options: UpdateOptions = {}): Promise<Created & { animal: Animal }> {
-    return change(this.#scope, "updatePet", id, patch, options);
+    return change(this.#scope, "updatePet", pathOf(this.#scope, id), patch, options);
   }
 
   /**
@@ -107,6 +108,6 @@ export class Pets {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deletePet", id, options, true);
+    await remove(this.#scope, "deletePet", pathOf(this.#scope, id), options, true);
   }
 }

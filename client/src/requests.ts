@@ -72,11 +72,11 @@ export function cacheControl({ maxAge }: ReadOptions): string | undefined {
 export async function get<Name extends string, Item, Etag extends string | undefined>(
   scope: ResourceScope<Name, Item>,
   operation: Operation,
-  id: Int64Input,
+  path: string,
   { ifNoneMatch, ...options }: GetOptions<Etag>,
 ): Promise<Got<Record<Name, Item>, Etag>> {
   const headers = { "Cache-Control": cacheControl(options), "If-None-Match": ifNoneMatch };
-  const found = await one(scope, { ...options, operation, method: "GET", path: pathOf(scope, id), headers });
+  const found = await one(scope, { ...options, operation, method: "GET", path, headers });
   return { ...found, notModified: found[scope.name] === undefined };
 }
 
@@ -94,11 +94,11 @@ export async function create<Name extends string, Item>(
 export async function change<Name extends string, Item>(
   scope: ResourceScope<Name, Item>,
   operation: Operation,
-  id: Int64Input,
+  path: string,
   body: object,
   options: UpdateOptions,
 ): Promise<Created & Record<Name, Item>> {
-  return once(scope, { operation, method: "PATCH", path: pathOf(scope, id), body }, options);
+  return once(scope, { operation, method: "PATCH", path, body }, options);
 }
 
 async function once<Name extends string, Item>(
@@ -118,11 +118,11 @@ async function once<Name extends string, Item>(
 export async function remove(
   scope: ResourceScope<string, unknown>,
   operation: Operation,
-  id: Int64Input,
+  path: string,
   { ifMatch, ...options }: ChangeOptions,
   deletes: boolean,
 ): Promise<void> {
-  const request = { operation, method: "DELETE", path: pathOf(scope, id), deletes } as const;
+  const request = { operation, method: "DELETE", path, deletes } as const;
   await scope.connection.send({ ...options, ...request, headers: { "If-Match": ifMatch } }, scope.memory);
 }
 
@@ -136,7 +136,11 @@ async function one<Name extends string, Item>(
   return { [name]: value, etag: headers.get("ETag") ?? "", ...created } as Versioned & Record<Name, Item>;
 }
 
-/** @throws RangeError when the id is no exact integer. */
-function pathOf({ path }: { path: string }, id: Int64Input): string {
+/**
+ * The path of a resource.
+ *
+ * @throws RangeError when the id is no exact integer.
+ */
+export function pathOf({ path }: { path: string }, id: Int64Input): string {
   return `${path}/${toDigits(id)}`;
 }

@@ -24,7 +24,8 @@ export const MAX_CACHED_BYTES = 8 * 1024 * 1024;
 const cache = new IsolateCache<Found<unknown> & { bookmark: string }>(MAX_CACHED_READS, MAX_CACHED_BYTES);
 
 /**
- * The handler of a read of one resource, which takes preconditions and may come from memory.
+ * The handler of a read of one resource, which takes preconditions and may come from memory. The path has to name the row, because the
+ * version alone is its entity tag.
  *
  * @param select the statement of the row, from the id in the path.
  * @param missing the failure when there is no row.
