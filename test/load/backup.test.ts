@@ -110,7 +110,7 @@ const fileIn = (folder: string) => {
 
 /** Runs a command. @param place a file: when it is there, the process gets SIGKILL. */
 async function run(script: string, args: readonly string[], environment: Record<string, string> = {}, place = "") {
-  const child = spawn(process.execPath, [`scripts/${script}.ts`, ...args], {
+  const child = spawn(process.execPath, ["ops/run.ts", script, ...args], {
     env: { ...process.env, ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
