@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { SORTS } from "../../src/db/page.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
@@ -124,6 +124,9 @@ test.each([
 });
 
 test("an animal beyond 2^53 is distinguished from its neighbour", async () => {
+  onTestFinished(async () => {
+    await env.DB.exec(`DELETE FROM orders WHERE id > ${TOTAL}`);
+  });
   const insert = env.DB.prepare("INSERT INTO orders (pet_id, status, created_at) VALUES (?, 'placed', ?)");
   await env.DB.batch(["9007199254740992", "9007199254740993"].map((petId) => insert.bind(petId, TIME)));
   for (const petId of ["9007199254740992", "9007199254740993"]) {
