@@ -8,6 +8,7 @@ import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { observedJobDatabase } from "./support/observed-d1.ts";
 import { grantKey } from "./support/keys.ts";
+import { OPERATIONS } from "./support/operations.ts";
 
 const REX = { name: "Rex", categoryId: 1 };
 const HUNDRED = Array.from({ length: 100 }, () => REX);
@@ -152,6 +153,14 @@ async function filledIn(path: string): Promise<string> {
 }
 
 // Each leaves what the next ones find.
+test.each(OPERATIONS)("$name has a request that succeeds", ({ method, template }) => {
+  const address = new RegExp(`^${method} ${template.replaceAll(/\{\w+\}/g, "[^/?]+")}(?:\\?|$)`);
+  const succeeding = Object.values(REQUESTS).filter(([status]) => status < 300);
+  expect(succeeding.map(([, path, request]) => `${request?.method ?? "GET"} ${path}`)).toContainEqual(
+    expect.stringMatching(address),
+  );
+});
+
 describe("in this order", { shuffle: false }, () => {
   test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
     const [status, path, request = {}] = REQUESTS[name];
