@@ -12,6 +12,7 @@ import { EVENT_CURSOR } from "../../src/events/cursor.ts";
 import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
 import { parseTags } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/attempt.ts";
+import { category } from "../../src/categories/shape.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
@@ -261,4 +262,17 @@ describe("the schemas of requests match the checks of the service", () => {
     );
     expect(verdicts.size).toBe(2);
   });
+});
+
+test.each([
+  ["NewPet", pet.fields],
+  ["NewCategory", category.fields],
+] as const)("the texts of %s are as long as the document says", (name, fields) => {
+  const properties = schemas[name].properties as { [field: string]: { maxLength?: number } };
+  for (const [field, { schema }] of Object.entries(fields)) {
+    const { maxLength } = properties[field] ?? {};
+    if (maxLength === undefined) continue;
+    expect(schema().safeParse("x".repeat(maxLength)).success, field).toBe(true);
+    expect(schema().safeParse("x".repeat(maxLength + 1)).success, field).toBe(false);
+  }
 });
