@@ -3,31 +3,57 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { operationsOf, parseDocument } from "../../openapi/read.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
-import { SCOPES } from "../../src/auth/scopes.ts";
+import type { PetStore } from "../../client/src/index.ts";
+import { type Scope, SCOPES } from "../../src/auth/scopes.ts";
+import { failure, fakeService } from "./client/fake-service.ts";
 import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
 
 // Written by hand. The batteries take the scope of an operation from the document, and the document takes it from the guard, so
-// they would accept a wrong one.
-const REQUIRED_SCOPES = [
-  ["listPets", "GET", "/v1/pets", "pets:read"],
-  ["createPet", "POST", "/v1/pets", "pets:write"],
-  ["createPets", "POST", "/v1/pets/batch", "pets:write"],
-  ["getPet", "GET", "/v1/pets/{petId}", "pets:read"],
-  ["updatePet", "PATCH", "/v1/pets/{petId}", "pets:write"],
-  ["deletePet", "DELETE", "/v1/pets/{petId}", "pets:write"],
-  ["listCategories", "GET", "/v1/categories", "pets:read"],
-  ["createCategory", "POST", "/v1/categories", "pets:write"],
-  ["getCategory", "GET", "/v1/categories/{categoryId}", "pets:read"],
-  ["updateCategory", "PATCH", "/v1/categories/{categoryId}", "pets:write"],
-  ["deleteCategory", "DELETE", "/v1/categories/{categoryId}", "pets:write"],
-  ["getInventory", "GET", "/v1/store/inventory", "store:read"],
-  ["listOrders", "GET", "/v1/store/orders", "store:read"],
-  ["placeOrder", "POST", "/v1/store/orders", "store:write"],
-  ["getOrder", "GET", "/v1/store/orders/{orderId}", "store:read"],
-  ["updateOrder", "PATCH", "/v1/store/orders/{orderId}", "store:write"],
-  ["cancelOrder", "DELETE", "/v1/store/orders/{orderId}", "store:write"],
-  ["listEvents", "GET", "/v1/events", "events:read"],
-] as const;
+// they would accept a wrong one. The client has its own paths.
+const OPERATIONS: [
+  operationId: string,
+  method: string,
+  template: string,
+  scope: Scope,
+  send: (store: PetStore) => unknown,
+][] = [
+  ["listPets", "GET", "/v1/pets", "pets:read", ({ pets }) => pets.list()[Symbol.asyncIterator]().next()],
+  ["createPet", "POST", "/v1/pets", "pets:write", ({ pets }) => pets.create({ name: "Rex", categoryId: 1 })],
+  [
+    "createPets",
+    "POST",
+    "/v1/pets/batch",
+    "pets:write",
+    ({ pets }) => pets.createMany([{ name: "Rex", categoryId: 1 }]),
+  ],
+  ["getPet", "GET", "/v1/pets/{petId}", "pets:read", ({ pets }) => pets.get(1)],
+  ["updatePet", "PATCH", "/v1/pets/{petId}", "pets:write", ({ pets }) => pets.update(1, { name: "Rex" })],
+  ["deletePet", "DELETE", "/v1/pets/{petId}", "pets:write", ({ pets }) => pets.delete(1)],
+  [
+    "listCategories",
+    "GET",
+    "/v1/categories",
+    "pets:read",
+    ({ categories }) => categories.list()[Symbol.asyncIterator]().next(),
+  ],
+  ["createCategory", "POST", "/v1/categories", "pets:write", ({ categories }) => categories.create({ name: "Dogs" })],
+  ["getCategory", "GET", "/v1/categories/{categoryId}", "pets:read", ({ categories }) => categories.get(1)],
+  [
+    "updateCategory",
+    "PATCH",
+    "/v1/categories/{categoryId}",
+    "pets:write",
+    ({ categories }) => categories.update(1, { name: "Cats" }),
+  ],
+  ["deleteCategory", "DELETE", "/v1/categories/{categoryId}", "pets:write", ({ categories }) => categories.delete(1)],
+  ["getInventory", "GET", "/v1/store/inventory", "store:read", ({ orders }) => orders.inventory()],
+  ["listOrders", "GET", "/v1/store/orders", "store:read", ({ orders }) => orders.list()[Symbol.asyncIterator]().next()],
+  ["placeOrder", "POST", "/v1/store/orders", "store:write", ({ orders }) => orders.place({ petId: 1 })],
+  ["getOrder", "GET", "/v1/store/orders/{orderId}", "store:read", ({ orders }) => orders.get(1)],
+  ["updateOrder", "PATCH", "/v1/store/orders/{orderId}", "store:write", ({ orders }) => orders.ship(1)],
+  ["cancelOrder", "DELETE", "/v1/store/orders/{orderId}", "store:write", ({ orders }) => orders.cancel(1)],
+  ["listEvents", "GET", "/v1/events", "events:read", ({ events }) => events.list()],
+];
 
 let service: BuiltService;
 beforeAll(async () => {
@@ -47,10 +73,10 @@ test("the document names these operations and scopes, and no others", () => {
     const [method, path] = route.split(" ");
     return `${operation.operationId} ${method} /v1${path} ${operation["x-required-scope"]}`;
   });
-  expect(documented.toSorted()).toEqual(REQUIRED_SCOPES.map((row) => row.join(" ")).toSorted());
+  expect(documented.toSorted()).toEqual(OPERATIONS.map((row) => row.slice(0, 4).join(" ")).toSorted());
 });
 
-test.each(REQUIRED_SCOPES)("%s, %s %s, needs %s and no other scope", async (_, method, template, scope) => {
+test.each(OPERATIONS)("%s, %s %s, needs %s and no other scope", async (_, method, template, scope) => {
   const refused = await send(
     method,
     template,
@@ -64,4 +90,10 @@ test.each(REQUIRED_SCOPES)("%s, %s %s, needs %s and no other scope", async (_, m
   const accepted = await send(method, template, scope === "events:read" ? [scope, "pets:read"] : [scope]);
   // The service checks the scope first, then the body and the resource, which are missing.
   expect([200, 400, 404]).toContain(accepted.status);
+});
+
+test.each(OPERATIONS)("the client sends %s as %s %s", async (_, method, template, _scope, ask) => {
+  const { store, sent } = fakeService([failure(404, "not_found")]);
+  await Promise.resolve(ask(store)).catch(() => {});
+  expect(`${sent[0]?.method} /v1${sent[0]?.path}`).toBe(`${method} ${template.replace(/\{\w+\}/, "1")}`);
 });

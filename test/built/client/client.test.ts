@@ -7,8 +7,6 @@ import {
   type PetStoreErrorCode,
   type ServiceErrorCode,
 } from "../../../client/src/index.ts";
-import type { operations } from "../../../client/src/schema.ts";
-import document from "../../../public/openapi.json" with { type: "json" };
 import { ANIMAL, BOOKMARKS, CATEGORY, errorOf, failure, fakeService, json, ORDER, type Reply } from "./fake-service.ts";
 
 const [OLD = "", MIDDLE = "", NEW = ""] = BOOKMARKS;
@@ -355,36 +353,4 @@ test("the base may be a URL with a trailing slash, and the runtime's fetch is th
   onTestFinished(() => fetch.mockRestore());
   await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
   expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
-});
-
-const METHODS: { [operation in keyof operations]: (store: PetStore) => Promise<unknown> } = {
-  listPets: ({ pets }) => pets.list()[Symbol.asyncIterator]().next(),
-  createPet: ({ pets }) => pets.create({ name: "Rex", categoryId: 1 }),
-  createPets: ({ pets }) => pets.createMany([{ name: "Rex", categoryId: 1 }]),
-  getPet: ({ pets }) => pets.get(1),
-  updatePet: ({ pets }) => pets.update(1, { name: "Rex" }),
-  deletePet: ({ pets }) => pets.delete(1),
-  listCategories: ({ categories }) => categories.list()[Symbol.asyncIterator]().next(),
-  createCategory: ({ categories }) => categories.create({ name: "Dogs" }),
-  getCategory: ({ categories }) => categories.get(1),
-  updateCategory: ({ categories }) => categories.update(1, { name: "Cats" }),
-  deleteCategory: ({ categories }) => categories.delete(1),
-  listOrders: ({ orders }) => orders.list()[Symbol.asyncIterator]().next(),
-  placeOrder: ({ orders }) => orders.place({ petId: 1 }),
-  getOrder: ({ orders }) => orders.get(1),
-  getInventory: ({ orders }) => orders.inventory(),
-  updateOrder: ({ orders }) => orders.ship(1),
-  cancelOrder: ({ orders }) => orders.cancel(1),
-  listEvents: ({ events }) => events.list(),
-};
-
-test.each(Object.entries(METHODS))("the method for %s sends it where the document has it", async (operation, send) => {
-  const { store, sent } = fakeService([failure(404, "not_found")]);
-  await send(store).catch(() => {});
-  const [place] = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { operationId }]) =>
-      operationId === operation ? `${method.toUpperCase()} ${path.replace(/\{\w+\}/, "1")}` : [],
-    ),
-  );
-  expect(`${sent[0]?.method} ${sent[0]?.path}`).toBe(place);
 });
