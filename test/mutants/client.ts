@@ -42,8 +42,8 @@ const RETRIES = [
   client(
     "a cancellation of an unknown order succeeds",
     "orders.ts",
-    '"cancelOrder", id, options, false',
-    '"cancelOrder", id, options, true',
+    '"cancelOrder", pathOf(this.#scope, id), options, false',
+    '"cancelOrder", pathOf(this.#scope, id), options, true',
     "retry",
   ),
   client(
