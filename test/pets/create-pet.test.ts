@@ -335,3 +335,26 @@ test("a row that the table refuses is a bug: 500, and nothing is stored", async 
   await env.DB.exec("DROP TRIGGER refuse");
   expect(await countPets()).toBe(before);
 });
+
+test("clients never see a column that the shape does not name", async () => {
+  await env.DB.exec("ALTER TABLE pets ADD COLUMN cost TEXT DEFAULT 'secret'");
+  onTestFinished(async () => {
+    await env.DB.exec("ALTER TABLE pets DROP COLUMN cost");
+  });
+  const all = await grantKey({ scopes: ["pets:read", "pets:write", "events:read"] });
+  const post = { method: "POST", key: all, body: { name: "Rex", categoryId: 1 } };
+  const created = await call("/v1/pets", { ...post, headers: { "Idempotency-Key": crypto.randomUUID() } });
+  const path = created.headers.get("Location") ?? "";
+  const responses = [
+    created,
+    await call("/v1/pets/batch", { ...post, body: [post.body] }),
+    await call(path, { method: "PATCH", key: all, body: { name: "Max" } }),
+    await call(path, { key: all }),
+    await call("/v1/pets?sort=-id&include=version", { key: all }),
+    await call("/v1/events", { key: all }),
+  ];
+  for (const response of responses) {
+    expect(response.ok).toBe(true);
+    expect(await response.text()).not.toContain("secret");
+  }
+});
