@@ -5,6 +5,7 @@ import type * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { lazy } from "../lazy.ts";
+import { KnownQueries } from "./known-queries.ts";
 import { invalid, type Validator } from "./validation.ts";
 
 /** Maximum number of characters of a URL with a query. Decoding a longer query would cost more than the rest of the request. */
@@ -17,29 +18,47 @@ const SHOWN_NAME = /^[A-Za-z0-9_.[\]-]{1,40}$/;
 /** A parameter without a name, which Hono's parser drops. */
 const NAMELESS = /^\?=|&=/;
 
+/** A validator of the query, and the valid queries that it remembers. */
+export interface QueryValidator<Schema extends z.ZodMiniObject> extends Validator<"query", Schema> {
+  readonly known: KnownQueries<z.output<Schema>>;
+}
+
 /**
  * Validates the query of a request. A repeated parameter reaches its rule as an array. `guard` has refused parameters that the schema
- * does not have.
+ * does not have. Handlers must not change the output.
  *
  * @throws ApiError `invalid_request`
  */
-export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): Validator<"query", Schema> {
+export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
+  const known = new KnownQueries<z.output<Schema>>();
   const validator = lazy(() =>
-    zValidator("query", schema(), (result) => {
+    zValidator("query", schema(), (result, c) => {
       if (!result.success) throw invalid(result.error.issues);
+      known.add(textOf(c.req.url), result.data);
     }),
   );
-  const middleware: MiddlewareHandler = (c, next) => validator()(c, next);
-  return Object.assign(middleware, { target: "query" as const, schema }) as Validator<"query", Schema>;
+  const middleware: MiddlewareHandler = (c, next) => {
+    const output = known.get(textOf(c.req.url));
+    if (output === undefined) return validator()(c, next);
+    c.req.addValidatedData("query", output);
+    return next();
+  };
+  return Object.assign(middleware, { target: "query" as const, schema, known }) as QueryValidator<Schema>;
 }
 
-/** The names that the validator of the operation's query has. An operation without one takes no parameters. */
-function declaredNames(c: Context<AppEnv>): string[] {
+/** The query of a URL with its question mark, or nothing. A request has no fragment. */
+function textOf(url: string): string {
+  const start = url.indexOf("?");
+  return start === -1 ? "" : url.slice(start);
+}
+
+/** The validator of the operation's query. An operation without one takes no parameters. */
+function validatorOf(c: Context<AppEnv>): QueryValidator<z.ZodMiniObject> | undefined {
   for (const { handler } of matchedRoutes(c)) {
-    const { target, schema } = handler as Partial<Validator<"query", z.ZodMiniObject>>;
-    if (target === "query" && schema !== undefined) return Object.keys(schema().shape);
+    const validator = handler as Partial<QueryValidator<z.ZodMiniObject>>;
+    if (validator.target === "query") return validator as QueryValidator<z.ZodMiniObject>;
   }
-  return [];
+  return undefined;
 }
 
 /**
@@ -50,13 +69,15 @@ function declaredNames(c: Context<AppEnv>): string[] {
  */
 export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
   const { url } = c.req;
-  const start = url.indexOf("?");
-  if (start === -1) return;
+  const text = textOf(url);
+  if (text === "") return;
   if (url.length > MAX_URL_LENGTH)
     throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
-  const declared = declaredNames(c);
+  const validator = validatorOf(c);
+  if (validator?.known.has(text)) return;
+  const declared = validator === undefined ? [] : Object.keys(validator.schema().shape);
   const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.includes(name));
-  if (NAMELESS.test(url.slice(start))) undeclared.push("");
+  if (NAMELESS.test(text)) undeclared.push("");
   if (undeclared.length > 0) throw undeclaredParameters(undeclared, declared);
 }
 

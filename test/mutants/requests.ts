@@ -244,6 +244,27 @@ const INPUT = [
     "battery/query",
   ),
   workerd("a parameter without a name is dropped", "http/query.ts", "/^\\?=|&=/", "/^$/", "battery/query"),
+  workerd(
+    "a handler can change a remembered query",
+    "http/known-queries.ts",
+    "output: Object.freeze(output)",
+    "output",
+    "http/known-queries",
+  ),
+  workerd(
+    "a flood of queries pushes out the used ones",
+    "http/known-queries.ts",
+    "    this.#queries.delete(text);\n    this.#queries.set(text, known);\n",
+    "",
+    "http/known-queries",
+  ),
+  workerd(
+    "an unused query is remembered for ever",
+    "http/known-queries.ts",
+    "      this.#queries.delete(old);\n",
+    "",
+    "http/known-queries",
+  ),
   workerd("a message repeats an API key", "http/query.ts", "{1,40}", "{1,400}", "battery/query"),
   workerd(
     "a Content-Length that lies is believed",
