@@ -1,12 +1,30 @@
 import { fillPlaceholders, type Placeholder, type Query, sql } from "drizzle-orm";
-import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import {
+  type BaseSQLiteDatabase,
+  SQLiteAsyncDialect,
+  SQLiteDeleteBase,
+  SQLiteInsertBuilder,
+  SQLiteSelectBuilder,
+  SQLiteUpdateBuilder,
+} from "drizzle-orm/sqlite-core";
 import { lazy } from "../lazy.ts";
 
-/** Drizzle without a connection: it builds queries, and D1 runs them in the session of the request. */
-const builder = lazy(
-  () => new BaseSQLiteDatabase<"async", unknown>("async", new SQLiteAsyncDialect(), undefined as never, undefined),
-);
-export type QueryBuilder = ReturnType<typeof builder>;
+export type QueryBuilder = Pick<BaseSQLiteDatabase<"async", unknown>, "select" | "insert" | "update" | "delete">;
+
+/**
+ * Drizzle without a connection: it builds queries, and D1 runs them in the session of the request. Made of the builders alone, because
+ * drizzle's class of a database brings relational queries, transactions and caches into the bundle.
+ */
+const builder = lazy(() => {
+  const dialect = new SQLiteAsyncDialect();
+  const session = undefined as never;
+  return {
+    select: (fields: never) => new SQLiteSelectBuilder({ fields, session, dialect }),
+    insert: (table: never) => new SQLiteInsertBuilder(table, session, dialect),
+    update: (table: never) => new SQLiteUpdateBuilder(table, session, dialect),
+    delete: (table: never) => new SQLiteDeleteBase(table, session, dialect),
+  } as unknown as QueryBuilder;
+});
 
 /** SQL with the values for its `?`. */
 export interface Statement<Row> {
