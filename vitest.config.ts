@@ -33,9 +33,9 @@ const PREBUNDLED = [
   "drizzle-orm/sqlite-core",
   "fast-check",
   "hono",
+  "hono/hono-base",
+  "hono/router/trie-router",
   "hono/cors",
-  "hono/factory",
-  "hono/method-not-allowed",
   "hono/route",
   "zod/mini",
 ];

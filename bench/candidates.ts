@@ -67,9 +67,9 @@ export async function buildBaselines(names: string[]): Promise<Candidate[]> {
  * @throws Error when src/v1.ts no longer mounts the routes.
  */
 export async function buildPetsAlone(): Promise<Candidate> {
-  const contents = `import { Hono } from "hono";
+  const contents = `import { createRoutes } from "./operation.ts";
     import { pets } from "./pets/routes.ts";
-    export const v1 = new Hono().route("/pets", pets);`;
+    export const v1 = createRoutes().route("/pets", pets);`;
   const replaced: string[] = [];
   const setup: Plugin["setup"] = (bundling) =>
     bundling.onLoad({ filter: /\/src\/v1\.ts$/ }, ({ path }) => {

@@ -1,18 +1,17 @@
-import { Hono } from "hono";
 import { version } from "../package.json";
-import type { AppEnv } from "./env.ts";
 import { documentation } from "./http/documentation.ts";
 import { onError } from "./http/error-handler.ts";
 import { lifecycle } from "./http/lifecycle.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
 import { boundedPath } from "./http/path.ts";
+import { createRoutes } from "./operation.ts";
 import { json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
 import { v1 } from "./v1.ts";
 
 /** The whole service: the middleware of every request, the public paths, and the paths that need a key. */
 export function createApp() {
-  const app = new Hono<AppEnv>({ getPath: boundedPath });
+  const app = createRoutes({ getPath: boundedPath });
   app.onError(onError);
   app.notFound(unmatched(app, "/v1"));
 

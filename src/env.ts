@@ -1,4 +1,4 @@
-import type { Hono } from "hono";
+import type { HonoBase } from "hono/hono-base";
 
 /** The owner of the API key of a request. */
 export interface ApiKey {
@@ -60,4 +60,4 @@ export interface AppEnv {
   };
 }
 
-export type App = Hono<AppEnv>;
+export type App = HonoBase<AppEnv>;

@@ -1,12 +1,11 @@
-import { Hono } from "hono";
-import type { AppEnv } from "../env.ts";
+import { createRoutes } from "../operation.ts";
 import { createCategory } from "./create-category.ts";
 import { deleteCategory } from "./delete-category.ts";
 import { getCategory } from "./get-category.ts";
 import { listCategories } from "./list-categories.ts";
 import { updateCategory } from "./update-category.ts";
 
-export const categories = new Hono<AppEnv>()
+export const categories = createRoutes()
   .get("/", ...listCategories)
   .post("/", ...createCategory)
   .get("/:categoryId", ...getCategory)

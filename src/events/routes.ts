@@ -1,5 +1,4 @@
-import { Hono } from "hono";
-import type { AppEnv } from "../env.ts";
+import { createRoutes } from "../operation.ts";
 import { listEvents } from "./list-events.ts";
 
-export const events = new Hono<AppEnv>().get("/", ...listEvents);
+export const events = createRoutes().get("/", ...listEvents);

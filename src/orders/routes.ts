@@ -1,5 +1,4 @@
-import { Hono } from "hono";
-import type { AppEnv } from "../env.ts";
+import { createRoutes } from "../operation.ts";
 import { cancelOrder } from "./cancel-order.ts";
 import { getInventory } from "./get-inventory.ts";
 import { getOrder } from "./get-order.ts";
@@ -7,7 +6,7 @@ import { listOrders } from "./list-orders.ts";
 import { placeOrder } from "./place-order.ts";
 import { updateOrder } from "./update-order.ts";
 
-export const store = new Hono<AppEnv>()
+export const store = createRoutes()
   .get("/orders", ...listOrders)
   .post("/orders", ...placeOrder)
   .get("/inventory", ...getInventory)

@@ -1,5 +1,4 @@
-import { Hono } from "hono";
-import type { AppEnv } from "../env.ts";
+import { createRoutes } from "../operation.ts";
 import { createPet } from "./create-pet.ts";
 import { createPets } from "./create-pets.ts";
 import { deletePet } from "./delete-pet.ts";
@@ -7,7 +6,7 @@ import { getPet } from "./get-pet.ts";
 import { listPets } from "./list-pets.ts";
 import { updatePet } from "./update-pet.ts";
 
-export const pets = new Hono<AppEnv>()
+export const pets = createRoutes()
   .get("/", ...listPets)
   .post("/", ...createPet)
   .post("/batch", ...createPets)
