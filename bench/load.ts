@@ -23,15 +23,17 @@ export class Load {
 
   /** Sends a request `count` times. @throws Error when a response has another status than the request expects. */
   async repeat(request: BenchRequest, count: number): Promise<void> {
-    const { name, method, path, headers, body = "", status } = request;
+    const { name, method, path, paths = [path], headers, body = "", status } = request;
     const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
     const fields = Object.entries({ Host: "127.0.0.1", ...headers, ...length });
     const lines = fields.map(([field, value]) => `${field}: ${value}\r\n`);
-    const message = `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+    const messages = paths.map((path) => `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+    let sent = 0;
+    const next = () => messages[sent++ % messages.length] ?? "";
     let left = count;
     const converse = async (socket: Socket): Promise<void> => {
       if (left-- <= 0) return;
-      socket.write(message);
+      socket.write(next());
       let answer = "";
       for await (const text of socket.iterator({ destroyOnReturn: false })) {
         answer += text;
@@ -44,7 +46,7 @@ export class Load {
         if (answer.length < head + 4 + Number(length)) continue;
         if (left-- <= 0) return;
         answer = "";
-        socket.write(message);
+        socket.write(next());
       }
       throw new Error(`${name}: the connection was closed`);
     };

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
-import { requestsOf } from "./requests.ts";
+import { LIST, requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
 
 /** Seconds of CPU measurement for each candidate by default, without the warm-up. */
@@ -81,6 +81,28 @@ async function measureStarts(costs: OwnCost[], times: number): Promise<void> {
       startCpu.push(server.cpuMicroseconds() / 1_000);
     }
   }
+}
+
+/** Lists before the memory is read. */
+const LISTS = 60_000;
+const MEMORY_SAMPLES = 5;
+
+/** Lines with the memory of each candidate after many lists, in a new process for each sample. */
+export async function measureMemory(candidates: Prepared[]): Promise<string> {
+  const samples = candidates.map((candidate) => ({ candidate, mebibytes: [] as number[] }));
+  for (let sample = 0; sample < MEMORY_SAMPLES; sample++) {
+    for (const { candidate, mebibytes } of shuffle(samples)) {
+      await using server = await Server.start(candidate);
+      using load = await Load.open(server.port, CONNECTIONS);
+      await load.repeat(LIST, LISTS);
+      mebibytes.push(server.residentBytes() / 2 ** 20);
+    }
+  }
+  const lines = samples.map(({ candidate: { name }, mebibytes }) => {
+    const sorted = mebibytes.toSorted((a, b) => a - b).map((value) => value.toFixed(0));
+    return `${name}: ${sorted[Math.floor(MEMORY_SAMPLES / 2)]} MiB after ${LISTS.toLocaleString("en")} lists (${sorted.join(", ")})`;
+  });
+  return lines.join("\n");
 }
 
 /** In random order, so that no candidate always follows the same other. */

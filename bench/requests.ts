@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { generateKey } from "../src/auth/key-format.ts";
 import { BASELINES, type Candidate, EMPTY, PETS_ALONE } from "./candidates.ts";
 
@@ -9,6 +10,8 @@ export interface BenchRequest {
   name: string;
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
+  /** More paths, in turn, for a request that differs each time. */
+  paths?: string[];
   headers: Record<string, string>;
   body?: string;
   /** The status of the response. Another one is an error. */
@@ -47,6 +50,7 @@ export const GET: BenchRequest = { ...LIST, name: "get", path: "/v1/pets/1" };
 export const REQUESTS: BenchRequest[] = [
   LIST,
   { ...LIST, name: "list 100", path: "/v1/pets?limit=100" },
+  { ...LIST, name: "list available", path: "/v1/pets?limit=20&status=available" },
   CREATE,
   GET,
   // An unknown key of the right form.
@@ -63,11 +67,19 @@ const PATCH: BenchRequest = {
   status: 200,
 };
 const ORDERS = "/v1/store/orders";
+/** More queries than the service remembers. Node.js cannot run the service's own `encodeCursor`. */
+const WALK = Array.from({ length: 1_000 }, (_, page) => {
+  const cursor = Buffer.alloc(12);
+  cursor.writeBigInt64BE(BigInt(page * 20));
+  cursor.writeUInt32BE(crc32(cursor.subarray(0, 8)), 8);
+  return `/v1/pets?limit=20&status=available&cursor=${cursor.toString("base64url")}`;
+});
 
 /** The requests to the service alone. Those that change something name animals behind the lists. */
 export const REQUESTS_TO_SERVICE: BenchRequest[] = [
   CREATE_ONCE,
   LIST_FROM_MEMORY,
+  { ...LIST, name: "walk", path: `/v1/pets?limit=20&status=available`, paths: WALK },
   { ...CREATE, name: "batch of 10", path: "/v1/pets/batch", body: `[${Array(10).fill(CREATE.body).join()}]` },
   PATCH,
   { ...PATCH, name: "patch once", path: "/v1/pets/902", headers: { ...PATCH.headers, "Idempotency-Key": "two" } },

@@ -2,6 +2,7 @@
 // Takes less than five minutes on Linux. It sends requests to 127.0.0.1 only. npm run bench:cpu: prints CPU, start and size
 // alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline. npm run bench:hostile: prints the CPU
 // that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
+// npm run bench:memory: prints the memory after many lists.
 //
 // With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
 // programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU of each Worker
@@ -15,7 +16,7 @@ import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildSe
 import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
 import { measureOverload } from "./overload.ts";
-import { measureOwnCosts, SECONDS } from "./own-cost.ts";
+import { measureMemory, measureOwnCosts, SECONDS } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { report, reportOwnCosts } from "./report.ts";
 import { measureLatency, measureSizes } from "./storage.ts";
@@ -38,6 +39,8 @@ try {
   if (values.before !== undefined) services.push(await buildRevision(values.before, folder));
   if (part === "hostile") {
     console.log(await hostileRequests(await prepare(services, folder)));
+  } else if (part === "memory") {
+    console.log(await measureMemory(await prepare([...services, ...(await buildBaselines([FLOOR, BARE]))], folder)));
   } else if (part === "overload") {
     console.log(await measureOverload(service));
   } else {

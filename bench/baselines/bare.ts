@@ -2,6 +2,7 @@
 // the content type, and with one message per failure. It handles only the measured requests.
 const COLUMNS = `CAST("id" AS TEXT) AS "id", "name", CAST("category_id" AS TEXT) AS "categoryId", "status"`;
 const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
+const LIST_STATUS = LIST.replace("WHERE", 'WHERE "status" = ? AND');
 const GET = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" = ?`;
 const INSERT = `INSERT INTO "pets" ("name", "category_id", "status") VALUES (?, ?, ?) RETURNING CAST("id" AS TEXT) AS "id"`;
 const STATUSES = ["available", "pending", "sold"];
@@ -30,7 +31,12 @@ export default {
     }
     const limit = Number(/[?&]limit=([^&]*)/.exec(path)?.[1] ?? 20);
     if (!(limit >= 1 && limit <= 100)) return refuse(400, "invalid_request");
-    const rows = await run(env, "first-unconstrained", LIST, "0", limit + 1);
+    const status = /[?&]status=([^&]*)/.exec(path)?.[1];
+    if (status !== undefined && !STATUSES.includes(status)) return refuse(400, "invalid_request");
+    const rows =
+      status === undefined
+        ? await run(env, "first-unconstrained", LIST, "0", limit + 1)
+        : await run(env, "first-unconstrained", LIST_STATUS, status, "0", limit + 1);
     return json(rows.slice(0, limit).map(animal));
   },
 };

@@ -89,7 +89,8 @@ export default {
             : await run(LIST_STATUS, bookmark ?? "first-unconstrained", filter, "0", limit + 1);
         if (page.length > limit) {
           page.length = limit;
-          const given = searchParams.has("limit") ? `limit=${limit}&` : "";
+          const given =
+            (searchParams.has("limit") ? `limit=${limit}&` : "") + (filter === null ? "" : `status=${filter}&`);
           const cursor = String(page[limit - 1]?.["id"]).padStart(16, "A");
           headers["Link"] = `<${origin}/v1/pets?${given}cursor=${cursor}>; rel="next"`;
         }
