@@ -20,7 +20,7 @@ import { lazy } from "../lazy.ts";
 import { decodeEventCursor, encodeEventCursor, type Place } from "./cursor.ts";
 
 /** Events that a request reads at most when it wants only some types. It bounds the cost of a type that is rare. */
-export const WINDOW = 1_000;
+export const WINDOW = 5_000;
 const LATEST = "latest";
 /** Maximum number of types in a request. */
 export const MAX_TYPES = 100;
