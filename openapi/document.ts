@@ -9,6 +9,7 @@ import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
 import { ENTITY_TAGS, MAX_TAGS_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "./resources/categories.ts";
 import { events } from "./resources/events.ts";
+import { key } from "./resources/key.ts";
 import { orders } from "./resources/orders.ts";
 import { pets } from "./resources/pets.ts";
 import { NOT_BLANK, openList, type Resource } from "./describe.ts";
@@ -17,7 +18,7 @@ import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line per resource. */
-const RESOURCES: Resource[] = [pets, categories, orders, events];
+const RESOURCES: Resource[] = [pets, categories, orders, events, key];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
   type: "string",

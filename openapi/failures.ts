@@ -1,6 +1,7 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import type { Scope } from "../src/auth/scopes.ts";
 import type { Facts } from "../src/operation.ts";
 import { factsOf, type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
@@ -39,8 +40,9 @@ function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method
 export function codesOf(operation: Operation): ErrorCode[] {
   const { body, errors = [] } = operation;
   const { idempotent, preconditions } = factsOf(operation);
+  const needsScope = operation.handlers.some((handler) => (handler as { scope?: Scope }).scope !== undefined);
   const codes = [
-    ...OF_EVERY_OPERATION,
+    ...OF_EVERY_OPERATION.filter((code) => needsScope || code !== "insufficient_scope"),
     ...(body === undefined ? [] : OF_EVERY_BODY),
     ...(idempotent === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
     ...(preconditions === undefined ? [] : OF_EVERY_PRECONDITION),

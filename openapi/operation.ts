@@ -42,13 +42,13 @@ export function operationObject(
 ): OperationObject {
   const { stability, summary, description, body, success, idempotencyKey } = operation;
   const facts = operation.handlers as readonly Carried[];
-  const { preconditions, cacheable, idempotent, headers = [], ...last } = factsOf(operation);
+  const { preconditions, cacheable, idempotent, withoutDatabase, headers = [], ...last } = factsOf(operation);
   if (last.operationId !== operationId) throw new Error(`The handlers of ${operationId} are named ${last.operationId}`);
   if ((idempotencyKey === undefined) !== (idempotent === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about an Idempotency-Key`);
   const ages = cacheable ? (["Age"] as const) : [];
-  const scope = facts.find((handler) => handler.scope !== undefined)?.scope;
-  if (scope === undefined) throw new Error(`${operationId} has no guard`);
+  const guard = facts.find((handler) => "scope" in handler);
+  if (guard === undefined) throw new Error(`${operationId} has no guard`);
   const mediaTypes = facts.find(({ target }) => target === "json")?.mediaTypes;
   if ((mediaTypes === undefined) !== (body === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about a body`);
@@ -62,9 +62,12 @@ export function operationObject(
       ? {}
       : { deprecated: true, "x-sunset": deprecation.sunset.toISOString().slice(0, "2030-12-05".length) }),
     security: [{ apiKey: [] }],
-    "x-required-scope": scope,
+    ...(guard.scope === undefined ? {} : { "x-required-scope": guard.scope }),
     "x-stability": stability,
-    parameters: [...parametersOf(operationId, path, operation, facts), parameter("bookmark")],
+    parameters: [
+      ...parametersOf(operationId, path, operation, facts),
+      ...(withoutDatabase ? [] : [parameter("bookmark")]),
+    ],
     ...(body === undefined
       ? {}
       : {
@@ -78,7 +81,7 @@ export function operationObject(
       [success.status]: {
         description: success.description,
         headers: {
-          ...headersOf(["x-d1-bookmark", ...ages, ...headers]),
+          ...headersOf([...(withoutDatabase ? [] : (["x-d1-bookmark"] as const)), ...ages, ...headers]),
           ...(success.status === 201 && headers.includes("ETag") ? named(operationId, locationHeader(path)) : {}),
           ...announced,
         },

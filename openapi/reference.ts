@@ -52,7 +52,7 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
         method,
         {
           ...operation,
-          description: `${operation.description}\n\nThe API key needs the scope \`${operation["x-required-scope"]}\`.\n\n[Errors](/docs/errors) explains the codes of its failures.`,
+          description: `${operation.description}\n\n${scopeOf(operation)}\n\n[Errors](/docs/errors) explains the codes of its failures.`,
           parameters: operation.parameters?.map((parameter) => forTheConsole(method, parameter)),
           "x-codeSamples": samplesOf(method, path, operation),
         },
@@ -60,6 +60,9 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
     );
   return Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, withThem(path, item)]));
 }
+
+const scopeOf = ({ "x-required-scope": scope }: OperationObject) =>
+  scope === undefined ? "Every valid API key may use it." : `The API key needs the scope \`${scope}\`.`;
 
 /** Removes the examples, because the console sends each of them. A creation gets a key: page/reference.js replaces NEW_KEY. */
 function forTheConsole(method: string, parameter: ParameterObject | ReferenceObject): object {

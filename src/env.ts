@@ -4,7 +4,9 @@ import type { HonoBase } from "hono/hono-base";
 export interface ApiKey {
   /** Names the key in logs and for operators. Not a secret. */
   id: string;
+  name: string;
   scopes: readonly string[];
+  expiresAt?: string | undefined;
 }
 
 /** The facts that a request reports in its log line. None of them holds a key, a body, a raw path or a bound parameter. */

@@ -24,6 +24,8 @@ export interface Facts {
   readonly preconditions?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: true;
+  /** Whether it asks only for the key, so that it takes and returns no bookmark. */
+  readonly withoutDatabase?: true;
   /** The headers of its success, beside those of every response. */
   readonly headers?: readonly ("Age" | "ETag" | "Idempotency-Replayed" | "Link")[];
 }

@@ -1,6 +1,7 @@
 import { categories } from "./categories/routes.ts";
 import { createRoutes } from "./operation.ts";
 import { events } from "./events/routes.ts";
+import { key } from "./key/routes.ts";
 import { store } from "./orders/routes.ts";
 import { pets } from "./pets/routes.ts";
 
@@ -9,4 +10,5 @@ export const v1 = createRoutes()
   .route("/pets", pets)
   .route("/categories", categories)
   .route("/store", store)
-  .route("/events", events);
+  .route("/events", events)
+  .route("/key", key);

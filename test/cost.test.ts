@@ -35,7 +35,7 @@ beforeAll(async () => {
      INSERT INTO categories (name) SELECT 'Category ' || i FROM n`,
   ).run();
   await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
      INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
   ).run();
   warmKey = await grantKey();
@@ -73,6 +73,7 @@ const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?
   "a list with versions, newest first": [200, "/v1/pets?include=version&sort=-id"],
   "a read with max-age": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
   "a read from memory": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
+  "the presented key": [200, "/v1/key"],
   "a batch of 100": [201, "/v1/pets/batch", create(HUNDRED)],
   "a batch of 100 with an Idempotency-Key": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],
   "a retry of a batch": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],

@@ -1,4 +1,4 @@
-import type { Animal, Category, Deleted, Order } from "./shapes.ts";
+import type { Animal, Category, Deleted, Key, Order } from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -11,7 +11,9 @@ type Kind<Value> = Value extends bigint
       ? "number"
       : Value extends boolean
         ? "boolean"
-        : never;
+        : Value extends readonly unknown[]
+          ? "object"
+          : never;
 
 /** Every field of a resource, so that none of the document is forgotten. */
 export type FieldsOf<Item> = {
@@ -31,6 +33,7 @@ export const ORDER: FieldsOf<Order> = {
   shipDate: "string null",
   complete: "boolean",
 };
+export const KEY: FieldsOf<Key> = { id: "string", name: "string", scopes: "object", expiresAt: "string undefined" };
 export const DELETED: FieldsOf<Deleted> = { id: "bigint" };
 
 /** Whether a value has these fields. Later versions add other fields, and values to enumerations. */

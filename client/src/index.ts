@@ -1,10 +1,12 @@
 import { Categories } from "./categories.ts";
 import { Connection, type Memory } from "./connection.ts";
 import { Events } from "./events.ts";
-import type { PetStoreOptions } from "./options.ts";
+import { fits, KEY } from "./fields.ts";
+import type { PetStoreOptions, RequestOptions } from "./options.ts";
 import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
 import type { Scope } from "./requests.ts";
+import type { Key } from "./shapes.ts";
 
 export type { Session };
 export type { Fetch } from "./attempt.ts";
@@ -23,16 +25,30 @@ export type * from "./shapes.ts";
 
 /** Every operation of the service. */
 class Resources {
+  readonly #scope: Scope;
   readonly pets: Pets;
   readonly categories: Categories;
   readonly orders: Orders;
   readonly events: Events;
 
   constructor(scope: Scope) {
+    this.#scope = scope;
     this.pets = new Pets(scope);
     this.categories = new Categories(scope);
     this.orders = new Orders(scope);
     this.events = new Events(scope);
+  }
+
+  /**
+   * Describes the key of this client: its id, its name, its scopes and its expiry, if it has one.
+   *
+   * @beta
+   */
+  async key(options: RequestOptions = {}): Promise<Key> {
+    const { connection, memory } = this.#scope;
+    const call = { ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(KEY) } as const;
+    const { value } = await connection.send(call, memory);
+    return value as Key;
   }
 }
 

@@ -32,6 +32,9 @@ export type OrderPatch = Input<Schemas["OrderPatch"]>;
 /** Other states may come with later versions of the service. */
 export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 
+/** What the service tells of an API key. */
+export type Key = Schemas["Key"];
+
 /** A resource that is deleted. */
 export type Deleted = Exact<Schemas["Deleted"]>;
 

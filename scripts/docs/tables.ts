@@ -14,7 +14,7 @@ import { table, type Tables } from "./generated.ts";
 interface Described {
   operationId: string;
   deprecated?: boolean;
-  "x-required-scope": string;
+  "x-required-scope"?: string;
   "x-stability": string;
   parameters: { name?: string; "x-stability"?: string }[];
 }
@@ -52,7 +52,7 @@ export const TABLES: Tables = {
     table(
       ["Scope", "Operation", "Request"],
       OPERATIONS.map(({ operationId, method, path, ...operation }) => [
-        `\`${operation["x-required-scope"]}\``,
+        operation["x-required-scope"] === undefined ? "none" : `\`${operation["x-required-scope"]}\``,
         `\`${operationId}\``,
         `\`${method} ${base}${path}\``,
       ]).toSorted(([a = ""], [b = ""]) => a.localeCompare(b)),

@@ -16,12 +16,14 @@ export function lacksScope(c: Context<AppEnv>, scope: Scope): ApiError {
 /**
  * The first handler of every operation. It checks the key, the scope, the rate limit of the key, and the names of the query parameters,
  * in this order.
+ *
+ * @param scope undefined for an operation that every key may use.
  */
-export function guard(scope: Scope): MiddlewareHandler<AppEnv> & { readonly scope: Scope } {
+export function guard(scope: Scope | undefined): MiddlewareHandler<AppEnv> & { readonly scope: Scope | undefined } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
     const key = await authenticateRequest(c);
     if (key instanceof Response) return key;
-    if (!key.scopes.includes(scope)) return respondWithError(c, lacksScope(c, scope));
+    if (scope !== undefined && !key.scopes.includes(scope)) return respondWithError(c, lacksScope(c, scope));
     await limitRate(c.env.RATE_LIMITER, key.id);
     refuseUndeclaredParameters(c);
     return next();

@@ -39,6 +39,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) 
     const response = await call(path, request);
     await expectError(response, "unauthorized");
     expect(response.headers.get("WWW-Authenticate")).toBe(NO_CREDENTIALS);
+    if (scope === undefined) return;
     const other = scope === "pets:read" ? "pets:write" : "pets:read";
     const refusal = await call(path, { ...request, key: await grantKey({ scopes: [other] }) });
     await expectError(refusal, "insufficient_scope");
@@ -73,7 +74,7 @@ describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard 
   test("refuses every kind of bad key with the same response", async () => {
     const good = await grantKey();
     const foreign = generateKey("staging");
-    await storeKey(foreign, { id: "x", name: "x", scopes: [scope], createdAt: "2026-01-01T00:00:00.000Z" });
+    await storeKey(foreign, { id: "x", name: "x", scopes, createdAt: "2026-01-01T00:00:00.000Z" });
     const corrupt = generateKey("local");
     await storeKey(corrupt, '{"id": "x", "scopes": ');
     const incomplete = generateKey("local");

@@ -10,7 +10,7 @@ beforeAll(async () => {
   key = await grantKey();
 });
 
-describe.each(OPERATIONS)("$name", ({ path, request, queryParameters }) => {
+describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) => {
   const takes =
     queryParameters.length === 0
       ? "This operation takes no query parameters."
@@ -24,7 +24,8 @@ describe.each(OPERATIONS)("$name", ({ path, request, queryParameters }) => {
   test("checks key, scope and rate limit before, and media type and body after", async () => {
     await expectError(await call(`${path}?dryRun=true`, request), "unauthorized");
     const scopeless = await grantKey({ scopes: [] });
-    await expectError(await call(`${path}?dryRun=true`, { ...request, key: scopeless }), "insufficient_scope");
+    const refusal = scope === undefined ? "invalid_request" : "insufficient_scope";
+    await expectError(await call(`${path}?dryRun=true`, { ...request, key: scopeless }), refusal);
     const bindings = { RATE_LIMITER: { limit: () => Promise.resolve({ success: false }) } };
     await expectError(await call(`${path}?dryRun=true`, { ...request, key, bindings }), "rate_limited");
     if (request.body === undefined) return;

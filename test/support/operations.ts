@@ -10,9 +10,12 @@ export interface Operation {
   path: string;
   /** As in the document: `/v1/pets/{petId}`. */
   template: string;
-  scope: Scope;
+  /** Undefined if every key may use it. */
+  scope: Scope | undefined;
   /** The scopes of a key for which a good request succeeds: the feed shows only the resources that its key may read. */
   scopes: Scope[];
+  /** Whether it takes a bookmark, because it uses the database. */
+  usesDatabase: boolean;
   /** The statuses of a good request: the success, or 404 for the resource of the example. */
   outcomes: number[];
   /** The names of its query parameters, in the order of the document. */
@@ -23,7 +26,7 @@ export interface Operation {
 
 interface Described {
   operationId: string;
-  "x-required-scope": string;
+  "x-required-scope"?: string;
   parameters: { $ref?: string; in?: string; name?: string; example?: string | number }[];
   requestBody?: { content: { [mediaType: string]: { examples: { example: { value: object } } } } };
   responses: object;
@@ -34,14 +37,16 @@ const paths: { [path: string]: { [method: string]: Described } } = document.path
 /** Every operation of the document. */
 export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
+    const scope = operation["x-required-scope"] as Scope | undefined;
     const [body] = Object.values(operation.requestBody?.content ?? {});
     return {
       name: operation.operationId,
       method: method.toUpperCase(),
       template: `/v1${template}`,
       path: `/v1${template.replace(/\{(\w+)\}/g, (_, name) => exampleOf(operation, name))}`,
-      scope: operation["x-required-scope"] as Scope,
-      scopes: [operation["x-required-scope"] as Scope, ...(template === "/events" ? (["pets:read"] as const) : [])],
+      scope,
+      usesDatabase: operation.parameters.some(({ $ref }) => $ref?.endsWith("/bookmark")),
+      scopes: [...(scope === undefined ? [] : [scope]), ...(template === "/events" ? (["pets:read"] as const) : [])],
       outcomes: Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status < 300 || status === 404 || status === 409),

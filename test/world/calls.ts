@@ -206,6 +206,7 @@ const KINDS = {
       };
     },
   },
+  getKey: { weight: 1, prepare: () => (client) => client.key() },
   getInventory: { weight: 2, prepare: () => (client) => client.orders.inventory() },
 } satisfies { [name in keyof operations | "poll a page" | "clear the store"]: Kind };
 export const CALLS: { readonly [name: string]: Kind } = KINDS;

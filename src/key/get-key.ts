@@ -1,0 +1,22 @@
+import { apiKeyOf } from "../http/authentication.ts";
+import { guard } from "../http/guard.ts";
+import { json } from "../http/respond.ts";
+import { toTimestamp } from "../exact/timestamp.ts";
+import { createHandlers, withFacts } from "../operation.ts";
+
+/** What a client may know of the key that it presents. */
+export interface Key {
+  id: string;
+  name: string;
+  /** The names may grow, and may include some that this version does not know. */
+  scopes: readonly string[];
+  /** In UTC. Absent for a key that does not expire. */
+  expiresAt?: string | undefined;
+}
+
+export const getKey = createHandlers(guard(undefined), (c) => {
+  const { id, name, scopes, expiresAt } = apiKeyOf(c);
+  const key: Key = { id, name, scopes, expiresAt: toTimestamp(expiresAt) };
+  return json<Key, 200>(c, key, 200);
+});
+withFacts(getKey[1], { operationId: "getKey", withoutDatabase: true });
