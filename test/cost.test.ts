@@ -1,149 +1,40 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { generateKey } from "../src/auth/key-format.ts";
 import { forgetOld } from "../src/changes/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
-import { BYTES, type Cost, COSTS, EVENT_REMOVAL, NOTHING, REMOVAL, type RequestKind, rows } from "./costs.ts";
+import {
+  BEFORE,
+  BYTES,
+  type Cost,
+  COSTS,
+  create,
+  END,
+  EVENT_REMOVAL,
+  NOTHING,
+  REMOVAL,
+  type RequestKind,
+  REQUESTS,
+  REX,
+  ROWS,
+  rows,
+} from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { observedJobDatabase } from "./support/observed-d1.ts";
 import { grantKey } from "./support/keys.ts";
 import { OPERATIONS } from "./support/operations.ts";
 
-const REX = { name: "Rex", categoryId: 1 };
-const HUNDRED = Array.from({ length: 100 }, () => REX);
-const patch = (body: object, headers = {}): Call => ({ method: "PATCH", body, headers });
-const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
-const create = (body: object, headers = {}): Call => ({ method: "POST", body, headers });
-
 let warmKey: string;
 let readOnlyKey: string;
 beforeAll(async () => {
   // A day later, no read of a file before is still remembered.
   vi.useFakeTimers({ now: Date.now() + 24 * 60 * 60 * 1_000, toFake: ["Date"] });
-  await env.DB.prepare(
-    // The category of animal 1 is there.
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, iif(i = 1, 1, 1000 + i), 'available' FROM n`,
-  ).run();
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-     INSERT INTO pets (name, category_id, status) SELECT 'Animal ' || i, -1, CASE WHEN i % 2 THEN 'sold' ELSE 'pending' END FROM n`,
-  ).run();
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
-     INSERT INTO categories (name) SELECT 'Category ' || i FROM n`,
-  ).run();
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
-     INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
-  ).run();
+  for (const insert of ROWS) await env.DB.prepare(insert).run();
   warmKey = await grantKey();
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
   for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
-  await call("/v1/pets", { ...create(REX, { "Idempotency-Key": "known" }), key: warmKey });
-  const place = (petId: number, headers = {}) =>
-    call("/v1/store/orders", { ...create({ petId }, headers), key: warmKey });
-  await place(23, { "Idempotency-Key": "order" });
-  for (const petId of [24, 25]) await place(petId);
+  for (const [path, request] of BEFORE) await call(path, { ...request, key: warmKey });
 });
-
-/** Stands for the cursor at the present end of the feed. */
-const END = "END";
-
-const REQUESTS: { [kind in RequestKind]: [status: number, path: string, request?: Call] } = {
-  "a list of 20": [200, "/v1/pets"],
-  "a list of 100": [200, "/v1/pets?limit=100"],
-  "a list by status": [200, "/v1/pets?status=available"],
-  "a creation": [201, "/v1/pets", create(REX)],
-  "a creation with an Idempotency-Key": [201, "/v1/pets", create(REX, { "Idempotency-Key": "new" })],
-  "a retry of a creation": [201, "/v1/pets", create(REX, { "Idempotency-Key": "known" })],
-  "another creation with a known Idempotency-Key": [
-    422,
-    "/v1/pets",
-    create({ ...REX, name: "Max" }, { "Idempotency-Key": "known" }),
-  ],
-  "a list by a small category": [200, "/v1/pets?categoryId=1005"],
-  "a list by category": [200, "/v1/pets?categoryId=-1"],
-  "a list by category and status": [200, "/v1/pets?categoryId=-1&status=sold"],
-  "a list of 100 ids": [200, `/v1/pets?limit=100${Array.from({ length: 100 }, (_, i) => `&id=${i + 1}`).join("")}`],
-  "a list by all filters": [200, "/v1/pets?id=1&id=2&id=3&categoryId=1002&status=available"],
-  "an animal": [200, "/v1/pets/1"],
-  "an animal that has not changed": [304, "/v1/pets/1", { headers: { "If-None-Match": '"1"' } }],
-  "a list with versions, newest first": [200, "/v1/pets?include=version&sort=-id"],
-  "a read with max-age": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
-  "a read from memory": [200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
-  "the presented key": [200, "/v1/key"],
-  "a batch of 100": [201, "/v1/pets/batch", create(HUNDRED)],
-  "a batch of 100 with an Idempotency-Key": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],
-  "a retry of a batch": [201, "/v1/pets/batch", create(HUNDRED, { "Idempotency-Key": "batch" })],
-  "a change of a name": [200, "/v1/pets/7", patch({ name: "Max" })],
-  "a change of a status": [200, "/v1/pets/8", patch({ status: "sold" })],
-  "a change of a status with an Idempotency-Key": [200, "/v1/pets/11", CHANGE],
-  "a retry of a change": [200, "/v1/pets/11", CHANGE],
-  "a change to the current values with an Idempotency-Key": [
-    200,
-    "/v1/pets/12",
-    patch({ status: "available" }, { "Idempotency-Key": "nothing" }),
-  ],
-  "a change of everything": [200, "/v1/pets/9", patch({ ...REX, status: "sold" }, { "If-Match": '"1"' })],
-  "a change of nothing": [200, "/v1/pets/10", patch({})],
-  "a change to the current values": [200, "/v1/pets/10", patch({ status: "available" })],
-  "a change with another version": [412, "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
-  "a change of an unknown animal": [404, "/v1/pets/999999", patch({ name: "Max" })],
-  "a deletion": [204, "/v1/pets/11", { method: "DELETE" }],
-  "a deletion of an unknown animal": [404, "/v1/pets/11", { method: "DELETE" }],
-  "a list of categories": [200, "/v1/categories"],
-  "a creation of a category": [201, "/v1/categories", create({ name: "New" })],
-  "a creation of a category with an Idempotency-Key": [
-    201,
-    "/v1/categories",
-    create({ name: "Newer" }, { "Idempotency-Key": "category" }),
-  ],
-  "a category with a name that another has": [409, "/v1/categories", create({ name: "New" })],
-  "a new name of a category": [200, "/v1/categories/1", patch({ name: "Newest" })],
-  "a new description of a category": [200, "/v1/categories/1", patch({ description: "New" })],
-  "a name that another category has": [409, "/v1/categories/1", patch({ name: "New" })],
-  "a deletion of a category": [204, "/v1/categories/30", { method: "DELETE" }],
-  "a deletion of a category that an animal names": [409, "/v1/categories/1", { method: "DELETE" }],
-  "an unknown animal": [404, "/v1/pets/999999"],
-  "an id that is not an int64": [404, "/v1/pets/rex"],
-  "a query that breaks a rule": [400, "/v1/pets?limit=0"],
-  "a forged cursor": [400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
-  "a bad bookmark": [400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
-  "a body that breaks a rule": [400, "/v1/pets", create({ name: "" })],
-  "a body of another media type": [415, "/v1/pets", create(REX, { "Content-Type": "text/plain" })],
-  "a placement": [201, "/v1/store/orders", create({ petId: 21 })],
-  "a placement with an Idempotency-Key": [
-    201,
-    "/v1/store/orders",
-    create({ petId: 22 }, { "Idempotency-Key": "placement" }),
-  ],
-  "a retry of a placement": [201, "/v1/store/orders", create({ petId: 23 }, { "Idempotency-Key": "order" })],
-  "a placement for an animal on order": [409, "/v1/store/orders", create({ petId: 23 })],
-  "a list of orders": [200, "/v1/store/orders"],
-  "a list of the orders of an animal": [200, "/v1/store/orders?petId=23"],
-  "an order": [200, "/v1/store/orders/1"],
-  "a shipment": [200, "/v1/store/orders/2", patch({ status: "shipped" })],
-  "a shipment repeated": [200, "/v1/store/orders/2", patch({ status: "shipped" })],
-  "a cancellation": [204, "/v1/store/orders/3", { method: "DELETE" }],
-  "a cancellation repeated": [204, "/v1/store/orders/3", { method: "DELETE" }],
-  "a patched status of an animal on order": [409, "/v1/pets/23", patch({ status: "sold" })],
-  "a deletion of an animal on order": [409, "/v1/pets/23", { method: "DELETE" }],
-  "a category": [200, "/v1/categories/1"],
-  "an inventory of 602 animals": [200, "/v1/store/inventory"],
-  "an inventory from memory": [200, "/v1/store/inventory"],
-  "the newest place of the feed": [200, "/v1/events?cursor=latest"],
-  "a page of 100 events": [200, "/v1/events"],
-  "a page of events of one type": [200, "/v1/events?type=category.deleted"],
-  "a page of no new events": [200, `/v1/events?cursor=${END}`],
-  "an unknown path": [404, "/v1/stores"],
-  "an unsupported method": [405, "/v1/pets", { method: "DELETE" }],
-  "a key of the wrong form": [401, "/v1/pets", { key: "rex" }],
-  "a key of another environment": [401, "/v1/pets", { key: generateKey("production") }],
-  "an unknown key": [401, "/v1/pets", { key: generateKey("local") }],
-  "the health check": [200, "/health"],
-};
 
 /** The path with the present end of the feed, if it names that. */
 async function filledIn(path: string): Promise<string> {
