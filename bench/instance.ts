@@ -1,9 +1,7 @@
 import { type Module, startBundles } from "../scripts/bundles.ts";
 import { applyMigrations } from "../scripts/migrations.ts";
 import type { Candidate } from "./candidates.ts";
-import { type BenchRequest, KEY, send } from "./requests.ts";
-
-export type Instance = Awaited<ReturnType<typeof startInstance>>;
+import { KEY } from "./requests.ts";
 
 /**
  * Starts a candidate in workerd, with so many animals in its own D1 (SQLite) and KV. Their simulation costs many times as much
@@ -16,25 +14,11 @@ export async function startInstance(
   animals: number,
   before: Module[] = [],
 ) {
-  const lines: Record<string, unknown>[] = [];
   const modules: Module[] = [...before, { type: "ESModule", path: "worker.js", contents: script }];
-  const bundles = await startBundles({ petstore: modules }, KEY, (line) => void lines.push(line));
+  const bundles = await startBundles({ petstore: modules }, KEY);
   await applyMigrations(bundles.database, migrations);
   await fill(bundles.database, ANIMALS, animals);
-
-  /** Rows that the service reads for a request, according to its log line. */
-  async function rowsRead(request: BenchRequest): Promise<number> {
-    const id = (await send(bundles.port, request)).headers.get("X-Request-Id");
-    // The line arrives after the response, on another channel.
-    const deadline = performance.now() + 5_000;
-    while (performance.now() < deadline) {
-      const line = lines.find(({ requestId }) => requestId === id);
-      if (line !== undefined) return Number(line["d1RowsRead"]);
-      await new Promise(setImmediate);
-    }
-    throw new Error(`${request.name}: no log line`);
-  }
-  return { ...bundles, rowsRead };
+  return bundles;
 }
 
 const FILL_BATCH = 100_000;
@@ -48,19 +32,6 @@ export async function fill(database: D1Database, insert: string, rows: number): 
   }
 }
 
-/**
- * One animal in this many is sold, and one is in `RARE_CATEGORY`. One order in this many is placed, and one is a cancelled order
- * of `RARE_PET`.
- */
-export const RARE = 10_000;
-/** Half of its animals are sold. */
-export const RARE_CATEGORY = 100;
-export const RARE_PET = 999_999;
 /** With names of 12 characters. */
 const ANIMALS = `INSERT INTO pets (id, name, category_id, status)
-  SELECT i, printf('Animal %05d', i % 100000), iif((i + 1) % ${2 * RARE} < 2, ${RARE_CATEGORY}, i % 100),
-    iif(i % ${RARE} = 0, 'sold', 'available') FROM n`;
-export const ORDERS = `INSERT INTO orders (id, pet_id, status, created_at, ship_date)
-  SELECT i, iif(i % ${RARE} = 1, ${RARE_PET}, i),
-    CASE i % ${RARE} WHEN 0 THEN 'placed' WHEN 1 THEN 'cancelled' ELSE 'shipped' END,
-    '2026-01-01T00:00:00.000Z', iif(i % ${RARE} > 1, '2026-01-02T00:00:00.000Z', NULL) FROM n`;
+  SELECT i, printf('Animal %05d', i), i % 100, 'available' FROM n`;

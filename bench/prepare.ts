@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMPATIBILITY_DATE, RECORD } from "../scripts/bundles.ts";
+import { COMPATIBILITY_DATE, type Module, RECORD } from "../scripts/bundles.ts";
 import { keyRecordName } from "../src/auth/key-record.ts";
 import type { Candidate } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
@@ -23,13 +23,7 @@ export function prepare(candidates: Candidate[], folder: string): Promise<Prepar
 }
 
 async function prepareOne(candidate: Candidate, directory: string): Promise<Prepared> {
-  const bindings = readFileSync(join(import.meta.dirname, "bindings.js"), "utf8");
-  const [keyName, keyRecord] = [await keyRecordName(KEY), RECORD];
-  const storage = (answers: unknown) => JSON.stringify({ keyName, keyRecord, answers });
-  await using instance = await startInstance(candidate, 1_000, [
-    { type: "ESModule", path: "bindings.js", contents: bindings },
-    { type: "Text", path: "storage.json", contents: storage([]) },
-  ]);
+  await using instance = await startInstance(candidate, 1_000, await recorder());
   const answers = new Map<string, Answer>();
   for (const request of [...requestsOf(candidate), FROM_BROWSER]) {
     answers.set(request.name, await send(instance.port, request));
@@ -40,9 +34,18 @@ async function prepareOne(candidate: Candidate, directory: string): Promise<Prep
   const config = join(directory, "config.capnp");
   writeFileSync(config, CONFIG);
   writeFileSync(join(directory, "worker.js"), candidate.script);
-  writeFileSync(join(directory, "bindings.js"), bindings);
-  writeFileSync(join(directory, "storage.json"), storage(JSON.parse(ofD1.body)));
+  for (const { path, contents } of await recorder(JSON.parse(ofD1.body)))
+    writeFileSync(join(directory, path), contents);
   return { ...candidate, config, answers };
+}
+
+/** The modules in front of a Worker that record what D1 returns to it, for `/answers`. Without a D1, they replay these answers. */
+export async function recorder(answers: unknown[] = []): Promise<Module[]> {
+  const storage = JSON.stringify({ keyName: await keyRecordName(KEY), keyRecord: RECORD, answers });
+  return [
+    { type: "ESModule", path: "bindings.js", contents: readFileSync(join(import.meta.dirname, "bindings.js"), "utf8") },
+    { type: "Text", path: "storage.json", contents: storage },
+  ];
 }
 
 const CONFIG = `using Workerd = import "/workerd/workerd.capnp";

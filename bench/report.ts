@@ -5,7 +5,7 @@ import { OWN_COST_METHOD, type OwnCost } from "./own-cost.ts";
 import { REQUESTS, REQUESTS_TO_SERVICE } from "./requests.ts";
 import { WORKERD } from "./server.ts";
 import { spread } from "./spread.ts";
-import { INVENTORY_SAMPLES, LATENCY_METHOD, LATENCY_REQUESTS, type Latency, type Sizes } from "./storage.ts";
+import { LATENCY_METHOD, LATENCY_REQUESTS, type Latency } from "./latency.ts";
 
 /** Markdown of CPU, start and size. */
 export function reportOwnCosts(costs: OwnCost[]): string {
@@ -62,11 +62,7 @@ ${table(
 }
 
 /** The page bench/results.md. */
-export function report(
-  own: OwnCost[],
-  { pages, inventories, bytesPerAnimal, bytesPerKey }: Sizes,
-  latency: Latency[],
-): string {
+export function report(own: OwnCost[], latency: Latency[]): string {
   const workerd = execFileSync(WORKERD, ["--version"], { encoding: "utf8" }).trim();
   const processor = `${cpus().length} cores (${cpus()[0]?.model.trim()})`;
   return `# Benchmark
@@ -90,40 +86,6 @@ Each Worker runs in its own workerd, without a proxy.
 Its bindings are stubs in JavaScript. They repeat what the D1 of workerd returned for the same statements.
 
 ${reportOwnCosts(own)}
-## Pages of small and large databases
-
-The service runs with the D1 (SQLite) and the KV of workerd.
-A list of 10: the median over HTTP, and the rows that D1 counts and charges for.
-The first three rows are one comparison, and the other rows another. The largest database has as many orders as animals.
-
-${table(
-  ["animals", "page", "milliseconds", "rows read"],
-  pages.map(({ animals, page, milliseconds, rows }) => [
-    animals.toLocaleString("en"),
-    page,
-    spread(milliseconds).median.toFixed(2),
-    String(rows),
-  ]),
-)}
-
-## Inventory
-
-A count of the animals of each status reads an index. The milliseconds are those that D1 reports, the median of ${INVENTORY_SAMPLES} counts.
-
-${table(
-  ["animals", "milliseconds", "rows read"],
-  inventories.map(({ animals, milliseconds, rows }) => [
-    animals.toLocaleString("en"),
-    spread(milliseconds).median.toFixed(1),
-    rows.toLocaleString("en"),
-  ]),
-)}
-
-## Size of the database
-
-The database grows by ${bytesPerAnimal.toFixed(0)} bytes an animal and ${bytesPerKey.toFixed(0)} bytes an idempotency key, indexes included.
-The animals have names of 12 characters. The keys have 36 characters, and the ids of their API keys 16.
-
 ## Latency
 
 The Workers run with the D1 and the KV of workerd. ${LATENCY_METHOD}

@@ -3,8 +3,10 @@
 // alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline. npm run bench:hostile: prints the CPU
 // that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
 // npm run bench:memory: prints the memory after many lists.
+// npm run bench:rows: writes to docs/capacity.md what requests read in a small and in a large database. `-- --check` only fails
+// when the rows of a request grow with the data.
 //
-// With `-- --before <git revision>`, each also measures the service as of that commit. Figures never fail a run, because other
+// With `-- --before <git revision>`, the others also measure the service as of that commit. Times never fail a run, because other
 // programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU of each Worker
 // for 2 seconds, not 10, and its start for a fifth of the times.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,11 +17,12 @@ import { checkAnswers } from "./answers.ts";
 import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildService } from "./candidates.ts";
 import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
+import { measureLatency } from "./latency.ts";
 import { measureOverload } from "./overload.ts";
 import { measureMemory, measureOwnCosts, SECONDS } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
 import { report, reportOwnCosts } from "./report.ts";
-import { measureLatency, measureSizes } from "./storage.ts";
+import { measureRows } from "./rows.ts";
 
 const {
   values,
@@ -28,6 +31,7 @@ const {
   options: {
     before: { type: "string" },
     with: { type: "string", multiple: true, default: [] },
+    check: { type: "boolean", default: false },
     seconds: { type: "string", default: String(SECONDS) },
   },
   allowPositionals: true,
@@ -43,6 +47,8 @@ try {
     console.log(await measureMemory(await prepare([...services, ...(await buildBaselines([FLOOR, BARE]))], folder)));
   } else if (part === "overload") {
     console.log(await measureOverload(service));
+  } else if (part === "rows") {
+    await measureRows(service, folder, values.check);
   } else {
     const names = part === "cpu" ? [...new Set([FLOOR, BARE, ...values.with])] : Object.keys(BASELINES);
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];
@@ -52,10 +58,9 @@ try {
     if (part === "cpu") {
       console.log(reportOwnCosts(own));
     } else {
-      const sizes = await measureSizes(service);
       const left = [BARE, PETS_ALONE, "tutorial-plain", EMPTY];
       const latency = await measureLatency(candidates.filter(({ name }) => !left.includes(name)));
-      writeFileSync(join(import.meta.dirname, "results.md"), report(own, sizes, latency));
+      writeFileSync(join(import.meta.dirname, "results.md"), report(own, latency));
     }
   }
 } finally {

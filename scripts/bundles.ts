@@ -24,7 +24,7 @@ export interface Bundles extends AsyncDisposable {
  * Runs production bundles in workerd, on a shared new D1 and KV. The database has no tables.
  *
  * @param bundles the modules of each by its name, the entry first.
- * @param key an API key for the animals and the orders.
+ * @param key an API key with all scopes.
  * @param onLine receives each line of the log.
  * @param persistTo the folder of the storage, if it has to outlive them.
  */
@@ -67,6 +67,6 @@ export async function startBundles(
 export const RECORD = JSON.stringify({
   id: "key_000000000000",
   name: "test",
-  scopes: ["pets:read", "pets:write", "store:read", "store:write"],
+  scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read"],
   createdAt: "2026-01-01T00:00:00.000Z",
 });

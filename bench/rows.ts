@@ -1,0 +1,243 @@
+// Sends each kind of request of test/costs.ts, and pages from the middle, to a service with a small and with a large database.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { table } from "../scripts/docs/generated.ts";
+import { applyMigrations } from "../scripts/migrations.ts";
+import { forgetOld } from "../src/changes/purge.ts";
+import { BATCH_SIZE } from "../src/db/purge.ts";
+import { encodeEventCursor } from "../src/events/cursor.ts";
+import { BEFORE, COSTS, type CostRequest, END, type RequestKind, REQUESTS, ROWS } from "../test/costs.ts";
+import type { Candidate } from "./candidates.ts";
+import { fill, startInstance } from "./instance.ts";
+import { recorder } from "./prepare.ts";
+import { AUTHORIZATION, type BenchRequest, LIST, send } from "./requests.ts";
+import { spread } from "./spread.ts";
+
+const PAGE = join(import.meta.dirname, "../docs/capacity.md");
+/** Rows that are added to each table. */
+const SIZES = [1_000, 1_000_000];
+/** The feed and the hourly job read some thousand rows at most. Their tables have more in both databases. */
+const FEWEST = 2 * BATCH_SIZE;
+const SAMPLES = 11;
+/** What reads or writes more rows in the large database. docs/capacity.md explains each. */
+const GROWING = ["an inventory"];
+const INVENTORY = "/v1/store/inventory";
+const JOB = `the hourly job with ${BATCH_SIZE.toLocaleString("en")} old keys and as many events`;
+
+/** The id before the first row that is added to a table. */
+const BASE = 1_000_000;
+/** A hundred animals or orders have these, or two hundred, in both databases. */
+const RARE = { status: "pending", order: "placed", category: 2, animal: BASE + 2 };
+/**
+ * Half of the animals are in this category, and half of the orders are cancelled ones of two animals. Requests of test/costs.ts try to
+ * delete the category, delete the one animal and order the other.
+ */
+const COMMON = { category: 1, deleted: 11, ordered: 21 };
+
+/** A row for each number i. Of `rows` rows, a hundred are rare. */
+const inserts = (rows: number) => [
+  `INSERT INTO pets (id, name, category_id, status)
+    SELECT ${BASE} + i, 'Animal ' || i, CASE WHEN i % ${rows / 100} < 2 THEN ${RARE.category} ELSE ${COMMON.category} + i % 2 * 2 END,
+      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.status}' WHEN i % 2 THEN 'available' ELSE 'sold' END FROM n`,
+  `INSERT INTO orders (id, pet_id, status, created_at, ship_date)
+    SELECT ${BASE} + i, CASE WHEN i % ${rows / 100} = 1 THEN ${RARE.animal} WHEN i % 2 THEN iif(i % 4 = 1, ${COMMON.deleted}, ${COMMON.ordered}) ELSE ${BASE} + i END,
+      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END, '2026', '2026' FROM n`,
+  `INSERT INTO categories (id, name) SELECT ${BASE} + i, 'Kind ' || i FROM n`,
+];
+/** Unordered, as the keys of clients are. Each number up to 2^32 has another one. */
+const KEY_OF_ROW = "i * 2654435761 & 4294967295";
+const EVENTS_AND_KEYS = [
+  `INSERT INTO events (tag, type, version, data, created_at)
+    SELECT i, 'pet.updated', 2, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
+  `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, response, resource_id, created_at)
+    SELECT 'key_000000000000', ${KEY_OF_ROW}, '', '{}', 1, unixepoch() FROM n`,
+];
+/** As many as one batch of the hourly job removes. */
+const OLD = [
+  `INSERT INTO idempotency_keys (id, api_key_id, idempotency_key, fingerprint, resource_id, created_at)
+    SELECT -i, 'key_000000000000', ${KEY_OF_ROW.replace("i", "-i")}, '', 1, 0 FROM n WHERE i <= ${BATCH_SIZE}`,
+  // The newest of them stays.
+  "INSERT INTO events (id, tag, type, version, data, created_at) SELECT -i, i, 'pet.created', 1, '{}', '2020' FROM n",
+];
+
+/** Each is read in both orders, from the middle. */
+const PAGES = (rows: number) => ({
+  "animals, from the middle": "/pets?",
+  "animals of a status": "/pets?status=available",
+  "animals of a rare status": `/pets?status=${RARE.status}`,
+  "animals of a category": `/pets?categoryId=${COMMON.category}`,
+  "animals of a rare category": `/pets?categoryId=${RARE.category}`,
+  "animals of a category and a status": `/pets?categoryId=${COMMON.category}&status=sold`,
+  "animals of a rare category and status": `/pets?categoryId=${RARE.category}&status=${RARE.status}`,
+  "animals of 100 ids": `/pets?${idsOf(rows)}`,
+  "animals of 100 ids, a category and a status": `/pets?categoryId=${COMMON.category}&status=sold&${idsOf(rows)}`,
+  categories: "/categories?",
+  orders: "/store/orders?",
+  "orders of a status": "/store/orders?status=shipped",
+  "orders of a rare status": `/store/orders?status=${RARE.order}`,
+  "orders of an animal with many": `/store/orders?petId=${COMMON.ordered}`,
+  "cancelled orders of an animal with many": `/store/orders?petId=${COMMON.ordered}&status=cancelled`,
+  "the shipped order of an animal with many others": `/store/orders?petId=${COMMON.ordered}&status=shipped`,
+  "orders of an animal with few": `/store/orders?petId=${RARE.animal}`,
+});
+const idsOf = (rows: number) =>
+  Array.from({ length: 100 }, (_, index) => `id=${BASE + (rows / 100) * (index + 1) - 2}`).join("&");
+
+/** A statement that D1 ran for the service. */
+interface Ran {
+  sql: string;
+  values: SQLInputValue[];
+  answer: { results: unknown[]; meta: { rows_read: number; rows_written: number } };
+}
+
+interface Figures {
+  rowsRead: number;
+  rowsWritten: number;
+  milliseconds: number;
+}
+
+/** SQLite in this process, with the same rows as D1. The D1 of workerd counts whole milliseconds. */
+class Twin {
+  readonly #sqlite: DatabaseSync;
+
+  constructor(path: string) {
+    this.#sqlite = new DatabaseSync(path);
+    this.#sqlite.exec("PRAGMA synchronous = OFF");
+  }
+
+  /** With the methods of D1 that fill it. */
+  get database(): D1Database {
+    const prepare = (sql: string, values: SQLInputValue[] = []) => ({
+      bind: (...bound: SQLInputValue[]) => prepare(sql, bound),
+      run: async () => ({ results: this.#sqlite.prepare(sql).all(...values) }),
+    });
+    const batch = (statements: ReturnType<typeof prepare>[]) => Promise.all(statements.map(({ run }) => run()));
+    const database: unknown = { prepare, batch };
+    return database as D1Database;
+  }
+
+  /** Runs a transaction some times. Returns the median of the milliseconds. */
+  run(statements: readonly Ran[]): number {
+    const prepared = statements.map((ran) => ({ ...ran, statement: this.#sqlite.prepare(ran.sql) }));
+    const times = Array.from({ length: SAMPLES }, (_, sample) => {
+      this.#sqlite.exec("BEGIN");
+      const began = performance.now();
+      const results = prepared.map(({ statement, values }) => statement.all(...values));
+      const time = performance.now() - began;
+      for (const [index, { sql, answer }] of statements.entries()) {
+        if (results[index]?.length !== answer.results.length) throw new Error(`SQLite and D1 differ: ${sql}`);
+      }
+      this.#sqlite.exec(sample < SAMPLES - 1 ? "ROLLBACK" : "COMMIT");
+      return time;
+    });
+    return spread(times).median;
+  }
+}
+
+/** What each row of the page costs. Requests without a name belong to none. */
+async function measure(candidate: Candidate, rows: number, path: string): Promise<Map<string, Figures>> {
+  await using instance = await startInstance(candidate, 0, await recorder());
+  const { port, database } = instance;
+  const twin = new Twin(path);
+  const databases = [database, twin.database];
+  await applyMigrations(twin.database, candidate.migrations);
+  const measured = new Map<string, Figures>();
+  const add = (row: string, statements: Ran[]) => {
+    const figures = measured.get(row) ?? { rowsRead: 0, rowsWritten: 0, milliseconds: 0 };
+    for (const { answer } of statements) {
+      figures.rowsRead += answer.meta.rows_read;
+      figures.rowsWritten += answer.meta.rows_written;
+    }
+    figures.milliseconds += twin.run(statements);
+    measured.set(row, figures);
+  };
+  let seen = 0;
+  const ask = async (name: string, status: number, path: string, request: CostRequest = {}) => {
+    const { method = "GET", body, headers } = request;
+    const answer = await send(port, {
+      name,
+      status,
+      path,
+      method: method as BenchRequest["method"],
+      headers: { Authorization: AUTHORIZATION, ...(body && { "Content-Type": "application/json" }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const ran: Ran[] = JSON.parse((await send(port, { ...LIST, path: "/answers" })).body);
+    add(name, ran.slice(seen));
+    seen = ran.length;
+    return answer;
+  };
+
+  for (const one of databases) for (const insert of ROWS) await one.prepare(insert).run();
+  for (const [path, request] of BEFORE) await ask("", 201, path, request);
+  for (const one of databases) {
+    for (const insert of inserts(rows)) await fill(one, insert, rows);
+    for (const insert of EVENTS_AND_KEYS) await fill(one, insert, Math.max(rows, FEWEST));
+    for (const insert of OLD) await fill(one, insert, BATCH_SIZE + 1);
+  }
+
+  for (const [kind, [status, path, request]] of Object.entries(REQUESTS)) {
+    // The inventory stays in memory for some time.
+    if (COSTS[kind as RequestKind].d1RoundTrips === 0 || path === INVENTORY) continue;
+    const { cursor } = JSON.parse((await ask("", 200, "/v1/events?cursor=latest")).body);
+    await ask(kind, status, path.replace(END, cursor), request);
+  }
+  await ask("an inventory", 200, INVENTORY);
+  const half = BASE + rows / 2;
+  for (const [sort, next] of [
+    ["id", half + 1],
+    ["-id", half - 1],
+  ] as const) {
+    const { headers } = await ask("", 200, `/v1/pets?limit=1&sort=${sort}&id=${half}&id=${next}`);
+    const cursor = /cursor=[\w-]+/.exec(headers.get("Link") ?? "")?.[0];
+    for (const [page, path] of Object.entries(PAGES(rows))) {
+      await ask(`pages of ${page}`, 200, `/v1${path}&sort=${sort}&${cursor}`);
+    }
+  }
+  const place = "SELECT printf('%016x%08x', id, tag) AS place FROM events WHERE id = (SELECT max(id) / 2 FROM events)";
+  const middle = encodeEventCursor(String(await database.prepare(place).first("place")));
+  const gone = encodeEventCursor(`${BigInt.asUintN(64, BigInt(-BATCH_SIZE - 2)).toString(16)}00000000`);
+  await ask("a page of events, from the middle", 200, `/v1/events?cursor=${middle}`);
+  await ask("events of a type that is not there", 200, `/v1/events?type=order.shipped&cursor=${middle}`);
+  await ask("events from a place that is gone", 410, `/v1/events?cursor=${gone}`);
+
+  const run = async (sql: string, values: SQLInputValue[]) => {
+    const answer = await database
+      .prepare(sql)
+      .bind(...values)
+      .run();
+    add(JOB, [{ sql, values, answer }]);
+    return answer;
+  };
+  const prepare = (sql: string) => ({ bind: (...values: SQLInputValue[]) => ({ run: () => run(sql, values) }) });
+  await forgetOld({ prepare } as D1Database, "7");
+  measured.delete("");
+  return measured;
+}
+
+/**
+ * Writes the table of docs/capacity.md.
+ *
+ * @param check leaves the page as it is.
+ * @throws Error when the rows of others than the `GROWING` differ, or when theirs do not.
+ */
+export async function measureRows(candidate: Candidate, folder: string, check: boolean): Promise<void> {
+  const sizes: Map<string, Figures>[] = [];
+  for (const rows of SIZES) sizes.push(await measure(candidate, rows, join(folder, `${rows}.sqlite`)));
+  const grown: string[] = [];
+  const cells = [...(sizes[0]?.keys() ?? [])].map((name) => {
+    const of = (figure: keyof Figures) => sizes.map((measured) => measured.get(name)?.[figure] ?? Number.NaN);
+    const rows = [of("rowsRead"), of("rowsWritten")].map((figures) => [...new Set(figures)]);
+    if (rows.some(({ length }) => length > 1)) grown.push(name);
+    const texts = rows.map((figures) => figures.map((figure) => figure.toLocaleString("en")).join(" → "));
+    return [name, ...texts, ...of("milliseconds").map((milliseconds) => milliseconds.toFixed(2))];
+  });
+  const head = ["Request", "Rows read", "Rows written", ...SIZES.map((rows) => `ms at ${rows.toLocaleString("en")}`)];
+  const part = `<!-- measured: rows -->\n\n${table(head, cells)}\n\n<!-- end -->`;
+  const page = readFileSync(PAGE, "utf8").replace(/<!-- measured: rows -->[^]*?<!-- end -->/, () => part);
+  if (!check) writeFileSync(PAGE, page);
+  if (grown.join() !== GROWING.join()) {
+    throw new Error(`These read or write more rows in the large database: ${grown.join(", ") || "none"}`);
+  }
+}
