@@ -29,7 +29,7 @@ const patchOfPet = (random: Random) => ({
 
 /** What a call has: the client, the chance of its step and what clients know. */
 export interface Call {
-  client: Pick<Session, "pets" | "categories" | "orders" | "events">;
+  client: Pick<Session, "pets" | "categories" | "orders" | "events" | "key">;
   random: Random;
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */

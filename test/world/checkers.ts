@@ -358,7 +358,10 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
     }
     const needsNone =
       [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
-    const isAnswered = trips.length > 0 || exchange.responseHeaders?.has("Age");
+    const isKey = exchange.path === "/v1/key";
+    if (isKey && status === 200 && !text.startsWith(`{"id":"${exchange.apiKey}",`))
+      yield { exchange, message: "The service describes another key." };
+    const isAnswered = isKey || trips.length > 0 || exchange.responseHeaders?.has("Age");
     if (!isAnswered && !needsNone) yield { exchange, message: "The service responds without its database." };
   }
 }

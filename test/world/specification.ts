@@ -95,7 +95,7 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
   },
   // test/world/feed.ts
   listEvents: "judged elsewhere",
-  // It reads nothing that a request can change. test/key/get-key.test.ts
+  // No request can change it.
   getKey: "judged elsewhere",
 };
 
