@@ -33,7 +33,8 @@ beforeAll(async () => {
   service = await startBuiltService();
   project = newProject();
   link(project, "csv-parse");
-  for (const program of ["import.mjs", "rename.mjs"]) copyFileSync(`examples/${program}`, join(project, program));
+  for (const program of ["import.mjs", "rename.mjs", "claim.mjs"])
+    copyFileSync(`examples/${program}`, join(project, program));
 });
 afterAll(async () => {
   await service.harness.close();
@@ -294,4 +295,45 @@ test("the bot that renames keeps what somebody else changes meanwhile", async ()
   ]);
   // Two pages, 150 changes of which two fail and one finds nothing, a page of the two conflicts, and one more change.
   expect(proxy.requests).toBe(2 + 150 + 1 + 1);
+});
+
+test("eight processes that claim animals get each one once, with few requests", async () => {
+  await empty();
+  const count = 140;
+  const key = await grantProductionKey(service.worker);
+  const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: key });
+  await store.pets.createMany(Array.from({ length: count }, () => ({ name: "Rex", categoryId: 1 })));
+  const claims = async (claim: (base: URL) => Promise<string[]>) => {
+    const keys = [await grantProductionKey(service.worker), await grantProductionKey(service.worker)];
+    const proxy = await startChaosProxy(
+      service.url,
+      (request) => {
+        request.headers.authorization = `Bearer ${keys[Math.floor(proxy.requests / REQUESTS_PER_KEY)]}`;
+        return undefined;
+      },
+      0,
+    );
+    onTestFinished(() => proxy.close());
+    const claimed = await Promise.all(Array.from({ length: 8 }, () => claim(proxy.url)));
+    expect(new Set(claimed.flat()).size).toBe(count);
+    expect(claimed.flat()).toHaveLength(count);
+    return { requests: proxy.requests, claimed };
+  };
+
+  const shuffled = await claims(async (base) => (await run("claim.mjs", base, {})).match(/(?<=^\d+ )\d+/gm) ?? []);
+  const { DB } = await service.worker.getEnv();
+  await DB.exec("DELETE FROM orders; UPDATE pets SET status = 'available'");
+  const inOrder = await claims(async (base) => {
+    const { orders, pets } = new PetStore({ baseUrl: new URL("/v1", base), apiKey: key }).session();
+    const claimed: string[] = [];
+    for await (const { id } of pets.list({ status: "available", limit: PAGE })) {
+      const order = await orders.place({ petId: id }).catch(() => undefined);
+      if (order !== undefined) claimed.push(`${id}`);
+    }
+    return claimed;
+  });
+  const [few, many] = [shuffled.requests, inOrder.requests];
+  console.log(`Eight processes claim ${count} animals: ${few} requests, and ${many} in the order of ids`);
+  expect(few).toBeLessThan(3 * count);
+  expect(few).toBeLessThan(many / 2);
 });
