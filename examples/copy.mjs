@@ -17,13 +17,13 @@ db.exec(`
   ) STRICT;
   CREATE TABLE IF NOT EXISTS orders (
     id INTEGER PRIMARY KEY, version INTEGER NOT NULL, pet_id INTEGER NOT NULL, status TEXT NOT NULL,
-    created_at TEXT NOT NULL, ship_date TEXT
+    created_at TEXT NOT NULL, ship_date TEXT, reference TEXT
   ) STRICT;
   CREATE TABLE IF NOT EXISTS feed (one INTEGER PRIMARY KEY CHECK (one = 1), cursor TEXT NOT NULL) STRICT;
 `);
 const animals = table("animals", ":name, :categoryId, :status");
 const categories = table("categories", ":name, :description");
-const orders = table("orders", ":petId, :status, :createdAt, :shipDate");
+const orders = table("orders", ":petId, :status, :createdAt, :shipDate, :reference");
 const keepCursor = db.prepare("INSERT OR REPLACE INTO feed VALUES (1, ?)");
 
 /**
@@ -39,7 +39,7 @@ function table(name, fields) {
   // A new copy may already have a change that the feed still brings.
   const isNew = (/** @type {Row} */ { id, version }) => version > Number(find.get(id)?.["version"] ?? 0);
   return {
-    put: (/** @type {Row} */ row) => isNew(row) && insert.run({ description: null, ...row }),
+    put: (/** @type {Row} */ row) => isNew(row) && insert.run({ description: null, reference: null, ...row }),
     remove: (/** @type {Row} */ row) => isNew(row) && remove.run(row.id),
   };
 }
@@ -71,6 +71,7 @@ function apply({ version, ...event }) {
     case "order.placed":
     case "order.shipped":
     case "order.cancelled":
+    case "order.updated":
       return orders.put({ ...event.data, version });
     default:
       return undefined; // Later versions of the service may have other types.

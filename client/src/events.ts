@@ -60,6 +60,7 @@ const DATA: { [Type in EventType]: FieldsOf<EventData[Type]> } = {
   "order.placed": ORDER,
   "order.shipped": ORDER,
   "order.cancelled": ORDER,
+  "order.updated": ORDER,
 };
 
 /** Whether a value is an event. That of an unknown type may have any data. */

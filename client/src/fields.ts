@@ -32,6 +32,7 @@ export const ORDER: FieldsOf<Order> = {
   createdAt: "string",
   shipDate: "string null",
   complete: "boolean",
+  reference: "string undefined",
 };
 export const KEY: FieldsOf<Key> = { id: "string", name: "string", scopes: "object", expiresAt: "string undefined" };
 export const DELETED: FieldsOf<Deleted> = { id: "bigint" };

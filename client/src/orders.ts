@@ -74,6 +74,15 @@ export class Orders {
   }
 
   /**
+   * Changes an order: ships it, changes its reference, or both. A reference that is `null` removes it.
+   *
+   * @experimental
+   */
+  async update(id: Int64Input, patch: OrderPatch, options: UpdateOptions = {}): Promise<Created & { order: Order }> {
+    return change(this.#scope, "updateOrder", pathOf(this.#scope, id), patch, options);
+  }
+
+  /**
    * Ships an order, at the given time or now.
    *
    * @experimental
@@ -82,8 +91,7 @@ export class Orders {
     id: Int64Input,
     { shipDate, ...options }: UpdateOptions & Pick<OrderPatch, "shipDate"> = {},
   ): Promise<Created & { order: Order }> {
-    const patch: OrderPatch = { status: "shipped", shipDate };
-    return change(this.#scope, "updateOrder", pathOf(this.#scope, id), patch, options);
+    return this.update(id, { status: "shipped", shipDate }, options);
   }
 
   /**

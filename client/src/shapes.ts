@@ -52,6 +52,7 @@ export interface EventData {
   "order.placed": Order;
   "order.shipped": Order;
   "order.cancelled": Order;
+  "order.updated": Order;
 }
 
 interface EventOf<Type, Data> {

@@ -108,7 +108,7 @@ export const events: Resource = {
       handlers: listEvents,
       stability: "beta",
       summary: "Follow the changes",
-      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A request that wants only some types reads about ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. The feed ignores preconditions and \`Cache-Control\`.`,
+      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads about ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. The feed ignores preconditions and \`Cache-Control\`.`,
       parameters: {
         cursor: {
           description:

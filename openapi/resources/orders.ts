@@ -1,6 +1,6 @@
 // The description of the orders.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, objectSchema, openList, pageParameters, ref, type Resource } from "../describe.ts";
+import { INT64, listed, NAME, objectSchema, openList, pageParameters, ref, type Resource } from "../describe.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { cancelOrder } from "../../src/orders/cancel-order.ts";
@@ -21,6 +21,7 @@ const PLACED = {
   shipDate: null,
   complete: false,
 };
+const REFERENCE = "cart-7F3A";
 const SHIPPED = { ...PLACED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
 const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: INT64, example: PLACED.id } };
 
@@ -36,6 +37,13 @@ const quantity: SchemaObject = {
   maximum: 1,
   description: "Always 1: each animal is unique.",
   examples: [PLACED.quantity],
+};
+const reference: SchemaObject = {
+  type: "string",
+  ...NAME,
+  description:
+    "The shop's own name for the order, for example of its cart or invoice. Returned as it came, byte for byte. Several orders may have the same. Absent when there is none.",
+  examples: [REFERENCE],
 };
 
 const order: SchemaObject = {
@@ -57,6 +65,7 @@ const order: SchemaObject = {
       examples: [SHIPPED.shipDate],
     },
     complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
+    reference,
   },
   required: Object.keys(PLACED),
   examples: [PLACED],
@@ -72,12 +81,12 @@ export const orders: Resource = {
     NewOrder: {
       type: "object",
       description: "An order to place. Other fields are ignored.",
-      ...objectSchema(newOrder(), { petId, quantity }),
+      ...objectSchema(newOrder(), { petId, quantity, reference }),
       examples: [{ petId: PLACED.petId }],
     },
     OrderPatch: {
       type: "object",
-      description: "Ships an order. Other fields are ignored.",
+      description: "Ships an order, changes its reference, or both. Other fields are ignored.",
       ...objectSchema(orderPatch(), {
         status: { type: "string", const: "shipped", description: "The new status.", examples: ["shipped"] },
         shipDate: {
@@ -86,6 +95,11 @@ export const orders: Resource = {
           description:
             "When the order was shipped, in RFC 3339. Decimals of a second after the third are dropped. Defaults to the current time. Allowed only together with `status`.",
           examples: [SHIPPED.shipDate],
+        },
+        reference: {
+          ...NAME,
+          description: "The new reference, in every state of the order. `null` removes it.",
+          examples: [REFERENCE],
         },
       }),
       // The types of openapi3-ts lack this keyword of JSON Schema.
@@ -126,6 +140,10 @@ export const orders: Resource = {
         ...pageParameters("orders"),
         status: { description: "Only the orders in this state.", schema: ref("OrderStatus"), example: PLACED.status },
         petId: { description: "Only the orders of this animal.", schema: INT64, example: PLACED.petId },
+        reference: {
+          description: "Only the orders with exactly this reference. Not together with `petId`.",
+          schema: { type: "string", ...NAME },
+        },
       },
       success: {
         status: 200,
@@ -175,9 +193,9 @@ export const orders: Resource = {
     updateOrder: {
       handlers: updateOrder,
       stability: "experimental",
-      summary: "Ship an order",
+      summary: "Ship an order, or change its reference",
       description:
-        "Ships a placed order and marks its animal as sold. An order that is already shipped does not change.",
+        "Ships a placed order and marks its animal as sold. An order that is already shipped changes only its `reference`, if the request names one. A cancelled order can change its `reference`, and nothing of it changes when the request also names `status`.",
       parameters: ORDER_ID,
       idempotencyKey: "change",
       body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },

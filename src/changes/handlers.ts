@@ -100,7 +100,7 @@ interface Patched<Body, More, Values> {
   /** The failure when the row does not allow the patch. */
   conflict: (row: Stored<Body> & More, values: Values) => ApiError | undefined;
   /** See `applyPatch`. */
-  isRepeatable?: (preconditions: Preconditions) => boolean;
+  isRepeatable?: (preconditions: Preconditions, values: Values) => boolean;
 }
 
 /**
@@ -127,7 +127,7 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
       statements,
       select(target, values),
       attempt,
-      isRepeatable?.(preconditions),
+      isRepeatable?.(preconditions, values),
     );
     if (entry !== undefined) {
       if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";

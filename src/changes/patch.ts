@@ -10,16 +10,12 @@ import type { Attempt } from "../idempotency/attempt.ts";
 import { checkRequest, type Entry, insertEntry, isUnused, selectEntry } from "../idempotency/entry.ts";
 import { hasVersion, type Target } from "./version.ts";
 
-/** One patch. */
-export interface Patch {
-  /**
-   * A `sequence`: the change of the row, its event, and what follows from it. The first returns a row if it changes one. Under an
-   * `Idempotency-Key`, the last one stores the entry of the key. None for a patch without fields and key.
-   */
-  statements: Statement<unknown>[];
-  /** Whether the first statement is a change. */
-  changes: boolean;
-}
+/**
+ * The statements of one patch. A `sequence`: the change of the row, which returns `changed` if it changes one, its event, and what
+ * follows from it. Under an `Idempotency-Key`, the last one stores the entry of the key, and returns `stored`. There may be another
+ * sequence. None for a patch without fields and key.
+ */
+export type Patch = Statement<unknown>[];
 
 /**
  * Compiles the statement that stores the entry of a patch, as the last of its sequence, or alone for a patch without fields. It stores a
@@ -74,13 +70,9 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
     compiled.set(name, { update, updateOnce, store });
     const changes = fields.length > 0;
     const parameters = { ...patch, ...target };
-    if (attempt === undefined)
-      return { statements: changes ? sequence(update(parameters), record(target)) : [], changes };
+    if (attempt === undefined) return changes ? sequence(update(parameters), record(target)) : [];
     const once = { ...parameters, ...attempt };
-    return {
-      statements: changes ? sequence(updateOnce(once), record(target), store.after(once)) : [store.alone(once)],
-      changes,
-    };
+    return changes ? sequence(updateOnce(once), record(target), store.after(once)) : [store.alone(once)];
   };
 
   function compileFields(fields: Fields[]) {
@@ -127,13 +119,13 @@ export interface Outcome<Row> {
  * Applies a patch in one round trip. With an `Idempotency-Key`, the patch is applied once and the request can be repeated.
  *
  * @param select reads the row.
- * @param isRepeatable whether, without a key, a second run changes nothing and returns the same, even after another change of
- *   the row in between.
+ * @param isRepeatable whether, without a key, a second run changes nothing and is not refused, even after another change of the row in
+ *   between.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
 export async function applyPatch<Row extends Stored<unknown>>(
   session: Session,
-  { statements, changes }: Patch,
+  statements: Patch,
   select: Statement<Row>,
   attempt: Attempt | undefined,
   isRepeatable = false,
@@ -141,11 +133,11 @@ export async function applyPatch<Row extends Stored<unknown>>(
   const all: Statement<unknown>[] = [...statements, ...(attempt === undefined ? [] : [selectEntry(attempt)]), select];
   const results =
     attempt === undefined && !isRepeatable ? await session.writeOnce(all) : await session.writeRepeatably(all);
-  const first = (index: number) => results.at(index)?.[0];
-  const row = first(-1) as Row | undefined;
-  const changed = changes && first(0) !== undefined;
+  const has = (mark: "changed" | "stored") => results.some(([row]) => Object.hasOwn(row ?? {}, mark));
+  const row = results.at(-1)?.[0] as Row | undefined;
+  const changed = has("changed");
   if (attempt === undefined) return { entry: undefined, replayed: false, row, changed };
-  const entry = first(-2) as Entry | undefined;
+  const entry = results.at(-2)?.[0] as Entry | undefined;
   if (entry !== undefined) checkRequest(entry, attempt);
-  return { entry, replayed: first(-3) === undefined, row, changed };
+  return { entry, replayed: !has("stored"), row, changed };
 }

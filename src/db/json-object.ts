@@ -8,7 +8,7 @@ import type { Json } from "../exact/json.ts";
  * @param optional SQL for more fields that may be missing. A null omits the field.
  */
 export function jsonObjectOf<Body extends object>(
-  fields: { [Field in keyof Body]: SQLWrapper },
+  fields: { [Field in keyof Body as {} extends Pick<Body, Field> ? never : Field]: SQLWrapper },
   optional: { [field: string]: SQLWrapper } = {},
 ): SQL<Json<Body>> {
   const object = jsonObject(fields);

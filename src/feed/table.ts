@@ -11,6 +11,7 @@ export const EVENT_TYPES = [
   "order.placed",
   "order.shipped",
   "order.cancelled",
+  "order.updated",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -79,6 +79,18 @@ export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
   const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.includes(name));
   if (NAMELESS.test(text)) undeclared.push("");
   if (undeclared.length > 0) throw undeclaredParameters(undeclared, declared);
+  // Hono would leave the escapes as they are, and a text is looked up byte for byte.
+  if (!isDecodable(url.slice(start)))
+    throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
+}
+
+function isDecodable(search: string): boolean {
+  try {
+    decodeURIComponent(search);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function undeclaredParameters(undeclared: string[], declared: string[]): ApiError {

@@ -43,9 +43,9 @@ export const cancelOrder = createHandlers(
     if (cancelled !== undefined) return;
     if (order === undefined) throw noSuchOrder();
     if (order.status === "shipped") throw new ApiError("order_shipped", "This order is shipped.");
-    // A retry names the version that the order had just before its cancellation.
-    const matches = (version: number) => isMet({ ifMatch, ifNoneMatch: undefined }, version);
     const isCancelled = order.status === "cancelled" && isMet({ ifMatch: undefined, ifNoneMatch }, order.version);
-    if (!isCancelled || !(matches(order.version) || matches(order.version - 1))) throw preconditionFailed();
+    // A retry names the version that the order had before its cancellation. The reference may have changed since.
+    const isKnown = ifMatch?.some((version) => version <= order.version) !== false;
+    if (!isCancelled || !isKnown) throw preconditionFailed();
   }),
 );

@@ -8,24 +8,34 @@ import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, rule } from "../http/validation.ts";
+import { int64Parameter, nameField, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
 export const listOrdersQuery = lazy(() =>
-  z.object({
-    ...pageFields(),
-    status: z.optional(z.enum(ORDER_STATUSES, rule(`one of ${ORDER_STATUSES.join(", ")}`))),
-    petId: z.optional(int64Parameter()),
-  }),
+  z
+    .object({
+      ...pageFields(),
+      status: z.optional(z.enum(ORDER_STATUSES, rule(`one of ${ORDER_STATUSES.join(", ")}`))),
+      petId: z.optional(int64Parameter()),
+      reference: z.optional(nameField()),
+    })
+    .check(
+      z.refine(({ petId, reference }) => petId === undefined || reference === undefined, {
+        path: ["reference"],
+        error: "cannot be beside petId",
+      }),
+    ),
 );
 
 type ByStatus = Bounds & { status: OrderStatus };
 type ByPet = Bounds & { petId: Int64 };
+type ByReference = Bounds & { reference: string };
 
 const hasStatus = (parameter: Parameter<ByStatus>) => eq(orders.status, parameter("status"));
 const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petId"));
+const hasReference = (parameter: Parameter<ByReference>) => eq(orders.reference, parameter("reference"));
 
 // Each query reads at most `limit` rows, however deep the page is and however rare matches are.
 const selects = inEachOrder((sort) => {
@@ -45,14 +55,28 @@ const selects = inEachOrder((sort) => {
       const ofPet = (isOne: () => SQL) => and(hasPet(parameter), isOne(), after(orders, parameter, sort));
       return mergedPage(db, parameter, order, [ofPet(isActive), ofPet(isCancelled)], sort);
     }),
+    byReferenceAndStatus: compile((db, parameter: Parameter<ByReference & ByStatus>) =>
+      pageOf(db, parameter, hasReference(parameter), hasStatus(parameter)),
+    ),
+    byReference: compile((db, parameter: Parameter<ByReference>) => {
+      const ofStatus = (status: OrderStatus) =>
+        and(hasReference(parameter), eq(orders.status, status), after(orders, parameter, sort));
+      const parts = [ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")] as const;
+      return mergedPage(db, parameter, order, parts, sort);
+    }),
   };
 });
 
 /** The statement for a page. */
 function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Statement<Stored<Order>> {
-  const { status, petId, sort = "id" } = filter;
+  const { status, petId, reference, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
+  if (reference !== undefined) {
+    return status === undefined
+      ? select.byReference({ ...bounds, reference })
+      : select.byReferenceAndStatus({ ...bounds, reference, status });
+  }
   if (petId === undefined) return status === undefined ? select.all(bounds) : select.byStatus({ ...bounds, status });
   if (status === undefined) return select.byPet({ ...bounds, petId });
   return status === "cancelled"

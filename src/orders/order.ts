@@ -36,20 +36,25 @@ export interface Order {
   createdAt: string;
   shipDate: string | null;
   complete: boolean;
+  /** The shop's own name for the order. */
+  reference?: string;
 }
 
 export const order: Resource<Order, typeof orders> = {
   table: orders,
   body: () =>
-    jsonObjectOf<Order>({
-      id: orders.id,
-      petId: orders.petId,
-      quantity: sql`1`,
-      status: orders.status,
-      createdAt: orders.createdAt,
-      shipDate: orders.shipDate,
-      complete: sql`json(iif(${orders.status} = 'shipped', 'true', 'false'))`,
-    }),
+    jsonObjectOf<Order>(
+      {
+        id: orders.id,
+        petId: orders.petId,
+        quantity: sql`1`,
+        status: orders.status,
+        createdAt: orders.createdAt,
+        shipDate: orders.shipDate,
+        complete: sql`json(iif(${orders.status} = 'shipped', 'true', 'false'))`,
+      },
+      { reference: orders.reference },
+    ),
 };
 
 export const selectOrder = compileSelect(order);

@@ -9,7 +9,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
 import { compileEvent } from "../feed/event.ts";
 import { createHandlers } from "../operation.ts";
-import { int64Field, jsonObject, parsed, rule } from "../http/validation.ts";
+import { int64Field, jsonObject, nameField, parsed, rule } from "../http/validation.ts";
 import { compileCreation, create } from "../changes/creation.ts";
 import { creates } from "../changes/handlers.ts";
 import { lazy } from "../lazy.ts";
@@ -26,11 +26,23 @@ export const newOrder = lazy(() =>
       parsed<1, 1>((value) => (toInt64(value) === "1" ? 1 : undefined), rule("1")),
       1,
     ),
+    reference: z.optional(nameField()),
   }),
 );
 
-const creation = compileCreation(order, "order.placed", (db, parameter: Parameter<{ petId: Int64 }>) => ({
-  values: { petId: pets.id, status: sql`'placed'`, createdAt: now, shipDate: sql`NULL` },
+interface Placement {
+  petId: Int64;
+  reference: string | null;
+}
+
+const creation = compileCreation(order, "order.placed", (db, parameter: Parameter<Placement>) => ({
+  values: {
+    petId: pets.id,
+    status: sql`'placed'`,
+    createdAt: now,
+    shipDate: sql`NULL`,
+    reference: sql`${parameter("reference")}`,
+  },
   from: pets,
   where: and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db, pets.id))),
 }));
@@ -49,8 +61,8 @@ export const placeOrder = createHandlers(
   ...creates(
     "placeOrder",
     newOrder,
-    (session, { petId }, attempt) =>
-      create(session, creation, { petId }, attempt, holdAnimal({ id: petId }), recordHold({ id: petId })),
+    (session, { petId, reference = null }, attempt) =>
+      create(session, creation, { petId, reference }, attempt, holdAnimal({ id: petId }), recordHold({ id: petId })),
     notAvailable,
   ),
 );

@@ -19,6 +19,8 @@ export const orders = sqliteTable(
     shipDate: text("ship_date"),
     // Increases with each change.
     version: integer().notNull().default(1),
+    // The shop's own name for the order. Null when there is none.
+    reference: text(),
   },
   (order) => [
     // Prevents a second sale of an animal, even if the service has a bug.
@@ -30,6 +32,10 @@ export const orders = sqliteTable(
       .on(order.petId)
       .where(sql`status = 'cancelled'`),
     index("orders_status_idx").on(order.status),
+    // An order without a reference is not in it.
+    index("orders_reference_status_idx")
+      .on(order.reference, order.status)
+      .where(sql`reference IS NOT NULL`),
     check("orders_pet_id_check", sql`typeof(${order.petId}) = 'integer'`),
     // No CHECK lists the states, because more may come, and SQLite can change a CHECK only by rewriting the whole table.
     check("orders_ship_date_check", sql`${order.status} <> 'shipped' OR ${order.shipDate} IS NOT NULL`),

@@ -20,9 +20,9 @@ beforeAll(async () => {
   );
   await fill("INSERT INTO categories (name, version) SELECT 'Category ' || i, i FROM n");
   await fill(
-    `INSERT INTO orders (pet_id, status, created_at, ship_date, version)
+    `INSERT INTO orders (pet_id, status, created_at, ship_date, version, reference)
      SELECT CASE WHEN i % 4 = 0 THEN 1 ELSE i + 1000 END, CASE WHEN i % 4 = 0 THEN 'cancelled' ELSE 'shipped' END,
-       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', i FROM n`,
+       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', i, iif(i % 3 = 0, 'a b', NULL) FROM n`,
   );
 });
 
@@ -57,6 +57,8 @@ describe.each([
   "/v1/store/orders?petId=1&",
   "/v1/store/orders?petId=1&status=cancelled&",
   "/v1/store/orders?petId=1001&status=shipped&",
+  "/v1/store/orders?reference=a+b&",
+  "/v1/store/orders?reference=a%20b&status=cancelled&",
 ])("%s", (list) => {
   test("sort=-id has the same items, the newest first, whatever the size of the page", async () => {
     const ascending = await follow(`${list}limit=100`);

@@ -25,8 +25,8 @@ const IDEMPOTENCY = [
   workerd(
     "a shipment does not ask whether its key is known",
     "orders/update-order.ts",
-    "  ship(db, parameter, isUnused(db, parameter)),",
-    "  ship(db, parameter),",
+    "ship(db, parameter, isUnused(db, parameter))",
+    "ship(db, parameter)",
     "battery/idempotency",
   ),
   workerd(
@@ -234,8 +234,8 @@ const ORDERS = [
   workerd(
     "a cancellation with If-Match has no retry",
     "orders/cancel-order.ts",
-    "(matches(order.version) || matches(order.version - 1))",
-    "matches(order.version)",
+    "version <= order.version",
+    "version === order.version",
     "orders/change-order",
   ),
   workerd(
@@ -255,9 +255,51 @@ const ORDERS = [
   workerd(
     "a shipment with If-Match is repeated",
     "orders/update-order.ts",
-    "=> ifMatch === undefined && ",
-    "=> ",
+    "ifMatch === undefined && ifNoneMatch === undefined && reference",
+    "ifNoneMatch === undefined && reference",
     "battery/idempotency",
+  ),
+  workerd(
+    "a change of a reference is repeated without a key",
+    "orders/update-order.ts",
+    " && reference === undefined,",
+    " && reference !== null,",
+    "orders/reference",
+  ),
+  workerd(
+    "a shipment leaves its reference to a second change",
+    "orders/update-order.ts",
+    '        ...(changesReference && { reference: sql`${parameter("reference")}` }),\n',
+    "",
+    "orders/reference",
+  ),
+  workerd(
+    "a shipped order loses the reference of a repeated shipment",
+    "orders/update-order.ts",
+    "reference === undefined ? shipping : [",
+    "reference !== null ? shipping : [",
+    "orders/reference",
+  ),
+  workerd(
+    "the response to a shipped order is stored before its reference changes",
+    "orders/update-order.ts",
+    'changesReference ? sql`${orders.reference} IS ${parameter("reference")}` : undefined',
+    "undefined",
+    "battery/idempotency",
+  ),
+  workerd(
+    "a reference alone ships the order and moves its animal",
+    "orders/update-order.ts",
+    "if (status === undefined) return",
+    "if (status === undefined && reference === undefined) return",
+    "orders/reference",
+  ),
+  workerd(
+    "a refused shipment changes the reference of a cancelled order",
+    "orders/update-order.ts",
+    '() => eq(orders.status, "shipped")',
+    "() => undefined",
+    "orders/reference",
   ),
   workerd(
     "a cancelled order is shipped without a word",

@@ -119,6 +119,27 @@ const PAGING = [
     "http/lists",
   ),
   workerd(
+    "a list by reference ignores the status",
+    "orders/list-orders.ts",
+    "hasReference(parameter), hasStatus(parameter)",
+    "hasReference(parameter)",
+    "orders/reference",
+  ),
+  workerd(
+    "a list by reference leaves out a state",
+    "orders/list-orders.ts",
+    'ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")',
+    'ofStatus("placed"), ofStatus("shipped")',
+    "orders/reference",
+  ),
+  workerd(
+    "an escape that is not UTF-8 is looked up as text",
+    "http/query.ts",
+    "if (!isDecodable(url.slice(start)))",
+    'if (!isDecodable(""))',
+    "orders/reference",
+  ),
+  workerd(
     "a list of ids ignores the status",
     "pets/list-pets.ts",
     '        or(isNull(parameter("status")), hasStatus(parameter)),\n',

@@ -18,15 +18,17 @@ interface Order {
   id: number;
   petId: number;
   status: (typeof STATUSES)[number];
+  reference?: string;
 }
 
 /** The first half belongs to the busy animal; one order in a thousand of the rest is shipped. */
 const orders: Order[] = Array.from({ length: TOTAL }, (_, index) => {
   const id = index + 1;
-  if (id <= TOTAL / 2) return { id, petId: BUSY_PET, status: id === 5_000 ? "placed" : "cancelled" };
-  return { id, petId: id, status: id % 1_000 === 0 ? "shipped" : "placed" };
+  const reference = id % 3 === 0 ? { reference: `cart ${id % 2}` } : {};
+  if (id <= TOTAL / 2) return { id, petId: BUSY_PET, status: id === 5_000 ? "placed" : "cancelled", ...reference };
+  return { id, petId: id, status: id % 1_000 === 0 ? "shipped" : "placed", ...reference };
 });
-const toWire = ({ id, petId, status }: Order) => ({
+const toWire = ({ id, petId, status, reference }: Order) => ({
   id,
   petId,
   quantity: 1,
@@ -34,6 +36,7 @@ const toWire = ({ id, petId, status }: Order) => ({
   createdAt: TIME,
   shipDate: status === "shipped" ? TIME : null,
   complete: status === "shipped",
+  ...(reference !== undefined && { reference }),
 });
 
 let key: string;
@@ -41,11 +44,12 @@ beforeAll(async () => {
   key = await grantKey({ scopes: ["store:read"] });
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL})
-     INSERT INTO orders (id, pet_id, status, created_at, ship_date)
+     INSERT INTO orders (id, pet_id, status, created_at, ship_date, reference)
      SELECT i,
        CASE WHEN i <= ${TOTAL / 2} THEN ${BUSY_PET} ELSE i END,
        CASE WHEN i = 5000 THEN 'placed' WHEN i <= ${TOTAL / 2} THEN 'cancelled' WHEN i % 1000 = 0 THEN 'shipped' ELSE 'placed' END,
-       '${TIME}', CASE WHEN i > ${TOTAL / 2} AND i % 1000 = 0 THEN '${TIME}' END
+       '${TIME}', CASE WHEN i > ${TOTAL / 2} AND i % 1000 = 0 THEN '${TIME}' END,
+       CASE WHEN i % 3 = 0 THEN 'cart ' || (i % 2) END
      FROM n`,
   ).run();
 });
@@ -53,18 +57,27 @@ beforeAll(async () => {
 test("following the links visits every order once and in order, with any filters", async () => {
   const start = fc.integer({ min: 0, max: TOTAL });
   const status = fc.option(fc.constantFrom(...STATUSES), { nil: undefined });
-  const petId = fc.option(fc.constantFrom(BUSY_PET, 12_000, 15_001, 3), { nil: undefined });
+  const filter = fc.oneof(
+    fc.constant({}),
+    fc.record({ petId: fc.constantFrom(BUSY_PET, 12_000, 15_001, 3) }),
+    fc.record({ reference: fc.constantFrom("cart 0", "cart 1", "cart") }),
+  ) as fc.Arbitrary<{ petId?: number; reference?: string }>;
   await fc.assert(
-    fc.asyncProperty(start, status, petId, fc.integer({ min: 20, max: 100 }), async (after, wanted, pet, limit) => {
+    fc.asyncProperty(start, status, filter, fc.integer({ min: 20, max: 100 }), async (after, wanted, more, limit) => {
+      const { petId: pet, reference } = more;
       const query = new URLSearchParams({
         limit: String(limit),
         cursor: encodeCursor({ after: String(after) as Int64, sort: "id" }),
       });
       if (wanted !== undefined) query.set("status", wanted);
       if (pet !== undefined) query.set("petId", String(pet));
+      if (reference !== undefined) query.set("reference", reference);
       const expected = orders.filter(
         (order) =>
-          order.id > after && (wanted ?? order.status) === order.status && (pet ?? order.petId) === order.petId,
+          order.id > after &&
+          (wanted ?? order.status) === order.status &&
+          (pet ?? order.petId) === order.petId &&
+          (reference ?? order.reference) === order.reference,
       );
       let path: string | undefined = `/v1/store/orders?${query.toString()}`;
       // Two pages, and the presence of a third.
@@ -76,7 +89,7 @@ test("following the links visits every order once and in order, with any filters
         expect(path !== undefined).toBe(expected.length > (page + 1) * limit);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 90 },
   );
 });
 
@@ -93,6 +106,12 @@ describe("a page reads its own rows and one more, at every depth", () => {
     [`limit=20&petId=${BUSY_PET}&status=shipped`],
     ["limit=20&petId=12000&status=shipped"],
     ["limit=20&petId=-1"],
+    ["limit=20&reference=cart+0&status=placed"],
+    ["limit=20&reference=cart+0&status=shipped"],
+    ["limit=20&reference=cart+1&status=cancelled"],
+    // Two rows more, because the states are merged.
+    ["limit=20&reference=cart+0", 2],
+    ["limit=20&reference=cart", 2],
   ];
   test.each(PAGES.flatMap(([query, ahead]) => SORTS.map((sort) => ({ query, sort, ahead: ahead ?? 0 }))))(
     "$query, sort=$sort",

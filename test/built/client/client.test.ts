@@ -306,11 +306,17 @@ test("a deprecated operation is reported once, with its removal date", async () 
 });
 
 test("each request has the key, and a body its media type", async () => {
-  const { store, sent } = fakeService([json(200, ANIMAL), json(200, CATEGORY), json(200, ORDER), page([])]);
+  const named = ORDER.replace("}", ',"reference":"cart é"}');
+  const replies = [json(200, ANIMAL), json(200, CATEGORY), json(200, ORDER), json(200, named), json(200, ORDER)];
+  const { store, sent } = fakeService([...replies, page([])]);
   await store.pets.create({ name: "Rex", categoryId: 1, status: undefined });
   await store.categories.update(1, { description: null });
   await store.orders.ship(1, { shipDate: "2026-11-22T00:00:00Z", ifMatch: '"1"' });
-  await store.pets.list().page();
+  const { order } = await store.orders.update(1, { status: "shipped", reference: "cart é" });
+  expectTypeOf(order.reference).toEqualTypeOf<string | undefined>();
+  expect(order.reference).toBe("cart é");
+  await store.orders.update(1, { reference: null });
+  await store.orders.list({ reference: "cart é+&" }).page();
   expect(sent.map(({ method, path, headers, body }) => [method, path, headers["content-type"], body])).toEqual([
     ["POST", "/pets", "application/json", '{"name":"Rex","categoryId":1}'],
     ["PATCH", "/categories/1", "application/merge-patch+json", '{"description":null}'],
@@ -320,7 +326,9 @@ test("each request has the key, and a body its media type", async () => {
       "application/merge-patch+json",
       '{"status":"shipped","shipDate":"2026-11-22T00:00:00Z"}',
     ],
-    ["GET", "/pets", undefined, undefined],
+    ["PATCH", "/store/orders/1", "application/merge-patch+json", '{"status":"shipped","reference":"cart é"}'],
+    ["PATCH", "/store/orders/1", "application/merge-patch+json", '{"reference":null}'],
+    ["GET", "/store/orders?reference=cart+%C3%A9%2B%26", undefined, undefined],
   ]);
   for (const { headers } of sent) {
     expect(headers["authorization"]).toBe("Bearer key");

@@ -107,6 +107,7 @@ describe("a page", () => {
         case "order.placed":
         case "order.shipped":
         case "order.cancelled":
+        case "order.updated":
           return expectTypeOf(one.data).toEqualTypeOf<Order>();
         default:
           return expectTypeOf(one.data).toEqualTypeOf<unknown>();

@@ -1,0 +1,367 @@
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventsOf, known } from "../events/feed.ts";
+import { call, expectError, expectJson } from "../support/client.ts";
+import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
+import { Client } from "./store.ts";
+
+const RULE = "reference has to be a string of 1 to 255 well-formed characters, not only white space.";
+const LIST = "/v1/store/orders";
+
+interface Order {
+  id: number;
+  status: string;
+  shipDate: string | null;
+  reference?: string;
+}
+
+let client: Client;
+beforeAll(async () => {
+  client = await Client.create();
+  vi.spyOn(scheduler, "wait").mockResolvedValue();
+  return () => vi.restoreAllMocks();
+});
+
+const orderAt = async (path: string) => (await client.get(path)).json<Order>();
+const tag = async (path: string) => (await client.get(path)).headers.get("ETag");
+const idOf = (path: string) => Number(path.split("/").at(-1));
+const found = async (query: string) =>
+  ((await expectJson(await client.get(`${LIST}?${query}`), 200)) as Order[]).map(({ id }) => id);
+const search = (reference: string) => found(`reference=${encodeURIComponent(reference)}`);
+
+/** An order in a state, for a new animal. */
+async function orderThatIs(state: string, reference?: string): Promise<{ path: string; petId: number }> {
+  const petId = await client.addAnimal();
+  const path = (await client.place({ petId, reference })).headers.get("Location") ?? "";
+  if (state === "shipped") await client.ship(path);
+  if (state === "cancelled") await client.delete(path);
+  return { path, petId };
+}
+
+const FAMILY = "👩‍👩‍👧‍👦";
+describe.each([
+  ["one character", "x"],
+  ["255 characters", "x".repeat(255)],
+  ["255 characters of two units", "🐕".repeat(255)],
+  ["255 combining marks", "\u0301".repeat(255)],
+  ["several code points a grapheme", FAMILY.repeat(36)],
+  ["a composed letter", "\u00e9 composed"],
+  ["a decomposed letter", "e\u0301 composed"],
+  ["white space around", " \t padded\u00a0\n"],
+  ["controls", "\u0000a\u0000\u001f\u007f\u0085"],
+  ["quotation marks", `"'\\"--;%_*?`],
+  ["what a query encodes", "a+b c&d=e#f/%41%"],
+  ["no white space: a joiner", "\u200b"],
+  ["the last code points", "\ufffd\uffff\u{10ffff}"],
+  ["null as text", "null"],
+])("a reference of %s", (_, reference) => {
+  test("is returned byte for byte, and found", async () => {
+    const petId = await client.addAnimal();
+    const placed = await client.place({ petId, reference });
+    const order = (await expectJson(placed, 201)) as Order;
+    expect(order.reference).toBe(reference);
+    const path = placed.headers.get("Location") ?? "";
+    expect(await orderAt(path)).toEqual(order);
+    expect(await search(reference)).toEqual([order.id]);
+
+    const { path: other } = await client.placeNew();
+    const { response, events } = await eventsOf(client.key, () => client.patch(other, { reference }));
+    const changed = (await expectJson(response, 200)) as Order;
+    expect(changed).toEqual({ ...(await orderAt(other)), reference });
+    expect(events.map(known)).toEqual([["order.updated", 2, changed]]);
+    expect(await search(reference)).toEqual([order.id, changed.id]);
+    for (const one of [path, other]) await client.patch(one, { reference: null });
+    expect(await search(reference)).toEqual([]);
+  });
+});
+
+const NEVER: [what: string, json: string][] = [
+  ["a number", "5"],
+  ["a boolean", "true"],
+  ["an array", '["x"]'],
+  ["an object", "{}"],
+  ["empty", '""'],
+  ["a blank", '" "'],
+  ["white space", JSON.stringify("\t\n\u00a0\u3000\u2028\ufeff\u0085")],
+  ["256 characters", JSON.stringify("x".repeat(256))],
+  ["256 characters of two units", JSON.stringify("🐕".repeat(256))],
+  ["256 combining marks", JSON.stringify("\u0301".repeat(256))],
+  ["a high surrogate", String.raw`"\ud83d"`],
+  ["a low surrogate", String.raw`"a\udc15b"`],
+  ["surrogates in the wrong order", String.raw`"\udc15\ud83d"`],
+];
+
+test.each([...NEVER, ["null", "null"]])("a new order cannot have %s", async (_, json) => {
+  const petId = await client.addAnimal();
+  const response = await client.place(`{"petId": ${petId}, "reference": ${json}}`);
+  expect(await expectError(response, "invalid_request")).toBe(RULE);
+  expect(await client.animal(petId)).toEqual(["available", '"1"']);
+});
+
+test.each(NEVER)("a patch cannot name %s", async (_, json) => {
+  const { path } = await orderThatIs("placed", "before");
+  for (const more of ["", ', "status": "shipped"']) {
+    const response = await client.patch(path, `{"reference": ${json}${more}}`);
+    expect(await expectError(response, "invalid_request")).toBe(RULE);
+  }
+  expect(await orderAt(path)).toMatchObject({ status: "placed", reference: "before" });
+});
+
+test("an order without a reference does not show one", async () => {
+  const { path } = await client.placeNew();
+  expect(Object.keys(await orderAt(path))).not.toContain("reference");
+  expect(Object.keys(await (await client.ship(path)).json<object>())).not.toContain("reference");
+});
+
+const unique = () => crypto.randomUUID();
+describe.each([
+  ["without an Idempotency-Key", () => ({})],
+  ["under an Idempotency-Key", () => ({ "Idempotency-Key": unique() })],
+])("%s", (_, header) => {
+  const patch = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const { response, events } = await eventsOf(client.key, () =>
+      client.patch(path, body, { ...header(), ...headers }),
+    );
+    return { response, events: events.map(({ type, version }) => `${type} ${version}`) };
+  };
+
+  test.each([
+    ["placed", "pending", 2],
+    ["shipped", "sold", 3],
+    ["cancelled", "available", 3],
+  ])("the reference alone changes when the order is %s, and the animal stays", async (state, status, version) => {
+    const { path, petId } = await orderThatIs(state);
+    const before = await orderAt(path);
+    const first = Number((await tag(path))?.slice(1, -1));
+    for (const [index, reference] of ["a", "b", null].entries()) {
+      const { response, events } = await patch(path, { reference });
+      const { reference: shown, ...rest } = (await expectJson(response, 200)) as Order;
+      expect([shown ?? null, rest]).toEqual([reference, before]);
+      expect([events, response.headers.get("ETag")]).toEqual([
+        [`order.updated ${first + index + 1}`],
+        `"${first + index + 1}"`,
+      ]);
+      const again = await patch(path, { reference });
+      expect([again.response.status, again.events, again.response.headers.get("ETag")]).toEqual([
+        200,
+        [],
+        `"${first + index + 1}"`,
+      ]);
+    }
+    expect(await client.animal(petId)).toEqual([status, `"${version}"`]);
+  });
+
+  test.each([
+    ["a new one", undefined, "a"],
+    ["another one", "before", "a"],
+    ["the same", "a", "a"],
+    ["none", "before", null],
+    ["still none", undefined, null],
+  ])("a shipment with %s is one change of the order", async (_what, before, reference) => {
+    const { path, petId } = await orderThatIs("placed", before);
+    const { response, events } = await patch(path, { status: "shipped", reference }, { "If-Match": '"1"' });
+    const shipped = (await expectJson(response, 200)) as Order;
+    expect([shipped.status, shipped.reference ?? null, response.headers.get("ETag")]).toEqual([
+      "shipped",
+      reference,
+      '"2"',
+    ]);
+    expect(events).toEqual(["order.shipped 2", "pet.updated 3"]);
+    expect(await orderAt(path)).toEqual(shipped);
+    expect(await client.animal(petId)).toEqual(["sold", '"3"']);
+  });
+
+  test("a shipment without one keeps it, and so does a cancellation", async () => {
+    const { path } = await orderThatIs("placed", "kept");
+    expect(await expectJson((await patch(path, { status: "shipped" })).response, 200)).toMatchObject({
+      reference: "kept",
+    });
+    const { path: other } = await orderThatIs("cancelled", "kept");
+    expect(await orderAt(other)).toMatchObject({ status: "cancelled", reference: "kept" });
+  });
+
+  test("an order that is shipped already changes only its reference", async () => {
+    const { path, petId } = await orderThatIs("shipped", "before");
+    const before = await orderAt(path);
+    await client.patch(`/v1/pets/${petId}`, { status: "available" });
+    const again = { status: "shipped", shipDate: "2000-01-01T00:00:00Z" };
+    const { response, events } = await patch(path, { ...again, reference: "a" }, { "If-Match": '"2"' });
+    expect(await expectJson(response, 200)).toEqual({ ...before, reference: "a" });
+    expect([events, response.headers.get("ETag")]).toEqual([["order.updated 3"], '"3"']);
+    const same = await patch(path, { ...again, reference: "a" }, { "If-Match": '"3"' });
+    expect([same.response.status, same.events]).toEqual([200, []]);
+    const { response: none, events: removal } = await patch(path, { ...again, reference: null });
+    expect(Object.keys(await none.json<object>())).not.toContain("reference");
+    expect(removal).toEqual(["order.updated 4"]);
+    expect(await client.animal(petId)).toEqual(["available", '"4"']);
+  });
+
+  test("a cancelled order is not shipped, and its reference does not change", async () => {
+    const { path, petId } = await orderThatIs("cancelled", "before");
+    for (const reference of ["a", "before", null]) {
+      const { response, events } = await patch(path, { status: "shipped", reference });
+      await expectError(response, "order_cancelled");
+      expect(events).toEqual([]);
+    }
+    expect([(await orderAt(path)).reference, await tag(path)]).toEqual(["before", '"2"']);
+    expect(await client.animal(petId)).toEqual(["available", '"3"']);
+  });
+
+  test.each(["placed", "shipped", "cancelled"])("another version is refused when the order is %s", async (state) => {
+    const { path } = await orderThatIs(state, "before");
+    const version = (await tag(path)) ?? "";
+    for (const headers of [{ "If-Match": '"9"' }, { "If-None-Match": version }, { "If-None-Match": "*" }]) {
+      for (const body of [{ reference: "a" }, { reference: "before" }, { status: "shipped", reference: "a" }]) {
+        const { response, events } = await patch(path, body, headers);
+        const isConflict = state === "cancelled" && "status" in body;
+        await expectError(response, isConflict ? "order_cancelled" : "precondition_failed");
+        expect(events).toEqual([]);
+      }
+    }
+    expect([(await orderAt(path)).reference, await tag(path)]).toEqual(["before", version]);
+  });
+
+  test("an order that is not there is 404", async () => {
+    for (const body of [{ reference: "a" }, { reference: null }, { status: "shipped", reference: "a" }]) {
+      await expectError((await patch(`${LIST}/999999999`, body)).response, "not_found");
+    }
+  });
+});
+
+describe("a patch without an Idempotency-Key", () => {
+  const [message = ""] = TRANSIENT_ERRORS;
+  const ask = async (path: string, body: object, when: "before" | "after") => {
+    const { DB, roundTrips } = faultyDatabase({ when, message });
+    const response = await call(path, { method: "PATCH", key: client.key, body, bindings: { DB } });
+    return { response, roundTrips: roundTrips() };
+  };
+
+  test.each(["before", "after"] as const)("is never repeated when it names a reference: %s", async (when) => {
+    for (const body of [{ reference: "a" }, { reference: null }, { status: "shipped", reference: "a" }]) {
+      const { path } = await orderThatIs("placed", "before");
+      const { response, roundTrips } = await ask(path, body, when);
+      await expectError(response, "service_unavailable");
+      expect([roundTrips, await tag(path)]).toEqual([1, when === "before" ? '"1"' : '"2"']);
+    }
+  });
+
+  test("is repeated when it only ships, or names nothing", async () => {
+    for (const body of [{ status: "shipped" }, {}]) {
+      const { path } = await orderThatIs("placed", "kept");
+      const { response, roundTrips } = await ask(path, body, "after");
+      expect([response.status, roundTrips]).toEqual([200, 2]);
+    }
+  });
+});
+
+test("a cancellation is repeated with the version that it had, also after another change of the reference", async () => {
+  const { path } = await orderThatIs("placed");
+  expect((await client.delete(path, { "If-Match": '"1"' })).status).toBe(204);
+  await client.patch(path, { reference: "a" });
+  for (const version of ['"1"', '"2"', '"3"', "*"]) {
+    expect((await client.delete(path, { "If-Match": version })).status).toBe(204);
+  }
+  await expectError(await client.delete(path, { "If-Match": '"4"' }), "precondition_failed");
+  const { path: other } = await orderThatIs("placed");
+  await client.patch(other, { reference: "a" });
+  await expectError(await client.delete(other, { "If-Match": '"1"' }), "precondition_failed");
+  expect(await orderAt(other)).toMatchObject({ status: "placed", reference: "a" });
+});
+
+describe("the filter", () => {
+  let ids: { [state: string]: number };
+  let reference: string;
+  beforeEach(async () => {
+    reference = `Cart é ${unique()}`;
+    ids = {};
+    for (const state of ["placed", "shipped", "cancelled"])
+      ids[state] = idOf((await orderThatIs(state, reference)).path);
+  });
+  const asked = (more = "") => found(`reference=${encodeURIComponent(reference)}${more}`);
+
+  test("finds the orders of every state, and combines with the other parameters", async () => {
+    const all = Object.values(ids);
+    expect(await asked()).toEqual(all);
+    expect(await asked("&sort=-id")).toEqual(all.toReversed());
+    for (const [state, id] of Object.entries(ids)) expect(await asked(`&status=${state}`)).toEqual([id]);
+    const versioned = await client.get(
+      `${LIST}?include=version&status=shipped&reference=${encodeURIComponent(reference)}`,
+    );
+    expect(await expectJson(versioned, 200)).toEqual([
+      expect.objectContaining({ id: ids["shipped"], reference, version: 2 }),
+    ]);
+  });
+
+  test("goes on with its link", async () => {
+    const long = "🐕".repeat(255);
+    const added = [];
+    for (let index = 0; index < 3; index++) added.push(idOf((await orderThatIs("placed", long)).path));
+    const seen: number[] = [];
+    let path: string | undefined = `${LIST}?limit=1&reference=${encodeURIComponent(long)}&status=placed`;
+    while (path !== undefined) {
+      const response: Response = await client.get(path);
+      seen.push(...((await expectJson(response, 200)) as Order[]).map(({ id }) => id));
+      path = /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+    }
+    expect(seen).toEqual(added);
+  });
+
+  test("is exact", async () => {
+    const others = [
+      reference.toLowerCase(),
+      reference.normalize("NFD"),
+      reference.slice(0, -1),
+      ` ${reference}`,
+      `${reference} `,
+      `${reference}\0`,
+      `${reference.slice(0, 4)}%`,
+      "%",
+      "*",
+    ];
+    for (const other of others) expect(await search(other), other).toEqual([]);
+    const spaced = encodeURIComponent(reference).replaceAll("%20", "+");
+    expect(await found(`reference=${spaced}`)).toHaveLength(3);
+    expect(await found(`reference=${spaced.replaceAll("+", "%2B")}`)).toEqual([]);
+    // Every byte may be encoded.
+    const bytes = Array.from(new TextEncoder().encode(reference), (byte) => `%${byte.toString(16).padStart(2, "0")}`);
+    expect(await found(`%72eference=${bytes.join("")}`)).toHaveLength(3);
+  });
+
+  const UTF8 = "The query has to be UTF-8, percent-encoded.";
+  test.each([
+    ["reference=", RULE],
+    ["reference", RULE],
+    ["reference=+%20%09", RULE],
+    ["reference=%C2%85", RULE],
+    [`reference=${"x".repeat(256)}`, RULE],
+    [`reference=${"%F0%9F%90%95".repeat(256)}`, RULE],
+    ["reference=a&reference=a", RULE],
+    ["reference=a&%72eference=b", RULE],
+    ["reference=a&petId=1", "reference cannot be beside petId."],
+    ["petId=1&status=placed&reference=a", "reference cannot be beside petId."],
+    ["reference[]=a", /^reference\[\] has to be reference, without brackets/],
+    // Lone surrogates, a byte of no character, an overlong form and broken escapes.
+    ["reference=%ED%A0%80", UTF8],
+    ["reference=a%ED%B0%80b", UTF8],
+    ["reference=%FF", UTF8],
+    ["reference=%C0%AF", UTF8],
+    ["reference=%F5%80%80%80", UTF8],
+    ["reference=100%", UTF8],
+    ["reference=%u0041", UTF8],
+    ["reference=%4", UTF8],
+  ])("%s is refused", async (query, message) => {
+    const actual = await expectError(await client.get(`${LIST}?${query}`), "invalid_request");
+    if (typeof message === "string") expect(actual).toBe(message);
+    else expect(actual).toMatch(message);
+  });
+});
+
+test("the first response of a placement keeps its reference", async () => {
+  const headers = { "Idempotency-Key": unique() };
+  const petId = await client.addAnimal();
+  const placed = await client.place({ petId, reference: "first" }, headers);
+  const first = await placed.text();
+  await client.patch(placed.headers.get("Location") ?? "", { reference: "second" });
+  const retry = await client.place({ petId, reference: "first" }, headers);
+  expect([await retry.text(), retry.headers.get("Idempotency-Replayed")]).toEqual([first, "true"]);
+});
