@@ -38,6 +38,17 @@ interface Order extends Versioned {
   petId: number;
   status: (typeof ORDER_STATUSES)[number];
   shipDate: string | null;
+  reference: string | null;
+}
+export interface NewOrder {
+  petId: number;
+  reference?: string | undefined;
+}
+export interface OrderPatch {
+  status?: "shipped" | undefined;
+  shipDate?: string | undefined;
+  /** Null removes it. */
+  reference?: string | null | undefined;
 }
 
 /** Replaces the time of placing an order, in the model and in the responses that are compared with it. */
@@ -132,11 +143,18 @@ export class Model {
     return this.#remove("category.deleted", this.categories, id, preconditions);
   }
 
-  placeOrder({ petId }: { petId: number }, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["order", petId]), () => {
+  placeOrder({ petId, reference }: NewOrder, key?: string): Answer {
+    return this.#once(key, JSON.stringify(["order", petId, reference]), () => {
       const pet = this.pets.get(petId);
       if (pet?.status !== "available" || this.#orderOf(petId) !== undefined) return failure(409, "pet_not_available");
-      const order = { id: ++this.#lastOrder, petId, status: "placed" as const, shipDate: null, version: 1 };
+      const order = {
+        id: ++this.#lastOrder,
+        petId,
+        status: "placed" as const,
+        shipDate: null,
+        reference: reference ?? null,
+        version: 1,
+      };
       this.orders.set(order.id, order);
       this.#record("order.placed", order, writeOrder);
       this.#move(pet, "pending");
@@ -145,17 +163,20 @@ export class Model {
   }
 
   /** @param now the date of a shipment that names none. */
-  shipOrder(id: number, given: string | undefined, preconditions: Preconditions, key?: string, now = ""): Answer {
-    const shipDate = given ?? now;
-    return this.#once(key, JSON.stringify(["ship", id, preconditions, given]), () => {
+  patchOrder(id: number, patch: OrderPatch, preconditions: Preconditions, key?: string, now = ""): Answer {
+    const { status, shipDate = now, reference } = patch;
+    // An omitted field differs from null.
+    const named = { status, shipDate: patch.shipDate, reference };
+    return this.#once(key, JSON.stringify(["patch order", id, preconditions, named]), () => {
       const order = this.orders.get(id);
       if (order === undefined) return failure(404, "not_found");
-      if (order.status === "cancelled") return failure(409, "order_cancelled");
-      const wasPlaced = order.status === "placed";
-      // A shipped order does not change, whatever the date.
-      return change(order, wasPlaced ? { status: "shipped", shipDate } : {}, preconditions, writeOrder, () => {
-        this.#record("order.shipped", order, writeOrder);
-        this.#move(this.pets.get(order.petId), "sold");
+      if (status !== undefined && order.status === "cancelled") return failure(409, "order_cancelled");
+      const ships = status !== undefined && order.status === "placed";
+      // A shipped order keeps its date.
+      const changes = { ...(ships && { status, shipDate }), reference };
+      return change(order, changes, preconditions, writeOrder, () => {
+        this.#record(ships ? "order.shipped" : "order.updated", order, writeOrder);
+        if (ships) this.#move(this.pets.get(order.petId), "sold");
       });
     });
   }
@@ -165,10 +186,10 @@ export class Model {
     if (order === undefined) return failure(404, "not_found");
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
-    // The version before the cancellation matches too, because its response may have been lost.
+    // An earlier version matches too, because the response to the cancellation may have been lost.
     const { ifMatch } = preconditions;
     const isOtherwiseMet = isMet(order, { ...preconditions, ifMatch: undefined });
-    const isRetry = !wasPlaced && isOtherwiseMet && ifMatch?.includes(order.version - 1) === true;
+    const isRetry = !wasPlaced && isOtherwiseMet && ifMatch?.some((version) => version < order.version) === true;
     if (!isRetry && !isMet(order, preconditions)) return failure(412, "precondition_failed");
     change(order, { status: "cancelled" }, ANY, writeOrder, () => {
       this.#record("order.cancelled", order, writeOrder);
@@ -189,9 +210,13 @@ export class Model {
     return get(this.orders.get(id), preconditions, writeOrder);
   }
 
-  listOrders(filter: { status?: string | undefined; petId?: number | undefined }, view: View): string[] {
+  listOrders(
+    filter: { status?: string | undefined; petId?: number | undefined; reference?: string | undefined },
+    view: View,
+  ): string[] {
     const orders = [...this.orders.values()]
       .filter(({ status }) => filter.status === undefined || status === filter.status)
+      .filter(({ reference }) => filter.reference === undefined || reference === filter.reference)
       .filter(({ petId }) => filter.petId === undefined || petId === filter.petId);
     return list(orders, view, writeOrder);
   }
@@ -347,7 +372,8 @@ export function writeCategory({ id, name, description }: Category): string {
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
 }
 
-export function writeOrder({ id, petId, status, shipDate }: Order): string {
+export function writeOrder({ id, petId, status, shipDate, reference }: Order): string {
   const date = shipDate === null ? "null" : `"${shipDate}"`;
-  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}}`;
+  const more = reference === null ? "" : `,"reference":${JSON.stringify(reference)}`;
+  return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}${more}}`;
 }

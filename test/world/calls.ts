@@ -21,6 +21,7 @@ export const cursorOf = (random: Random, known: Known) =>
     ? random.pick(random.chance(0.5) ? known.cursors.slice(-5) : known.cursors)
     : random.pick(["latest", undefined]);
 const description = (random: Random) => random.pick(["", "first", 'a"\\']);
+export const referenceOf = (random: Random) => random.pick(["cart 1", "Émile 🐍", 'a"b\\c', "%41+&"]);
 const patchOfPet = (random: Random) => ({
   ...(random.chance(0.5) && { name: nameOf(random) }),
   ...(random.chance(0.3) && { categoryId: categoryOf(random) }),
@@ -114,16 +115,22 @@ const KINDS = {
     weight: 14,
     prepare({ random, known, idempotencyKey }) {
       const petId = BigInt(known.id(random, "pets"));
-      return (client) => client.orders.place({ petId }, { idempotencyKey });
+      const order = { petId, ...(random.chance(0.4) && { reference: referenceOf(random) }) };
+      return (client) => client.orders.place(order, { idempotencyKey });
     },
   },
   updateOrder: {
-    weight: 5,
+    weight: 9,
     prepare(call) {
       const { random, idempotencyKey } = call;
       const { id, ...versions } = target(call, "store/orders");
-      const date = random.chance(0.3) ? { shipDate: random.pick(SHIP_DATES) } : {};
-      return (client) => client.orders.ship(id, { ...versions, ...date, idempotencyKey });
+      const changes = random.weighted({ status: 4, reference: 4, both: 3 });
+      const patch = {
+        ...(changes !== "reference" && { status: "shipped" as const }),
+        ...(changes !== "reference" && random.chance(0.3) && { shipDate: random.pick(SHIP_DATES) }),
+        ...(changes !== "status" && { reference: random.pick([null, referenceOf(random)]) }),
+      };
+      return (client) => client.orders.update(id, patch, { ...versions, idempotencyKey });
     },
   },
   cancelOrder: {
@@ -158,7 +165,7 @@ const KINDS = {
     prepare({ random, known }) {
       const query = {
         ...(random.chance(0.3) && { status: random.pick(["placed", "shipped", "cancelled"] as const) }),
-        ...(random.chance(0.5) && { petId: BigInt(known.id(random, "pets")) }),
+        ...random.pick([{}, { petId: BigInt(known.id(random, "pets")) }, { reference: referenceOf(random) }]),
         ...sort(random),
         ...etags(random),
         limit: random.between(5, 100),

@@ -137,7 +137,7 @@ function stateRead(exchange: Exchange): number | undefined {
 }
 
 /** Parameters that an earlier version ignores. */
-const LATER = /[?&](?:id|categoryId|petId|sort|include)=/;
+const LATER = /[?&](?:id|categoryId|petId|reference|sort|include)=/;
 
 function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
   if (exchange.version !== PRESENT) {
@@ -249,10 +249,10 @@ const asksThePrimaryToo = ({ path, trips: [first] }: Exchange) =>
   path.startsWith("/v1/events?") && typeof first?.instance === "number" && first.failure === undefined;
 
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
-function isRepeatable({ method, path, headers }: Exchange): boolean {
+function isRepeatable({ method, path, headers, body }: Exchange): boolean {
   if (headers["Idempotency-Key"] !== undefined) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
-  if (!isOrder || headers["If-None-Match"] !== undefined) return false;
+  if (!isOrder || headers["If-None-Match"] !== undefined || body?.includes('"reference"') === true) return false;
   return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));
 }
 

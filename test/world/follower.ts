@@ -16,7 +16,7 @@ const LISTS = {
 const TYPES: { [kind in Kind]: string[] } = {
   pet: ["pet.created", "pet.updated", "pet.deleted"],
   category: ["category.created", "category.updated", "category.deleted"],
-  order: ["order.placed", "order.shipped", "order.cancelled"],
+  order: ["order.placed", "order.shipped", "order.cancelled", "order.updated"],
 };
 
 /** How a follower runs, until it ends at a bad moment. */

@@ -6,6 +6,8 @@ export const INVARIANTS: { [sentence: string]: string } = {
   "The animal of a shipped order is there": `SELECT id FROM orders WHERE status = 'shipped'
     AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = orders.pet_id)`,
   "A shipped order has a date": `SELECT id FROM orders WHERE status = 'shipped' AND ship_date IS NULL`,
+  "A reference is a text that is not empty": `SELECT id FROM orders
+    WHERE reference IS NOT NULL AND (typeof(reference) <> 'text' OR reference = '')`,
   "Every version is at least 1": `SELECT id FROM pets WHERE version < 1
     UNION ALL SELECT id FROM categories WHERE version < 1 UNION ALL SELECT id FROM orders WHERE version < 1`,
 };

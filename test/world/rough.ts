@@ -3,7 +3,7 @@ import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { encodeEventCursor } from "../../src/events/cursor.ts";
-import { categoryOf, cursorOf, nameOf } from "./calls.ts";
+import { categoryOf, cursorOf, nameOf, referenceOf } from "./calls.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -35,7 +35,7 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
         ["pets/batch", `[${pet()},${pet()}]`],
         ["categories", JSON.stringify({ name: nameOf(random) })],
         ["store/orders", `{"petId":${known.id(random, "pets")}}`],
-        ["store/orders", `{"petId":${known.id(random, "pets")}}`],
+        ["store/orders", `{"petId":${known.id(random, "pets")},"reference":${JSON.stringify(referenceOf(random))}}`],
       ] as const);
       return { method: "POST", path: `/v1/${path}`, headers: { ...JSON_TYPE, ...keyOf(random) }, body };
     },
@@ -48,7 +48,11 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
       const body = {
         pets: { status: random.pick(STATUSES) },
         categories: { name: nameOf(random) },
-        "store/orders": { status: "shipped" },
+        "store/orders": random.pick([
+          { status: "shipped" },
+          { reference: random.pick([null, referenceOf(random)]) },
+          { status: "shipped", reference: referenceOf(random) },
+        ]),
       }[resource];
       return {
         method: "PATCH",
@@ -117,6 +121,7 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
         { ...post, method: "PUT", body: "{}", refusal: 405 },
         { method: "GET", path: "/v1/pets?limit=0", headers: {}, refusal: 400 },
         { method: "GET", path: `/v1/pets?sort=-id&cursor=${ASCENDING}`, headers: {}, refusal: 400 },
+        { method: "GET", path: "/v1/store/orders?petId=1&reference=a", headers: {}, refusal: 400 },
         { method: "GET", path: "/v1/pets/01", headers: {}, refusal: 404 },
         { method: "GET", path: `/v1/events?cursor=${"0".repeat(32)}`, headers: {}, refusal: 400 },
         { method: "GET", path: "/v1/events?type=pet.sold", headers: {}, refusal: 400 },

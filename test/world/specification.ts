@@ -30,7 +30,7 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
   placeOrder:
     ({ body, key }) =>
     (model) =>
-      model.placeOrder({ petId: Number(body["petId"]) }, key),
+      model.placeOrder({ ...body, petId: Number(body["petId"]) }, key),
   updatePet:
     ({ id, body, met, key }) =>
     (model) =>
@@ -42,7 +42,7 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
   updateOrder:
     ({ id, body, met, key }) =>
     (model, at) =>
-      model.shipOrder(id, body["shipDate"] as string | undefined, met, key, new Date(Math.floor(at)).toISOString()),
+      model.patchOrder(id, body, met, key, new Date(Math.floor(at)).toISOString()),
   deletePet:
     ({ id, met }) =>
     (model) =>
@@ -85,7 +85,8 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
     ({ query }) =>
     (model) => {
       const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
-      return pageOf(model.listOrders({ status: query.get("status") ?? undefined, petId }, viewOf(query)), query);
+      const [status, reference] = [query.get("status") ?? undefined, query.get("reference") ?? undefined];
+      return pageOf(model.listOrders({ status, petId, reference }, viewOf(query)), query);
     },
   getInventory: () => (model) => {
     const statuses = ["available", "pending", "sold"];
