@@ -94,7 +94,7 @@ const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 const DATA = {
   pets: "json_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)",
   categories: "json_object('id', id, 'name', name, 'description', description)",
-  orders: "json_object('id', id, 'petId', pet_id, 'status', status)",
+  orders: "json_object('id', id, 'petId', pet_id, 'status', status, 'reference', reference)",
 };
 
 /** Writes what the service writes beside a change. */
@@ -123,10 +123,10 @@ export function fill(sqlite: DatabaseSync, { pets = 30, responses = 1 } = {}): v
   for (const [index, name] of NAMES.entries())
     category.run(name, [null, "", name, "\u{10ffff}".repeat(2_000)][index % 4] ?? null);
   record(sqlite, "categories", "category.created", "true");
-  sqlite.exec(`INSERT INTO orders (pet_id, status, created_at, ship_date)
-    SELECT id, 'placed', ${NOW}, NULL FROM pets WHERE id % 3 = 0 UNION ALL
-    SELECT id, 'shipped', ${NOW}, ${NOW} FROM pets WHERE id % 3 = 1 UNION ALL
-    SELECT id, 'cancelled', ${NOW}, NULL FROM pets WHERE id % 3 = 2`);
+  sqlite.exec(`INSERT INTO orders (pet_id, status, created_at, ship_date, reference)
+    SELECT id, 'placed', ${NOW}, NULL, NULL FROM pets WHERE id % 3 = 0 UNION ALL
+    SELECT id, 'shipped', ${NOW}, ${NOW}, name FROM pets WHERE id % 3 = 1 UNION ALL
+    SELECT id, 'cancelled', ${NOW}, NULL, name FROM pets WHERE id % 3 = 2`);
   record(sqlite, "orders", "order.placed", "id % 50 = 0");
   for (let count = 0; count < responses; count++) addKey(sqlite, null, `[${`"${count}'\\u0000"`.padEnd(120_000)}]`);
   addKey(sqlite, null, null);
@@ -193,6 +193,12 @@ export const CHANGES: { [name: string]: (sqlite: DatabaseSync, random: (limit: n
     const changed = sqlite.prepare(`SELECT id FROM orders WHERE ${id}`).get();
     sqlite.exec(`UPDATE orders SET status = ${status}, ship_date = ${NOW}, version = version + 1 WHERE ${id}`);
     if (changed !== undefined) record(sqlite, "orders", type ?? "", `id = ${String(changed["id"])}`);
+  },
+  "references of orders": (sqlite, random) => {
+    const id = some(sqlite, "orders", random);
+    sqlite.exec(`UPDATE orders SET reference = ${random(2) === 0 ? "NULL" : "hex(randomblob(8))"},
+      version = version + 1 WHERE ${id}`);
+    record(sqlite, "orders", "order.updated", id);
   },
   "keys of patches without a change": (sqlite, random) => addKey(sqlite, null, "{}", random(9)),
   "removals of old events": (sqlite, random) =>

@@ -48,7 +48,7 @@ const FILL = [
 const TABLES = {
   pets: { event: "pet", columns: "id, name, category_id, status, version" },
   categories: { event: "category", columns: "id, name, description, version" },
-  orders: { event: "order", columns: "id, pet_id, status, created_at, ship_date, version" },
+  orders: { event: "order", columns: "id, pet_id, status, created_at, ship_date, version, reference" },
 };
 type Name = keyof typeof TABLES;
 /** The columns of a row from the `data` of its event. */
@@ -56,7 +56,7 @@ const FROM_EVENT: { [table in Name]: string } = {
   pets: "data ->> '$.id', data ->> '$.name', data ->> '$.categoryId', data ->> '$.status', version",
   categories: "data ->> '$.id', data ->> '$.name', data ->> '$.description', version",
   orders:
-    "data ->> '$.id', data ->> '$.petId', data ->> '$.status', data ->> '$.createdAt', data ->> '$.shipDate', version",
+    "data ->> '$.id', data ->> '$.petId', data ->> '$.status', data ->> '$.createdAt', data ->> '$.shipDate', version, data ->> '$.reference'",
 };
 
 const KEY = generateKey("production");

@@ -22,7 +22,7 @@ const EARLY = 2;
 const TABLES = {
   animals: ["id, version, name, category_id, status", "pets"],
   categories: ["id, version, name, description", "categories"],
-  orders: ["id, version, pet_id, status, created_at, ship_date", "orders"],
+  orders: ["id, version, pet_id, status, created_at, ship_date, reference", "orders"],
 } as const;
 
 /** Waits until the copy has read the feed to its present end. */

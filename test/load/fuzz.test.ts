@@ -97,6 +97,7 @@ const request: fc.Arbitrary<FuzzRequest> = fc.record({
         .tuple(fc.constantFrom("limit", "status", "cursor"), anyQueryValue)
         .map(([name, value]) => `/v1/pets?${name}=${value}`),
     },
+    { weight: 2, arbitrary: anyQueryValue.map((value) => `/v1/store/orders?reference=${value}`) },
     { weight: 3, arbitrary: fc.oneof(fc.nat().map(String), anyPath).map((id) => `/v1/pets/${id}`) },
     { weight: 1, arbitrary: anyPath },
     { weight: 1, arbitrary: anyPath.map((path) => `/v1${path}`) },

@@ -78,7 +78,11 @@ const KINDS: Record<string, Kind> = {
   "category deleted": { share: 10, make: (known) => ({ method: "DELETE", path: category(known) }) },
   "order placed": {
     share: 15,
-    make: (known) => ({ method: "POST", path: "/v1/store/orders", body: `{"petId":${pick(known.pets) ?? 1}}` }),
+    make: (known) => ({
+      method: "POST",
+      path: "/v1/store/orders",
+      body: `{"petId":${pick(known.pets) ?? 1},"reference":"cart"}`,
+    }),
   },
   "order shipped": {
     share: 6,
