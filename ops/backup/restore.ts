@@ -10,6 +10,7 @@ import { type Manifest, readManifest } from "./manifest.ts";
 import { ageOf, largerId, raiseId, refuseHighIds, refuseWrongIds } from "./next-ids.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
 import {
+  DERIVED_TABLES,
   type Line,
   OWN_TABLES,
   pagesOf,
@@ -146,7 +147,7 @@ async function prepare(
     .map(({ name }) => String(name))
     .filter((name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name));
   // Those that this transaction creates are dropped too, for its second time.
-  const all = new Set([...dropped, ...Object.keys(tables), "d1_migrations", PROGRESS_TABLE]);
+  const all = new Set([...dropped, ...Object.keys(tables), ...DERIVED_TABLES, "d1_migrations", PROGRESS_TABLE]);
   await database.run([
     ...[...all].map((name) => `DROP TABLE IF EXISTS "${name.replaceAll('"', '""')}"`),
     `CREATE TABLE ${PROGRESS_TABLE} (digest TEXT NOT NULL, counters TEXT NOT NULL, loaded INTEGER NOT NULL)`,

@@ -11,6 +11,9 @@ export const BEFORE_ALL = "-9223372036854775808";
 /** Written by commands, and of no use in another database. */
 export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup"];
 
+/** Follows from other tables, and changes without an event. A restored service makes its rows anew. */
+export const DERIVED_TABLES = ["inventory"];
+
 /** The statements that let a release name the last backup, unless it knows a later one. */
 export const recordBackup = (moment: string) => [
   "CREATE TABLE IF NOT EXISTS last_backup (id INTEGER PRIMARY KEY CHECK (id = 1), moment TEXT NOT NULL)",
@@ -33,10 +36,11 @@ export interface Line {
   line: string;
 }
 
-/** All tables with data, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
+/** All tables with data of their own, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
 export async function readTables(database: Pick<Database, "run">): Promise<Table[]> {
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"]);
-  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !OWN_TABLES.includes(name));
+  const left = [...OWN_TABLES, ...DERIVED_TABLES];
+  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !left.includes(name));
   if (names.length === 0) return [];
   const described = await database.run(names.map((name) => `SELECT name, pk FROM pragma_table_info('${name}')`));
   return names.map((name, index) => {

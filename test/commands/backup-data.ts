@@ -131,6 +131,7 @@ export function fill(sqlite: DatabaseSync, { pets = 30, responses = 1 } = {}): v
   for (let count = 0; count < responses; count++) addKey(sqlite, null, `[${`"${count}'\\u0000"`.padEnd(120_000)}]`);
   addKey(sqlite, null, null);
   addKey(sqlite, 2n ** 60n + 1n, `"${NAMES.join("")}"`);
+  count(sqlite);
   // The counters stay.
   sqlite.exec("DELETE FROM categories WHERE id = (SELECT max(id) FROM categories)");
   sqlite.exec("DELETE FROM orders WHERE id > (SELECT max(id) - 10 FROM orders)");
@@ -211,6 +212,11 @@ export const CHANGES: { [name: string]: (sqlite: DatabaseSync, random: (limit: n
   },
 };
 
+/** Counts the animals, without an event. */
+function count(sqlite: DatabaseSync): void {
+  sqlite.exec("INSERT OR REPLACE INTO inventory SELECT 1, count(*), 0, 0, unixepoch() * 1000 FROM pets");
+}
+
 /** The condition of one of the rows. */
 function some(sqlite: DatabaseSync, table: string, random: (limit: number) => number): string {
   const count = Number(sqlite.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"]);
@@ -227,4 +233,5 @@ export function change(sqlite: DatabaseSync, name: string, random: (limit: numbe
   sqlite.exec("BEGIN");
   CHANGES[name]?.(sqlite, random);
   sqlite.exec("COMMIT");
+  count(sqlite);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { copyDatabase } from "../../ops/backup/copy.ts";
 import type { Database as Connection, Row } from "../../ops/backup/connection.ts";
 import type { Manifest } from "../../ops/backup/manifest.ts";
-import { OWN_TABLES } from "../../ops/backup/tables.ts";
+import { DERIVED_TABLES, OWN_TABLES } from "../../ops/backup/tables.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./database.ts";
 import type { History, Occurrence } from "./history.ts";
@@ -23,7 +23,7 @@ const EXCUSE = /3 times\. Try again later\.$/;
 
 /** The tables that a restore brings back. It begins the feed anew. */
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-  AND name NOT IN ('d1_migrations', 'events', ${OWN_TABLES.map((name) => `'${name}'`).join()}) ORDER BY name`;
+  AND name NOT IN ('d1_migrations', 'events', ${[...OWN_TABLES, ...DERIVED_TABLES].map((name) => `'${name}'`).join()}) ORDER BY name`;
 const terminal = { print: () => {}, say: () => {}, read: async () => "" };
 
 /** A finished backup. */
