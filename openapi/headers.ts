@@ -62,7 +62,7 @@ export const headers = {
     { type: "string", pattern: '^(W[/])?"[1-9][0-9]{0,14}"$', maxLength: 19 },
   ),
   Age: header(
-    "Seconds since the service asked the database. Only in a response from memory (RFC 9111, section 5.1).",
+    "Seconds since the service asked the database, or counted the animals. In every inventory, and else only in a response from memory (RFC 9111, section 5.1).",
     { type: "integer", format: "int32", minimum: 0, maximum: 2 ** 31 - 1 },
     false,
   ),

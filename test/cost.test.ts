@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../src/changes/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
+import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
 import {
   BEFORE,
   BYTES,
@@ -56,6 +57,8 @@ test.each(OPERATIONS)("$name has a request that succeeds", ({ method, template }
 describe("in this order", { shuffle: false }, () => {
   test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
     const [status, path, request = {}] = REQUESTS[name];
+    // This isolate forgets its count. The clock of the database does not go on.
+    if (name === "an inventory that another isolate counted") vi.setSystemTime(Date.now() + COUNT_MILLISECONDS);
     const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
     expect(actual).toBe(status);
     expect(cost, `This row belongs in test/costs.ts:\n  ${rowOf(name, cost)}\n`).toEqual(COSTS[name]);

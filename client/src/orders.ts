@@ -61,7 +61,7 @@ export class Orders {
   }
 
   /**
-   * Counts the animals of each status. The service counts at most every ten seconds: `age` is the age of the count in seconds.
+   * Counts the animals of each status. The service counts at most every ten seconds, and a large store less often: `age` is the age of the count in seconds.
    *
    * @experimental
    */

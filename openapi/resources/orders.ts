@@ -5,7 +5,7 @@ import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { cancelOrder } from "../../src/orders/cancel-order.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
-import { COUNT_MILLISECONDS, getInventory } from "../../src/orders/get-inventory.ts";
+import { COUNT_MILLISECONDS, COUNTED_A_SECOND, getInventory } from "../../src/orders/get-inventory.ts";
 import { getOrder } from "../../src/orders/get-order.ts";
 import { listOrders } from "../../src/orders/list-orders.ts";
 import { newOrder, placeOrder } from "../../src/orders/place-order.ts";
@@ -183,7 +183,7 @@ export const orders: Resource = {
       handlers: getInventory,
       stability: "experimental",
       summary: "Count the animals",
-      description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds and otherwise returns its last count, with an \`Age\` and without a bookmark. The count may miss your own writes, also with a bookmark.`,
+      description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds, and not more than ${COUNTED_A_SECOND.toLocaleString("en")} animals a second. Otherwise it returns the last count. \`Age\` tells how old the count is. It may miss your own writes, also with a bookmark.`,
       success: {
         status: 200,
         description: "The numbers of animals.",

@@ -49,6 +49,7 @@ const COUNTED: RequestKind[] = [
   "an animal that has not changed",
   "a read from memory",
   "an inventory of 602 animals",
+  "an inventory that another isolate counted",
   "a creation",
   "a creation with an Idempotency-Key",
   "a retry of a creation",
@@ -81,6 +82,8 @@ const PRICED: RequestKind[] = [
   "a deletion",
   "a placement",
   "a placement with an Idempotency-Key",
+  "an inventory of 602 animals",
+  "an inventory that another isolate counted",
   "a body that breaks a rule",
   "an unknown key",
 ];

@@ -14,7 +14,7 @@ import { MAX_BATCHES } from "../../src/changes/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
-import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
+import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
 import { PART_PAGES } from "../../ops/backup/parts.ts";
@@ -113,6 +113,11 @@ export const FIGURES: { [page: string]: string[] } = {
     `in an isolate every ${REFUSAL_SECONDS} seconds`,
     `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,
     `later reads about ${EVENT_REMOVAL.rowsRead} rows and writes ${EVENT_REMOVAL.rowsWritten}`,
+    `made at most once in ${COUNT_MILLISECONDS / 1_000} seconds`,
+    `at most ${count(COUNTED_A_SECOND)} animals a second are counted`,
+    `reads ${COSTS["an inventory that another isolate counted"].rowsRead} rows`,
+    `Up to ${count((COUNTED_A_SECOND * COUNT_MILLISECONDS) / 1_000)} animals`,
+    `${count(COUNTED_A_SECOND)} rows a second, or ${money((COUNTED_A_SECOND * 30 * 86_400 * PRICES["D1 rows read"].dollars) / 1e6)} a`,
     `An event takes about ${BYTES.event} bytes`,
     `7 × 86,400 × ${BYTES.event} bytes = ${EVENT_MEGABYTES} MB`,
     `assumes ${ASSUMED_CPU} ms of CPU time`,
@@ -150,6 +155,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `A name has up to ${MAX_NAME_CHARACTERS} characters, and a description up to ${count(MAX_DESCRIPTION_CHARACTERS)}`,
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
+    `less than ${COUNT_MILLISECONDS / 1_000} seconds old, or less than one second for each ${count(COUNTED_A_SECOND)} animals`,
     `at most \`limit + ${COSTS["a list by category"].rowsRead - DEFAULT_LIMIT}\` rows`,
     `at most ${COSTS["a list of 100 ids"].rowsRead / MAX_IDS} rows for each id`,
     `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
@@ -184,7 +190,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_CACHED_KEYS)} keys`,
   ],
   "docs/threat-model.md": [
-    `at most once per ${COUNT_MILLISECONDS / 1_000} seconds`,
+    `at most once per ${COUNT_MILLISECONDS / 1_000} seconds and at most ${count(COUNTED_A_SECOND)} animals a second`,
     `The revocation takes up to ${REVOCATION_SECONDS} seconds more`,
     `A key has ${KEY_BITS} random bits`,
     `10^3 / 2^${KEY_BITS}`,

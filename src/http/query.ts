@@ -80,8 +80,7 @@ export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
   if (NAMELESS.test(text)) undeclared.push("");
   if (undeclared.length > 0) throw undeclaredParameters(undeclared, declared);
   // Hono would leave the escapes as they are, and a text is looked up byte for byte.
-  if (!isDecodable(text))
-    throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
+  if (!isDecodable(text)) throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
 }
 
 function isDecodable(search: string): boolean {

@@ -88,6 +88,7 @@ async function respondToRead<Body>(
   // Bookmarks order as texts (D1 docs, Time Travel).
   if (cached !== undefined && (bookmark === undefined || bookmark <= cached.value.bookmark)) {
     setAge(c, cached.readAt);
+    c.get("log").cached = true;
     c.get("headers")["x-d1-bookmark"] = cached.value.bookmark;
     return respond<Body>(c, cached.value as Found<Body>, query);
   }
@@ -102,10 +103,9 @@ async function respondToRead<Body>(
   return respond(c, found, query);
 }
 
-/** Tells that a response comes from memory, and how many seconds ago its content was asked for (RFC 9111, section 5.1). */
+/** Tells how many seconds ago the content of a response was read (RFC 9111, section 5.1). The clock may have been set back since. */
 export function setAge(c: Context<AppEnv>, readAt: number): void {
-  c.get("headers")["Age"] = String(Math.floor((Date.now() - readAt) / 1_000));
-  c.get("log").cached = true;
+  c.get("headers")["Age"] = String(Math.max(0, Math.floor((Date.now() - readAt) / 1_000)));
 }
 
 function respond<Body>(c: Context<AppEnv>, { body, version, next }: Found<Body>, query: Query) {

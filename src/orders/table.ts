@@ -42,6 +42,20 @@ export const orders = sqliteTable(
   ],
 );
 
+/** The last count of the animals of each status, in one row. It follows from `pets`, so backups leave it out. */
+export const inventory = sqliteTable(
+  "inventory",
+  {
+    id: integer().primaryKey(),
+    available: integer().notNull(),
+    pending: integer().notNull(),
+    sold: integer().notNull(),
+    // From the clock of the database, in milliseconds since the epoch.
+    countedAt: integer("counted_at").notNull(),
+  },
+  () => [check("inventory_id_check", sql`id = 1`)],
+);
+
 // Each repeats the condition of its index word for word: SQLite uses a partial index only for a query with the same condition.
 export const isActive = () => sql`${orders.status} <> 'cancelled'`;
 export const isCancelled = () => sql`${orders.status} = 'cancelled'`;

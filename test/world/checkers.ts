@@ -6,7 +6,7 @@ import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
 import { copiesAreTrue, feedIsExact, leavesItsEvents } from "./feed.ts";
-import type { Exchange } from "./history.ts";
+import type { Exchange, History } from "./history.ts";
 import { LARGEST_SKEW } from "./service.ts";
 import { answerOf, codeOf, type Question, questionOf, unavailable } from "./specification.ts";
 import { type Outcome, PRESENT } from "./world.ts";
@@ -28,19 +28,26 @@ const ADMISSION = 60_000 + 35_000;
 const MAX_RETRIES = 2;
 /** Seconds that a read may be old, at most. */
 const MAX_AGE = 60;
+/** Milliseconds for which an isolate returns its last count of the animals, while one of its requests asks for the next one. */
+const LAST_COUNT = 40_000;
 
 const bookmarkIn = ({ responseHeaders }: Exchange) => responseHeaders?.get("x-d1-bookmark") ?? undefined;
 const isRead = ({ method }: Exchange) => method === "GET";
+/** The present version stores its counts. In an earlier one, each isolate counts. */
+const isCount = ({ method, path, version }: Exchange) =>
+  method === "GET" && path === "/v1/store/inventory" && version === PRESENT;
 const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !== undefined);
 
 /**
  * Every response is that of the model, which runs the transactions in the order of the primary. A change gets the response of its own
  * transaction, and happens once under its key. A read gets that of the state of its bookmark, and a list everything that is there.
+ * A count of the animals is that of a moment, and not older than its `Age`.
  */
 function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   const { history, database } = outcome;
   let model = new Model();
   const copies = new Map<number, Model>();
+  const counts = new Set<NonNullable<Model["count"]>>();
   const questions = new Map<Exchange, Question | undefined>();
   const questionFor = (exchange: Exchange) => {
     if (!questions.has(exchange)) questions.set(exchange, questionOf(exchange));
@@ -48,7 +55,9 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   };
   /** The reads of each state. */
   const reads = Map.groupBy(
-    history.exchanges.filter((one) => isRead(one) && one.status !== undefined && stateRead(one) !== undefined),
+    history.exchanges.filter(
+      (one) => isRead(one) && !isCount(one) && one.status !== undefined && stateRead(one) !== undefined,
+    ),
     (one) => stateRead(one) as number,
   );
   const answers = new Map<Exchange, ReturnType<Question>>();
@@ -74,6 +83,7 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
             if (raised <= last) yield { message: `The restore gives out the ids of ${table} after ${raised} again.` };
           }
           model.raise(event.counters);
+          model.count = undefined;
         }
       }
       for (const { apiKeyId, key } of event.forgotten ?? []) model.forget(`${apiKeyId} ${key}`);
@@ -81,15 +91,18 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
     } else if (event.kind === "trip" && event.instance !== undefined) {
       const { exchange } = event;
       const question = questionFor(exchange);
-      if (isRead(exchange)) {
+      if (isRead(exchange) && !isCount(exchange)) {
         if (event.after !== event.before) yield { exchange, message: "A read changed the database." };
       } else if (question === undefined || exchange.refusal !== undefined) {
         yield { exchange, message: "A request that cannot succeed reached the database." };
       } else {
         answers.set(exchange, question(model, event.at));
         yield* leavesItsEvents(event, model.feed.splice(0), outcome);
+        if (model.count !== undefined) counts.add(model.count);
       }
       yield* readsOf(event.after);
+    } else if (event.kind === "response" && isCount(event.exchange) && event.exchange.status === 200) {
+      yield* countOf(event.exchange, counts, answers.get(event.exchange), history);
     } else if (event.kind === "response" && !isRead(event.exchange) && event.exchange.status !== undefined) {
       const { exchange } = event;
       const last = exchange.trips.at(-1);
@@ -114,6 +127,29 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
       };
     }
   }
+}
+
+/** Whether a count is that of its transaction, or of one in the time that its `Age` tells. */
+function* countOf(
+  exchange: Exchange,
+  counts: Iterable<NonNullable<Model["count"]>>,
+  answer: ReturnType<Question> | undefined,
+  { faults }: History,
+): Generator<Finding> {
+  if (answer !== undefined) yield* compare(exchange, answer, "after its transaction");
+  const { sentAt, respondedAt = 0, responseHeaders, text } = exchange;
+  const age = Number(responseHeaders?.get("Age") ?? Number.NaN);
+  const jump = faults.has("clock jumps") ? 2 * LARGEST_SKEW : 0;
+  // `Age` has whole seconds.
+  const oldest = respondedAt - (age + 1) * 1000 - jump;
+  const isTrue = [...counts].some(({ body, at }) => body === text && at >= oldest && at <= respondedAt);
+  // The age of a count from the database begins before the request for it.
+  const most = LAST_COUNT + jump + (answer === undefined ? 0 : respondedAt - sentAt);
+  if (!isTrue || age * 1000 > most)
+    yield {
+      exchange,
+      message: `No count from ${oldest} to ${respondedAt} is ${text}, or the age of ${age} is too high.`,
+    };
 }
 
 /** Rows of each kind that a message shows at most. */
@@ -249,8 +285,9 @@ const asksThePrimaryToo = ({ path, trips: [first] }: Exchange) =>
   path.startsWith("/v1/events?") && typeof first?.instance === "number" && first.failure === undefined;
 
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
-function isRepeatable({ method, path, headers, body }: Exchange): boolean {
-  if (headers["Idempotency-Key"] !== undefined) return true;
+function isRepeatable(exchange: Exchange): boolean {
+  const { method, path, headers, body } = exchange;
+  if (headers["Idempotency-Key"] !== undefined || isCount(exchange)) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
   if (!isOrder || headers["If-None-Match"] !== undefined || body?.includes('"reference"') === true) return false;
   return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));

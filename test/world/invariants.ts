@@ -5,6 +5,8 @@ export const INVARIANTS: { [sentence: string]: string } = {
     AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = orders.pet_id AND pets.status = 'pending')`,
   "The animal of a shipped order is there": `SELECT id FROM orders WHERE status = 'shipped'
     AND NOT EXISTS (SELECT 1 FROM pets WHERE pets.id = orders.pet_id)`,
+  "The inventory counts no more animals than were created": `SELECT id FROM inventory
+    WHERE available + pending + sold > (SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets')`,
   "A shipped order has a date": `SELECT id FROM orders WHERE status = 'shipped' AND ship_date IS NULL`,
   "A reference is a text that is not empty": `SELECT id FROM orders
     WHERE reference IS NOT NULL AND (typeof(reference) <> 'text' OR reference = '')`,

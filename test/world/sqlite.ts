@@ -34,8 +34,9 @@ export class Instance {
   }
 
   #setUp(): void {
-    const seconds = () => Math.floor(this.#time / 1000);
-    this.#database.function("unixepoch", { varargs: true }, seconds);
+    this.#database.function("unixepoch", { varargs: true }, (modifier) =>
+      modifier === "subsec" ? this.#time / 1000 : Math.floor(this.#time / 1000),
+    );
     this.#database.function("strftime", { varargs: true }, (_format, _now, modifier) => {
       // The only modifier of the service: "-7 days". SQLite knows no other time after a wrong one.
       const days = modifier === undefined ? 0 : Number(/^(-\S+) days$/.exec(String(modifier))?.[1]);
