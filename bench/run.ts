@@ -5,6 +5,7 @@
 // npm run bench:memory: prints the memory after many lists.
 // npm run bench:rows: writes to docs/capacity.md what requests read in a small and in a large database. `-- --check` only fails
 // when the rows of a request grow with the data.
+// npm run bench:inventory: prints how much of the database the inventory takes, by the number of animals and isolates.
 //
 // With `-- --before <git revision>`, the others also measure the service as of that commit. Times never fail a run, because other
 // programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU of each Worker
@@ -18,6 +19,7 @@ import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildSe
 import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
+import { measureInventory } from "./inventory.ts";
 import { measureOverload } from "./overload.ts";
 import { measureMemory, measureOwnCosts, SECONDS } from "./own-cost.ts";
 import { prepare } from "./prepare.ts";
@@ -38,6 +40,13 @@ const {
 });
 const folder = mkdtempSync(join(tmpdir(), "petstore-bench-"));
 try {
+  if (part === "inventory") console.log(measureInventory(folder));
+  else await measureServices(folder);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function measureServices(folder: string): Promise<void> {
   const service = await buildService();
   const services = [service];
   if (values.before !== undefined) services.push(await buildRevision(values.before, folder));
@@ -63,6 +72,4 @@ try {
       writeFileSync(join(import.meta.dirname, "results.md"), report(own, latency));
     }
   }
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }
