@@ -28,21 +28,22 @@ const JOB = `the hourly job with ${BATCH_SIZE.toLocaleString("en")} old keys and
 /** The id before the first row that is added to a table. */
 const BASE = 1_000_000;
 /** A hundred animals or orders have these, or two hundred, in both databases. */
-const RARE = { status: "pending", order: "placed", category: 2, animal: BASE + 2 };
+const RARE = { status: "pending", order: "placed", category: 2, animal: BASE + 2, reference: "cart 7" };
 /**
  * Half of the animals are in this category, and half of the orders are cancelled ones of two animals. Requests of test/costs.ts try to
  * delete the category, delete the one animal and order the other.
  */
-const COMMON = { category: 1, deleted: 11, ordered: 21 };
+const COMMON = { category: 1, deleted: 11, ordered: 21, reference: "market" };
 
 /** A row for each number i. Of `rows` rows, a hundred are rare. */
 const inserts = (rows: number) => [
   `INSERT INTO pets (id, name, category_id, status)
     SELECT ${BASE} + i, 'Animal ' || i, CASE WHEN i % ${rows / 100} < 2 THEN ${RARE.category} ELSE ${COMMON.category} + i % 2 * 2 END,
       CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.status}' WHEN i % 2 THEN 'available' ELSE 'sold' END FROM n`,
-  `INSERT INTO orders (id, pet_id, status, created_at, ship_date)
+  `INSERT INTO orders (id, pet_id, status, created_at, ship_date, reference)
     SELECT ${BASE} + i, CASE WHEN i % ${rows / 100} = 1 THEN ${RARE.animal} WHEN i % 2 THEN iif(i % 4 = 1, ${COMMON.deleted}, ${COMMON.ordered}) ELSE ${BASE} + i END,
-      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END, '2026', '2026' FROM n`,
+      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.order}' WHEN i % 2 THEN 'cancelled' ELSE 'shipped' END, '2026', '2026',
+      CASE WHEN i % ${rows / 100} = 0 THEN '${RARE.reference}' WHEN i % 2 THEN '${COMMON.reference}' END FROM n`,
   `INSERT INTO categories (id, name) SELECT ${BASE} + i, 'Kind ' || i FROM n`,
 ];
 /** Unordered, as the keys of clients are. Each number up to 2^32 has another one. */
@@ -79,6 +80,9 @@ const PAGES = (rows: number) => ({
   "orders of an animal with many": `/store/orders?petId=${COMMON.ordered}`,
   "cancelled orders of an animal with many": `/store/orders?petId=${COMMON.ordered}&status=cancelled`,
   "the shipped order of an animal with many others": `/store/orders?petId=${COMMON.ordered}&status=shipped`,
+  "orders of a reference": `/store/orders?reference=${COMMON.reference}`,
+  "orders of a reference and a status": `/store/orders?reference=${COMMON.reference}&status=cancelled`,
+  "orders of a rare reference": `/store/orders?reference=${encodeURIComponent(RARE.reference)}`,
   "orders of an animal with few": `/store/orders?petId=${RARE.animal}`,
 });
 const idsOf = (rows: number) =>

@@ -75,7 +75,7 @@ export const COSTS = {
   "a placement with an Idempotency-Key": rows(18, 11),
   "a retry of a placement": rows(8),
   "a placement for an animal on order": rows(7),
-  "a list of orders": rows(5),
+  "a list of orders": rows(7),
   "a list of the orders of an animal": rows(2),
   "an order": rows(1),
   "a shipment": rows(11, 8),
@@ -143,7 +143,8 @@ export const ROWS = [
 export const BEFORE: [path: string, request: CostRequest][] = [
   ["/v1/pets", create(REX, { "Idempotency-Key": "known" })],
   ["/v1/store/orders", create({ petId: 23 }, { "Idempotency-Key": "order" })],
-  ...[24, 25].map((petId): [string, CostRequest] => ["/v1/store/orders", create({ petId })]),
+  ...[24, 25, 27].map((petId): [string, CostRequest] => ["/v1/store/orders", create({ petId })]),
+  ["/v1/store/orders", create({ petId: 28, reference: "cart" })],
 ];
 
 /** Stands for the cursor at the present end of the feed. */
@@ -231,14 +232,14 @@ export const REQUESTS: { [kind in RequestKind]: [status: number, path: string, r
   "a shipment repeated": [200, "/v1/store/orders/2", patch({ status: "shipped" })],
   "a cancellation": [204, "/v1/store/orders/3", { method: "DELETE" }],
   "a cancellation repeated": [204, "/v1/store/orders/3", { method: "DELETE" }],
-  "a placement with a reference": [201, "/v1/store/orders", create({ petId: 26, reference: "cart" })],
-  "a new reference": [200, "/v1/store/orders/5", patch({ reference: "cart" })],
-  "another reference": [200, "/v1/store/orders/6", patch({ reference: "invoice" })],
-  "the same reference": [200, "/v1/store/orders/6", patch({ reference: "invoice" })],
+  "a placement with a reference": [201, "/v1/store/orders", create({ petId: 26, reference: "basket" })],
+  "a new reference": [200, "/v1/store/orders/4", patch({ reference: "cart" })],
+  "another reference": [200, "/v1/store/orders/5", patch({ reference: "invoice" })],
+  "the same reference": [200, "/v1/store/orders/5", patch({ reference: "invoice" })],
   "a list of the orders with a reference": [200, "/v1/store/orders?reference=cart"],
   "a list of the placed orders with a reference": [200, "/v1/store/orders?reference=cart&status=placed"],
-  "a shipment with another reference": [200, "/v1/store/orders/6", patch({ status: "shipped", reference: "cart" })],
-  "a cancellation of an order with a reference": [204, "/v1/store/orders/5", { method: "DELETE" }],
+  "a shipment with another reference": [200, "/v1/store/orders/5", patch({ status: "shipped", reference: "cart" })],
+  "a cancellation of an order with a reference": [204, "/v1/store/orders/4", { method: "DELETE" }],
   "a patched status of an animal on order": [409, "/v1/pets/23", patch({ status: "sold" })],
   "a deletion of an animal on order": [409, "/v1/pets/23", { method: "DELETE" }],
   "a shipment with an Idempotency-Key": [

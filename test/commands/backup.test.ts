@@ -31,6 +31,7 @@ import {
   everythingIn,
   fill,
   randomNumbers,
+  TABLES,
 } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import { addReleases, closeAccount, endLeases, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
@@ -75,22 +76,26 @@ async function expectBackup(): Promise<void> {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
 }
 
-const LAST_MIGRATION = "0007_references_of_orders.sql";
-const RECORD_IT = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATION}')`;
-const addLastMigration = (name: string) =>
-  api.databases.query(name, `${readFileSync(`drizzle/${LAST_MIGRATION}`, "utf8")}; ${RECORD_IT}`);
+const LAST_MIGRATIONS = ["0007_references_of_orders.sql", "0008_inventory.sql"];
+const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
+const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
+const addLastMigrations = (name: string) => {
+  for (const migration of LAST_MIGRATIONS) api.databases.query(name, readFileSync(`drizzle/${migration}`, "utf8"));
+  api.databases.query(name, RECORD_THEM);
+};
 
-/** A backup of the release before the last migration. The source then gets it. */
+/** A backup of the release before the last migrations. The source then gets it. */
 async function expectEarlierBackup(): Promise<void> {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
   for (const sql of [
     "DROP INDEX orders_reference_status_idx",
     "ALTER TABLE orders DROP COLUMN reference",
-    `DELETE FROM d1_migrations WHERE name = '${LAST_MIGRATION}'`,
+    "DROP TABLE inventory",
+    UNRECORD_THEM,
   ])
     api.databases.query(SOURCE, sql);
   await expectBackup();
-  addLastMigration(SOURCE);
+  addLastMigrations(SOURCE);
 }
 
 /** Whether a counter is higher by the margin of a backup of today. */
@@ -108,6 +113,8 @@ function expectRestored(source: Contents, before: { [table: string]: bigint }): 
   const raised = counters(TARGET);
   expect(Object.keys(raised).toSorted()).toEqual(Object.keys(before).toSorted());
   for (const [table, id] of Object.entries(before)) expectRaised(raised[table], id);
+  // The first request counts the animals anew.
+  expect(api.databases.query(TARGET, "SELECT * FROM inventory")).toEqual([]);
   expect(events).toHaveLength(1);
   const places = api.databases.query(TARGET, "SELECT id, type, data FROM events");
   const newest = api.databases.query(SOURCE, "SELECT max(id) AS id FROM events");
@@ -137,6 +144,7 @@ test("every value comes back", async () => {
   expect(pages).toBeGreaterThan(3);
   expect(longest).toBeLessThan(2_000_000);
   expect(contentsOfBackup(folder)).toEqual(source);
+  expect(Object.keys(manifest().tables)).toEqual(TABLES);
   expect(existsSync(join(folder, "unfinished"))).toBe(false);
   const result = await restore();
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
@@ -801,7 +809,7 @@ test("a restore that a migration interrupts begins again", async () => {
   api.databases.atQuery = (_, run) => run();
   endLeases(api);
   expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
-  addLastMigration(TARGET);
+  addLastMigrations(TARGET);
   expect(lastLine(await restore())).toMatch(/has data in categories/);
   const result = await restore("--overwrite", TARGET);
   expect(result, result.stderr).toMatchObject({ code: 0 });
@@ -813,7 +821,7 @@ test("a backup of an earlier release gets the later migrations", async () => {
   let migrations = 0;
   api.databases.atQuery = (sql, run) => {
     const result = run();
-    if (sql.includes(`'${LAST_MIGRATION}'`) && migrations++ === 0) throw FAILURE;
+    if (sql.includes(`'${LAST_MIGRATIONS[0]}'`) && migrations++ === 0) throw FAILURE;
     return result;
   };
   const result = await restore();
@@ -971,12 +979,11 @@ test.each(["before", "after"])("Time Travel to a moment %s the first page starts
 
 test.each(["a removal of all earlier events", "a migration"])("%s starts the backup anew", async (name) => {
   api.databases.use(SOURCE, (sqlite) => fill(sqlite));
-  const migration = `DELETE FROM d1_migrations WHERE name = '${LAST_MIGRATION}'`;
-  if (name === "a migration") api.databases.query(SOURCE, migration);
+  if (name === "a migration") api.databases.query(SOURCE, UNRECORD_THEM);
   const said = await expectTruth((query) => {
     if (query !== 9) return;
     api.databases.query(SOURCE, "UPDATE pets SET name = 'Migrated', version = version + 1");
-    if (name === "a migration") api.databases.query(SOURCE, RECORD_IT);
+    if (name === "a migration") api.databases.query(SOURCE, RECORD_THEM);
     else {
       changeSource(9, randomNumbers(1));
       api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");

@@ -135,7 +135,7 @@ const PAGING = [
   workerd(
     "an escape that is not UTF-8 is looked up as text",
     "http/query.ts",
-    "if (!isDecodable(url.slice(start)))",
+    "if (!isDecodable(text))",
     'if (!isDecodable(""))',
     "orders/reference",
   ),

@@ -68,15 +68,15 @@ const AUTHENTICATION = [
   workerd(
     "a read ignores the scope",
     "http/guard.ts",
-    "if (!key.scopes.includes(scope))",
-    'if (c.req.method !== "GET" && !key.scopes.includes(scope))',
+    "if (scope !== undefined && !key.scopes.includes(scope))",
+    'if (scope !== undefined && c.req.method !== "GET" && !key.scopes.includes(scope))',
     "battery/guarded",
   ),
   workerd(
     "the right to read is the right to write",
     "http/guard.ts",
-    "if (!key.scopes.includes(scope))",
-    'if (!key.scopes.some((one) => one.split(":")[0] === scope.split(":")[0]))',
+    "if (scope !== undefined && !key.scopes.includes(scope))",
+    'if (scope !== undefined && !key.scopes.some((one) => one.split(":")[0] === scope.split(":")[0]))',
     "battery/guarded",
   ),
   workerd(
@@ -239,8 +239,8 @@ const INPUT = [
   workerd(
     "an undeclared name is refused before the scope",
     "http/guard.ts",
-    "    if (!key.scopes.includes(scope))",
-    "    refuseUndeclaredParameters(c);\n    if (!key.scopes.includes(scope))",
+    "    if (scope !== undefined && !key.scopes.includes(scope))",
+    "    refuseUndeclaredParameters(c);\n    if (scope !== undefined && !key.scopes.includes(scope))",
     "battery/query",
   ),
   workerd("a parameter without a name is dropped", "http/query.ts", "/^\\?=|&=/", "/^$/", "battery/query"),
