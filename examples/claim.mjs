@@ -30,5 +30,5 @@ for (;;) {
  */
 function shuffle(items) {
   const ranked = items.map((item) => ({ item, rank: Math.random() }));
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
