@@ -102,20 +102,29 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   },
 });
 
+/** The version of a resource. */
+export const VERSION: SchemaObject = {
+  type: "integer",
+  format: "int32",
+  minimum: 1,
+  maximum: 2 ** 31 - 1,
+  examples: [1],
+};
+
 /** The items of a list: the resource, and what `include` adds. */
 export const listed = ({ properties = {}, ...schema }: SchemaObject): SchemaObject => ({
   ...schema,
   properties: {
     ...properties,
-    version: {
-      type: "integer",
-      format: "int32",
-      minimum: 1,
-      maximum: 2 ** 31 - 1,
-      description: "The number in the `ETag`. Only with `include=version`.",
-      examples: [1],
-    },
+    version: { ...VERSION, description: "The number in the `ETag`. Only with `include=version`." },
   },
+});
+
+/** The resource with its version. */
+export const versioned = ({ properties = {}, required = [], ...schema }: SchemaObject): SchemaObject => ({
+  ...schema,
+  properties: { ...properties, version: { ...VERSION, description: "The number in the `ETag`." } },
+  required: [...required, "version"],
 });
 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });

@@ -6,6 +6,7 @@ import { SCOPES } from "../src/auth/scopes.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
+import { MAX_MESSAGE_LENGTH } from "../src/http/validation.ts";
 import { ENTITY_TAGS, MAX_TAGS_LENGTH } from "../src/http/precondition.ts";
 import { categories } from "./resources/categories.ts";
 import { events } from "./resources/events.ts";
@@ -36,7 +37,12 @@ const ERROR_SCHEMA: SchemaObject = {
         "Machine-readable. `/docs/errors#` with the code explains it. The list may grow: accept codes that you do not know.",
       ...openList("ErrorCode"),
     },
-    message: { type: "string", description: "For people. The text may change.", maxLength: 2_000, pattern: NOT_BLANK },
+    message: {
+      type: "string",
+      description: "For people. The text may change.",
+      maxLength: MAX_MESSAGE_LENGTH,
+      pattern: NOT_BLANK,
+    },
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
   required: ["code", "message", "status"],

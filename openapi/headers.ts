@@ -2,7 +2,7 @@
 import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas31";
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
-import { MERGE_PATCH } from "../src/http/body.ts";
+import { JSON_CHANGES, MERGE_PATCH } from "../src/http/body.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_URL_LENGTH } from "../src/http/query.ts";
 
@@ -43,7 +43,7 @@ export const headers = {
   ),
   "Accept-Patch": header(
     "Sent when the media type is not supported. Lists the media types of a patch (RFC 5789).",
-    { type: "string", const: MERGE_PATCH.names.join(", ") },
+    { type: "string", enum: [MERGE_PATCH, JSON_CHANGES].map(({ names }) => names.join(", ")) },
     false,
   ),
   "Retry-After": header("Seconds to wait before a retry.", {

@@ -30,7 +30,10 @@ export const ERRORS = {
     status: 410,
     when: "The feed of events no longer has, or never had, the place that the cursor names.",
   },
-  precondition_failed: { status: 412, when: "The present version does not meet `If-Match` or `If-None-Match`." },
+  precondition_failed: {
+    status: 412,
+    when: "The present version does not meet `If-Match` or `If-None-Match`, or is not the `version` that a batch names.",
+  },
   payload_too_large: { status: 413, when: "The request body is larger than 64 KiB." },
   unsupported_media_type: {
     status: 415,

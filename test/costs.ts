@@ -52,6 +52,10 @@ export const COSTS = {
   "a change to the current values": rows(3),
   "a change with another version": rows(4),
   "a change of an unknown animal": rows(3),
+  "a change of 100 names": rows(1400, 200),
+  "a change of 100 names with an Idempotency-Key": rows(1206, 202),
+  "a retry of a change of 100 names": rows(10),
+  "a change of 100 names with other versions": rows(503),
   "a deletion": rows(5, 2),
   "a deletion of an unknown animal": rows(3),
   "a list of categories": rows(21),
@@ -123,6 +127,12 @@ export interface CostRequest {
 export const REX = { name: "Rex", categoryId: 1 };
 const HUNDRED = Array.from({ length: 100 }, () => REX);
 const patch = (body: object, headers = {}): CostRequest => ({ method: "PATCH", body, headers });
+/** Animals of a category that only lists name. */
+const RENAMED = Array.from({ length: 100 }, (_, index) => ({ id: 301 + index, name: "Max", version: 1 }));
+const RENAMED_AGAIN = patch(
+  RENAMED.map(({ id }) => ({ id, name: "Bo" })),
+  { "Idempotency-Key": "names" },
+);
 const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
 export const create = (body: object, headers = {}): CostRequest => ({ method: "POST", body, headers });
 
@@ -190,6 +200,10 @@ export const REQUESTS: { [kind in RequestKind]: [status: number, path: string, r
   "a change to the current values": [200, "/v1/pets/10", patch({ status: "available" })],
   "a change with another version": [412, "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
   "a change of an unknown animal": [404, "/v1/pets/999999", patch({ name: "Max" })],
+  "a change of 100 names": [200, "/v1/pets/batch", patch(RENAMED)],
+  "a change of 100 names with an Idempotency-Key": [200, "/v1/pets/batch", RENAMED_AGAIN],
+  "a retry of a change of 100 names": [200, "/v1/pets/batch", RENAMED_AGAIN],
+  "a change of 100 names with other versions": [412, "/v1/pets/batch", patch(RENAMED)],
   "a deletion": [204, "/v1/pets/11", { method: "DELETE" }],
   "a deletion of an unknown animal": [404, "/v1/pets/11", { method: "DELETE" }],
   "a list of categories": [200, "/v1/categories"],

@@ -26,8 +26,9 @@ export interface Call extends RequestOptions {
   headers?: Record<string, string | undefined>;
   /** The key that the caller gives to go on after an error. That of the header unless given. */
   idempotencyKey?: string;
-  /** The number of animals in earlier batches. */
+  /** The number of animals in earlier batches: created ones, or changes. */
   created?: number;
+  done?: number;
   /** Whether a 404 after a lost response means success: the first attempt deleted the resource. */
   deletes?: boolean;
   /** Whether a response is what the operation returns. Without this, the operation returns 204 and no content. */
@@ -79,6 +80,7 @@ export class Connection {
       if (error) {
         error.idempotencyKey = call.idempotencyKey ?? call.headers?.["Idempotency-Key"];
         error.created = call.created;
+        error.done = call.done;
         const fault = faultOf(error);
         lost ||= fault === "lost";
         const pause = pauseAfter(attempt, error.retryAfter, limits);

@@ -35,6 +35,8 @@ export class PetStoreError extends Error {
   idempotencyKey: string | undefined;
   /** The number of animals that `createMany` created before this batch. `3: name` in the message is of animal `created + 3`, from 0. */
   created: number | undefined;
+  /** The number of changes that `updateMany` made before this batch. `3:` in the message is of change `done + 3`, from 0. */
+  done: number | undefined;
 
   constructor(code: PetStoreErrorCode, message: string, { status, requestId, retryAfter }: Details = {}) {
     super(message);

@@ -1,4 +1,4 @@
-import type { Animal, Category, Deleted, Key, Order } from "./shapes.ts";
+import type { Animal, Category, Deleted, Key, Order, VersionedAnimal } from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -23,6 +23,7 @@ export type FieldsOf<Item> = {
 };
 
 export const ANIMAL: FieldsOf<Animal> = { id: "bigint", name: "string", categoryId: "bigint", status: "string" };
+export const VERSIONED_ANIMAL: FieldsOf<VersionedAnimal> = { ...ANIMAL, version: "number" };
 export const CATEGORY: FieldsOf<Category> = { id: "bigint", name: "string", description: "string undefined" };
 export const ORDER: FieldsOf<Order> = {
   id: "bigint",

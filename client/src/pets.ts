@@ -1,6 +1,6 @@
-import { checkHeader, type ReadOptions } from "./options.ts";
-import { batchesOf, type CreateManyOptions } from "./batches.ts";
-import { ANIMAL, fits } from "./fields.ts";
+import type { ReadOptions } from "./options.ts";
+import { type CreateManyOptions, sendBatches, type UpdateManyOptions } from "./batches.ts";
+import { ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
 import { List } from "./list.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
-import type { Animal, Etags, Listed, NewPet, PetPatch, PetQuery, WithEtags } from "./shapes.ts";
+import type { Animal, Etags, Listed, NewPet, PetChange, PetPatch, PetQuery, WithEtags } from "./shapes.ts";
 
 /** The animals of the store. */
 export class Pets {
@@ -52,33 +52,8 @@ export class Pets {
    * @returns the number of animals.
    * @beta
    */
-  async createMany(
-    pets: Iterable<NewPet> | AsyncIterable<NewPet>,
-    { idempotencyKey = crypto.randomUUID(), onProgress, ...options }: CreateManyOptions = {},
-  ): Promise<number> {
-    // The keys of the batches would hide that it is empty.
-    checkHeader("Idempotency-Key", idempotencyKey);
-    let created = 0;
-    for await (const body of batchesOf(pets)) {
-      const expects = (value: unknown): boolean =>
-        Array.isArray(value) && value.length === body.length && value.every(fits(ANIMAL));
-      const headers = { "Idempotency-Key": `${idempotencyKey}-${created}` };
-      const call = {
-        ...options,
-        operation: "createPets",
-        method: "POST",
-        path: "/pets/batch",
-        body,
-        headers,
-        idempotencyKey,
-        created,
-        expects,
-      } as const;
-      const { value } = await this.#scope.connection.send(call, this.#scope.memory);
-      created += body.length;
-      onProgress?.({ created, animals: value as Animal[] });
-    }
-    return created;
+  async createMany(pets: Iterable<NewPet> | AsyncIterable<NewPet>, options: CreateManyOptions = {}): Promise<number> {
+    return sendBatches(this.#scope, { operation: "createPets", method: "POST" }, pets, options, ANIMAL, "created");
   }
 
   /**
@@ -100,6 +75,23 @@ export class Pets {
    */
   async update(id: Int64Input, patch: PetPatch, options: UpdateOptions = {}): Promise<Created & { animal: Animal }> {
     return change(this.#scope, "updatePet", pathOf(this.#scope, id), patch, options);
+  }
+
+  /**
+   * Changes animals in batches, in their order, and each batch exactly once: all of its changes, or none. A change applies to the
+   * `version` that it names, or to any. With the same changes and the same `idempotencyKey`, another call goes on where this one ended.
+   * An error in a batch ends it: the changes of earlier batches stay.
+   *
+   * @param changes any number of them. The memory holds one batch. A second change of an animal begins a new one.
+   * @returns the number of changes.
+   * @beta
+   */
+  async updateMany(
+    changes: Iterable<PetChange> | AsyncIterable<PetChange>,
+    options: UpdateManyOptions = {},
+  ): Promise<number> {
+    const request = { operation: "updatePets", method: "PATCH" } as const;
+    return sendBatches(this.#scope, request, changes, options, VERSIONED_ANIMAL, "done");
   }
 
   /**

@@ -20,6 +20,10 @@ type Input<Shape> = {
 export type Animal = Exact<Schemas["Animal"]>;
 export type NewPet = Input<Schemas["NewPet"]>;
 export type PetPatch = Input<Schemas["PetPatch"]>;
+/** A change of an animal that `updateMany` makes, of the `version` that it has to have. */
+export type PetChange = Input<Schemas["PetChange"]>;
+/** An animal with its version, for the next `PetChange`. */
+export type VersionedAnimal = Exact<Schemas["VersionedAnimal"]>;
 export type PetStatus = Schemas["PetStatus"];
 
 export type Category = Exact<Schemas["Category"]>;

@@ -1,8 +1,21 @@
 // The description of the animals.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
+import type * as z from "zod/mini";
+import {
+  INT64,
+  listed,
+  NAME,
+  objectSchema,
+  pageParameters,
+  propertiesOf,
+  ref,
+  type Resource,
+  VERSION,
+  versioned,
+} from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { createPets, MAX_BATCH } from "../../src/pets/create-pets.ts";
+import { MAX_BATCH } from "../../src/pets/batch.ts";
+import { createPets } from "../../src/pets/create-pets.ts";
 import { createPet } from "../../src/pets/create-pet.ts";
 import { getPet } from "../../src/pets/get-pet.ts";
 import { deletePet } from "../../src/pets/delete-pet.ts";
@@ -10,6 +23,7 @@ import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
 import { updatePet } from "../../src/pets/update-pet.ts";
+import { petChange, updatePets } from "../../src/pets/update-pets.ts";
 
 const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 7, status: "available" };
 
@@ -32,6 +46,11 @@ const { created, changed, whole } = propertiesOf(
   },
   { created: { status: "Availability status. Defaults to `available`." } },
 );
+const change = objectSchema(petChange() as z.ZodMiniObject, {
+  id: { ...INT64, description: "Identifier of the animal.", examples: [ADA.id] },
+  version: { ...VERSION, description: "The version that the animal has to have. Any unless given." },
+  ...changed.properties,
+});
 const animal: SchemaObject = {
   type: "object",
   description: "An animal: its fields and its identifier.",
@@ -62,7 +81,29 @@ export const pets: Resource = {
       ...changed,
       examples: [{ status: "pending" }],
     },
+    PetChange: {
+      type: "object",
+      description: "An animal to change: its identifier, and the fields to change. Other fields are ignored.",
+      ...change,
+      examples: [{ id: ADA.id, version: 1, status: "pending" }],
+    },
+    PetChanges: {
+      type: "array",
+      description: "Animals to change, each once.",
+      items: ref("PetChange"),
+      minItems: 1,
+      maxItems: MAX_BATCH,
+      examples: [[{ id: ADA.id, version: 1, status: "pending" }]],
+    },
     Animal: animal,
+    VersionedAnimal: { ...versioned(animal), examples: [{ ...ADA, version: 2 }] },
+    VersionedPets: {
+      type: "array",
+      description: "Animals in the order of the request.",
+      items: ref("VersionedAnimal"),
+      maxItems: MAX_BATCH,
+      examples: [[{ ...ADA, version: 2 }]],
+    },
     ListedAnimal: listed(animal),
     ListedPets: {
       type: "array",
@@ -139,6 +180,25 @@ export const pets: Resource = {
         description: "The animals were created.",
         body: { schema: "Pets", example: [ADA] },
       },
+    },
+    updatePets: {
+      handlers: updatePets,
+      stability: "beta",
+      summary: "Change several animals",
+      description:
+        "Changes all animals or none, in one transaction. Each item names its animal, the fields to change as in `updatePet`, and the `version` that the animal has to have, if any. The response has the animals in the same order, each with its version. An animal that its item does not change keeps its version. A message about an invalid or refused item names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are changed exactly once. `If-Match` and `If-None-Match` are a 400. The request counts once against the rate limit.",
+      idempotencyKey: "batch",
+      body: {
+        description: "Changes",
+        schema: "PetChanges",
+        example: [{ id: ADA.id, status: "pending" }],
+      },
+      success: {
+        status: 200,
+        description: "The animals, as they are now.",
+        body: { schema: "VersionedPets", example: [{ ...ADA, status: "pending", version: 2 }] },
+      },
+      errors: ["not_found", "pet_on_order", "precondition_failed"],
     },
     getPet: {
       handlers: getPet,

@@ -57,6 +57,8 @@ const COUNTED: RequestKind[] = [
   "a batch of 100 with an Idempotency-Key",
   "a change of a name",
   "a change of a status",
+  "a change of 100 names",
+  "a change of 100 names with an Idempotency-Key",
   "a deletion",
   "a creation of a category",
   "a placement",

@@ -124,16 +124,22 @@ export async function create<Body, Fields extends object>(
  * Runs a change under its key. It can be repeated.
  *
  * @param statements of which the first returns a row if this attempt is the first one.
- * @returns that row, and the entry of the key, if it has one.
+ * @param refusal reads what a refusal needs.
+ * @returns that row, the entry of the key, if it has one, and what `refusal` read.
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
-export async function writeOnceUnderKey<Row>(
+export async function writeOnceUnderKey<Row, Read = never>(
   session: Session,
   statements: readonly [Statement<Row>, ...Statement<unknown>[]],
   attempt: Attempt,
-): Promise<{ first: Row | undefined; entry: Entry | undefined }> {
-  const results = await session.writeRepeatably<unknown[]>([...statements, selectEntry(attempt)]);
-  const entry = results.at(-1)?.[0] as Entry | undefined;
+  ...refusal: Statement<Read>[]
+): Promise<{ first: Row | undefined; entry: Entry | undefined; read: Read[] }> {
+  const results = await session.writeRepeatably<unknown[]>([...statements, selectEntry(attempt), ...refusal]);
+  const entry = results[statements.length]?.[0] as Entry | undefined;
   if (entry !== undefined) checkRequest(entry, attempt);
-  return { first: results[0]?.[0] as Row | undefined, entry };
+  return {
+    first: results[0]?.[0] as Row | undefined,
+    entry,
+    read: results.slice(statements.length + 1).flat() as Read[],
+  };
 }

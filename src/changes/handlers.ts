@@ -8,9 +8,16 @@ import type { Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { jsonBody, MERGE_PATCH } from "../http/body.ts";
+import { JSON_BODY, JSON_CHANGES, jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { openSession } from "../http/open-session.ts";
-import { isMet, type Preconditions, preconditionFailed, preconditionsOf, setEntityTag } from "../http/precondition.ts";
+import {
+  isMet,
+  type Preconditions,
+  preconditionFailed,
+  preconditionsOf,
+  refusePreconditions,
+  setEntityTag,
+} from "../http/precondition.ts";
 import { jsonText, noBody } from "../http/respond.ts";
 import { type Attempt, idempotentAttempt, valuesOf } from "../idempotency/attempt.ts";
 import { withFacts } from "../operation.ts";
@@ -50,21 +57,23 @@ export function creates<Schema extends z.ZodMiniObject, Body>(
     if (created === undefined) throw refused();
     c.get("headers")["Location"] = `${routePath(c)}/${created.id}`;
     setEntityTag(c, FIRST_VERSION);
-    return respondWithCreation(c, created);
+    return respondOnce(c, created, 201);
   };
   const facts = withFacts(handler, { operationId, idempotent: true, headers: ["ETag", "Idempotency-Replayed"] });
   return [jsonBody(schema), facts] as const;
 }
 
 /**
- * The handlers of a creation of several resources, which takes an `Idempotency-Key`. It responds with 201 and all of them.
+ * The handlers of a change of several resources, which takes an `Idempotency-Key`. It responds with all of them.
  *
+ * @param status of the success: 201 for a creation, 200 for a patch, which refuses preconditions.
  * @param schema of the body.
  * @param item the schema of an item.
- * @param run creates them.
+ * @param run changes them.
  */
-export function createsAll<Item extends z.ZodMiniObject, Schema extends z.ZodMiniType<z.output<Item>[]>, Body>(
+export function changesAll<Item extends z.ZodMiniObject, Schema extends z.ZodMiniType<z.output<Item>[]>, Body>(
   operationId: string,
+  status: 200 | 201,
   schema: () => Schema,
   item: () => Item,
   run: (
@@ -75,17 +84,23 @@ export function createsAll<Item extends z.ZodMiniObject, Schema extends z.ZodMin
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const items = c.req.valid("json");
+    if (status === 200) refusePreconditions(c);
     const attempt = await idempotentAttempt(c, operationId, ...items.map((one) => valuesOf(item(), one)));
-    return respondWithCreation(c, await run(openSession(c), items, attempt));
+    return respondOnce(c, await run(openSession(c), items, attempt), status);
   };
   const facts = withFacts(handler, { operationId, idempotent: true, headers: ["Idempotency-Replayed"] });
-  return [jsonBody(schema), facts] as const;
+  return [jsonBody(schema, status === 200 ? JSON_CHANGES : JSON_BODY), facts] as const;
 }
 
-function respondWithCreation<Body>(c: Context<AppEnv>, { response, replayed }: Omit<Creation<Body>, "id">) {
+/** Responds to a change that happens once under its key. */
+function respondOnce<Body, Status extends 200 | 201>(
+  c: Context<AppEnv>,
+  { response, replayed }: Omit<Creation<Body>, "id">,
+  status: Status,
+) {
   if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
-  if (response === null) throw new Error("The response to a creation was not stored");
-  return jsonText(c, response, 201);
+  if (response === null) throw new Error("The response was not stored");
+  return jsonText(c, response, status);
 }
 
 /** What a patch does with the row that it names. */
@@ -130,10 +145,8 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
       isRepeatable?.(preconditions, values),
     );
     if (entry !== undefined) {
-      if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
       setEntityTag(c, entry.version ?? FIRST_VERSION);
-      if (entry.response === null) throw new Error("The response to a patch was not stored");
-      return jsonText<Body, 200>(c, entry.response, 200);
+      return respondOnce<Body, 200>(c, { response: entry.response, replayed }, 200);
     }
     if (row === undefined) throw missing();
     const refusal = conflict(row, values);

@@ -22,6 +22,10 @@ export interface Stored<Body> {
   body: Json<Body>;
 }
 
+/** The body with the version as its last field. */
+export const withVersion = <Body>({ body, version }: Stored<Body>): Json<Body & { version: number }> =>
+  `${body.slice(0, -1)},"version":${version}}`;
+
 /** The columns of `Stored`. */
 export const storedColumns = <Body>({ table, body }: Resource<Body>) => ({
   id: exact(table.id).as("id"),

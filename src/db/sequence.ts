@@ -8,6 +8,8 @@ export interface Consequence<Row = unknown> {
 
 /** A value if the previous statement of the transaction changed this number of rows. Otherwise NULL, which nothing equals: no row is read. */
 export type IfChanged = (value: SQLWrapper, count?: SQLWrapper) => SQL;
+/** Any number of rows but none, for `IfChanged`. */
+export const ANY_NUMBER = sql`max(changes(), 1)`;
 const ifChanged: IfChanged = (value, count = sql`1`) => sql`iif(changes() = ${count}, ${value}, NULL)`;
 
 /** Compiles a consequence. Its condition compares with `ifChanged`. */

@@ -10,14 +10,19 @@ import { events, type EventType } from "./table.ts";
  * The INSERT of one event for each selected row. It belongs to the transaction of the change: neither exists without the other.
  *
  * @param where selects the rows, under the condition that they changed.
- * @param more of a change that the row does not show: SQL for its body and its version after the change.
+ * @param more of a change that the row does not show: SQL for its body and its version after the change, or for all rows after it,
+ *   under the name of the table.
  */
 export function insertEvents(
   db: QueryBuilder,
   type: EventType,
   { table, body }: Resource<unknown>,
   where: SQL | undefined,
-  { data = body(), version = sql`${table.version}` }: { data?: SQL<string>; version?: SQL } = {},
+  {
+    data = body(),
+    version = sql`${table.version}`,
+    from = sql`${table}`,
+  }: { data?: SQL<string>; version?: SQL; from?: SQL } = {},
 ) {
   const event = {
     id: sql`NULL`.as("id"),
@@ -28,7 +33,7 @@ export function insertEvents(
     createdAt: now.as("createdAt"),
   };
   // The ids of events ascend with those of their rows.
-  return db.insert(events).select(db.select(event).from(table).where(where).orderBy(table.id));
+  return db.insert(events).select(db.select(event).from(from).where(where).orderBy(table.id));
 }
 
 /** The event of the row in the parameter `id`, after the statement that changed it. */

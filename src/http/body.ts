@@ -23,6 +23,8 @@ export const JSON_BODY: MediaTypes = {
   names: ["application/json"],
   expression: /^application\/json[\t ]*(?:;|$)/i,
 };
+/** The media types of a patch of several resources, which is no merge patch. */
+export const JSON_CHANGES: MediaTypes = { ...JSON_BODY, header: "Accept-Patch" };
 /** The media types of a JSON merge patch (RFC 7396), with the header of RFC 5789, section 3.1. */
 export const MERGE_PATCH: MediaTypes = {
   names: ["application/merge-patch+json", "application/json"],

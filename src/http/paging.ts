@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { routePath } from "hono/route";
 import * as z from "zod/mini";
 import { type Bounds, type Sort, SORTS } from "../db/page.ts";
-import type { Stored } from "../db/resource.ts";
+import { type Stored, withVersion } from "../db/resource.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
@@ -72,9 +72,7 @@ export function toPage<Item>(
 ): Found<(Item & { version?: number })[]> {
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   if (last !== undefined) rows.length = limit;
-  const items = rows.map(({ body, version }) =>
-    include === undefined ? body : `${body.slice(0, -1)},"version":${version}}`,
-  );
+  const items = rows.map((row) => (include === undefined ? row.body : withVersion(row)));
   return {
     body: `[${items.join()}]` as Json<(Item & { version?: number })[]>,
     next: last && encodeCursor({ after: last.id, sort }),

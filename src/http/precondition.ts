@@ -37,6 +37,16 @@ export function preconditionsOf(c: Context<AppEnv>): Preconditions {
   return { ifMatch: ifMatch === "*" ? undefined : ifMatch, ifNoneMatch: tagsOf(c, "If-None-Match") };
 }
 
+/**
+ * Refuses both preconditions, for a patch of several resources: without them, it would change what the client wants to keep.
+ *
+ * @throws ApiError `invalid_request`
+ */
+export function refusePreconditions(c: Context<AppEnv>): void {
+  if ((c.req.header("If-Match") ?? c.req.header("If-None-Match")) !== undefined)
+    throw new ApiError("invalid_request", "If-Match and If-None-Match are for one resource: send the version of each.");
+}
+
 function tagsOf(c: Context<AppEnv>, name: string): Tags {
   const header = c.req.header(name);
   const tags = header === undefined ? undefined : parseTags(header);

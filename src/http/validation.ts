@@ -14,6 +14,9 @@ export type Validator<Target extends string, Schema extends z.ZodMiniType> = Mid
   { in: { [Key in Target]: z.input<Schema> }; out: { [Key in Target]: z.output<Schema> } }
 > & { readonly target: Target; readonly schema: () => Schema };
 
+/** Maximum number of characters of a message. The document publishes it. */
+export const MAX_MESSAGE_LENGTH = 2_000;
+
 /**
  * The failure of a validation. Its message lists the invalid fields, each with its rule, which is the `error` of the field's schema. The
  * items of an array that break one rule share an entry, with their places, counted from 0.
@@ -32,7 +35,11 @@ export function invalid(issues: readonly z.core.$ZodIssue[]): ApiError {
   const entries = [...places].map(([entry, known]) =>
     known.size === 0 ? entry : `${[...known].join(", ")}: ${entry}`,
   );
-  return new ApiError("invalid_request", `${entries.join("; ")}.`);
+  // A client that corrects what it lists gets the rest.
+  const message = entries.reduce((all, entry) =>
+    all.length + entry.length + "; .".length > MAX_MESSAGE_LENGTH ? all : `${all}; ${entry}`,
+  );
+  return new ApiError("invalid_request", `${message}.`);
 }
 
 /** The error of a field: its rule, from which a client can correct the request. */
@@ -62,6 +69,19 @@ const INT64 = "an integer from -2^63 to 2^63 - 1";
 
 /** An int64 in a body. */
 export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
+
+/** The largest version: a JavaScript number holds 15 digits exactly. */
+const MAX_VERSION = 10 ** 15 - 1;
+
+/** The version of a resource in a body. */
+export const versionField = () =>
+  parsed<number, number>(
+    (value) => {
+      const version = Number(toInt64(value));
+      return version >= 1 && version <= MAX_VERSION ? version : undefined;
+    },
+    rule(`an integer from 1 to ${MAX_VERSION}`),
+  );
 
 /** An int64 in the query, in canonical decimal form. */
 export const int64Parameter = () =>

@@ -32,14 +32,15 @@ export function idInEntry(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
  * `ETag`.
  *
  * @param where selects the row, under the condition that its change is to be stored.
- * @param several makes one entry of several rows, with the last id: SQL for the body, and a condition.
+ * @param several makes one entry of several rows, with the last id: SQL for the body, a condition, and the rows under the name of the
+ *   table, if the change comes later.
  */
 export function insertEntry<Body>(
   db: QueryBuilder,
   parameter: Parameter<Attempt>,
   { table, body }: Resource<Body>,
   where: SQL | undefined,
-  several?: { body: SQL<string>; having: SQL },
+  several?: { body: SQL<string>; having: SQL; from?: SQL },
 ) {
   const row = {
     id: sql`NULL`.as("id"),
@@ -51,7 +52,8 @@ export function insertEntry<Body>(
     createdAt: sql`unixepoch()`.as("createdAt"),
     version: sql`${table.version}`.as("version"),
   };
-  return db.insert(idempotencyKeys).select(db.select(row).from(table).where(where).having(several?.having));
+  const from = several?.from ?? sql`${table}`;
+  return db.insert(idempotencyKeys).select(db.select(row).from(from).where(where).having(several?.having));
 }
 
 /** The entry of a key: its request and the first response. */

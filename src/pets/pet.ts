@@ -17,6 +17,10 @@ export function noSuchPet(): ApiError {
   return new ApiError("not_found", "There is no animal with this id.");
 }
 
+/** The failure of a change of the status of an animal that a placed order holds. */
+export const petHeld = () =>
+  petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.");
+
 export function petOnOrder(message: string): ApiError {
   return new ApiError("pet_on_order", message);
 }

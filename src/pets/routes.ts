@@ -5,11 +5,13 @@ import { deletePet } from "./delete-pet.ts";
 import { getPet } from "./get-pet.ts";
 import { listPets } from "./list-pets.ts";
 import { updatePet } from "./update-pet.ts";
+import { updatePets } from "./update-pets.ts";
 
 export const pets = createRoutes()
   .get("/", ...listPets)
   .post("/", ...createPet)
   .post("/batch", ...createPets)
+  .patch("/batch", ...updatePets)
   // For other methods, /:petId would take it for an id.
   .all("/batch", (c) => c.notFound())
   .get("/:petId", ...getPet)

@@ -7,7 +7,7 @@ import { compilePatch } from "../changes/patch.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { placedOrder } from "../orders/table.ts";
-import { noSuchPet, petId, petOnOrder } from "./pet.ts";
+import { noSuchPet, petHeld, petId } from "./pet.ts";
 import { pet } from "./shape.ts";
 import { pets } from "./table.ts";
 
@@ -30,9 +30,6 @@ export const updatePet = createHandlers(
     patch,
     select,
     missing: noSuchPet,
-    conflict: ({ held }, { status }) =>
-      status !== undefined && held
-        ? petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.")
-        : undefined,
+    conflict: ({ held }, { status }) => (status !== undefined && held ? petHeld() : undefined),
   }),
 );

@@ -159,6 +159,31 @@ const KINDS: Kind[] = [
     conflict: async ({ path }) => ["pet_on_order", await newOrder(path)],
   },
   {
+    name: "updatePets",
+    async prepare() {
+      const ids = [idOf(await newAnimal()), idOf(await newAnimal()), idOf(await newAnimal())];
+      const body = ids.map((id, index) => ({ id, ...(index > 0 && { version: 1 }), status: "pending", name: `${id}` }));
+      const [first = {}, ...rest] = body;
+      return {
+        path: "/v1/pets/batch",
+        body,
+        same: JSON.stringify(body.map((change) => ({ x: 1, ...change }))).replaceAll('"version":1', '"version":1.0'),
+        others: [
+          ids.map((id) => ({ id, status: "sold" })),
+          rest,
+          body.toReversed(),
+          body.map((change) => ({ ...change, version: undefined })),
+          [{ ...first, version: 1 }, ...rest],
+          [{ ...first, name: "Other" }, ...rest],
+        ],
+      };
+    },
+    invalid: [{ id: 1 }, { id: 1.0 }],
+    events: 3,
+    disturb: disturbAnimal,
+    conflict: async ({ body }) => ["pet_on_order", await newOrder(`/v1/pets/${(body as { id: number }[])[0]?.id}`)],
+  },
+  {
     name: "updateCategory",
     async prepare() {
       const name = unique();
@@ -302,8 +327,8 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectReplay(await once(request.same), first);
     expect(await since(key, cursor)).toHaveLength(events);
     const target = targetOf(first);
-    // A batch has several.
-    expect(first.body).toContain(await (await send("GET", target)).text());
+    // A batch has several, and that of patches has their versions too.
+    expect(first.body).toContain((await (await send("GET", target)).text()).slice(0, -1));
     expect((await send("PATCH", target, disturb())).status).toBe(200);
     await expectReplay(await once(request.body), first);
     await send("DELETE", target);
@@ -502,6 +527,16 @@ describe("a retry after a release", () => {
     ["a new category", "POST", "/v1/categories", { name: "Pinned" }, "e9504094da2c34f4"],
     ["a new order", "POST", "/v1/store/orders", { petId: 4243 }, "de382c5f1de54b7a"],
     ["an animal", "PATCH", "/v1/pets/4242", { name: "Max" }, "4476d57f243445e9"],
+    [
+      "several animals",
+      "PATCH",
+      "/v1/pets/batch",
+      [
+        { id: 4242, name: "Max" },
+        { id: 4243, version: 1 },
+      ],
+      "b745925adad63472",
+    ],
     ["a category", "PATCH", "/v1/categories/4242", { description: null }, "bd15933ec9835bd0"],
     [
       "an order",
@@ -521,7 +556,8 @@ describe("a retry after a release", () => {
       ].map((sql) => env.DB.prepare(sql)),
     );
     const idempotencyKey = unique();
-    const headers = { "Idempotency-Key": idempotencyKey, ...(method === "PATCH" ? { "If-Match": '"1", W/"9"' } : {}) };
+    const preconditions = method === "PATCH" && !Array.isArray(body) ? { "If-Match": '"1", W/"9"' } : {};
+    const headers = { "Idempotency-Key": idempotencyKey, ...preconditions };
     expect((await send(method, path, body, headers)).ok).toBe(true);
     const entry = await env.DB.prepare("SELECT fingerprint FROM idempotency_keys WHERE idempotency_key = ?")
       .bind(idempotencyKey)

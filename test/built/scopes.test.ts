@@ -26,6 +26,7 @@ const OPERATIONS: [
     "pets:write",
     ({ pets }) => pets.createMany([{ name: "Rex", categoryId: 1 }]),
   ],
+  ["updatePets", "PATCH", "/v1/pets/batch", "pets:write", ({ pets }) => pets.updateMany([{ id: 1, name: "Rex" }])],
   ["getPet", "GET", "/v1/pets/{petId}", "pets:read", ({ pets }) => pets.get(1)],
   ["updatePet", "PATCH", "/v1/pets/{petId}", "pets:write", ({ pets }) => pets.update(1, { name: "Rex" })],
   ["deletePet", "DELETE", "/v1/pets/{petId}", "pets:write", ({ pets }) => pets.delete(1)],

@@ -182,9 +182,10 @@ describe("a body that the response does not need", () => {
 
 test.each(OPERATIONS.filter(({ method }) => method === "PATCH"))(
   "$name lists the media types of a patch in a 415 response",
-  async ({ path, request }) => {
+  async ({ name, path, request }) => {
     const response = await call(path, { ...request, key, headers: { "Content-Type": "application/json-patch+json" } });
     await expectError(response, "unsupported_media_type");
-    expect(response.headers.get("Accept-Patch")).toBe("application/merge-patch+json, application/json");
+    const types = name === "updatePets" ? "application/json" : "application/merge-patch+json, application/json";
+    expect(response.headers.get("Accept-Patch")).toBe(types);
   },
 );

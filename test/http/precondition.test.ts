@@ -185,7 +185,9 @@ describe("If-None-Match of a change", () => {
   });
 });
 
-const CHANGES = OPERATIONS.filter(({ method }) => method === "PATCH" || method === "DELETE");
+const CHANGES = OPERATIONS.filter(
+  ({ method, template }) => (method === "PATCH" || method === "DELETE") && template.endsWith("}"),
+);
 
 describe.each(CHANGES)("$name", ({ path, request }) => {
   test.each(["If-Match", "If-None-Match"])("refuses a malformed %s", async (name) => {

@@ -14,6 +14,11 @@ export interface NewCategory {
   description?: string | undefined;
 }
 export type PetPatch = Partial<NewPet>;
+export interface PetChange extends PetPatch {
+  id: number;
+  /** The version that the animal has to have. */
+  version?: number | undefined;
+}
 export interface CategoryPatch {
   name?: string | undefined;
   /** Null removes it. */
@@ -120,6 +125,23 @@ export class Model {
       if (pet === undefined) return failure(404, "not_found");
       if (patch.status !== undefined && this.#orderOf(id)?.status === "placed") return failure(409, "pet_on_order");
       return change(pet, patch, preconditions, writePet, () => this.#record("pet.updated", pet, writePet));
+    });
+  }
+
+  patchPets(changes: PetChange[], key?: string): Answer {
+    return this.#once(key, JSON.stringify(["patch pets", changes]), () => {
+      const found = changes.map((change) => ({ ...change, pet: this.pets.get(change.id) }));
+      if (found.some(({ pet }) => pet === undefined)) return failure(404, "not_found");
+      const isHeld = ({ id, status }: PetChange) => status !== undefined && this.#orderOf(id)?.status === "placed";
+      if (changes.some(isHeld)) return failure(409, "pet_on_order");
+      if (found.some(({ pet, version = pet?.version }) => version !== pet?.version))
+        return failure(412, "precondition_failed");
+      for (const { id, version: _, ...patch } of changes.toSorted((a, b) => a.id - b.id)) {
+        const pet = this.pets.get(id) as Pet;
+        change(pet, patch, ANY, writePet, () => this.#record("pet.updated", pet, writePet));
+      }
+      const items = found.map(({ pet }) => writeVersioned(pet as Pet, writePet));
+      return { status: 200, body: `[${items.join()}]` };
     });
   }
 
@@ -345,11 +367,12 @@ function get<Row extends Versioned>(
 
 /** The items of a list, in its order. The rows are in the order of their ids. */
 function list<Row extends Versioned>(rows: Row[], { sort, include }: View, write: (row: Row) => string): string[] {
-  const items = rows.map((row) =>
-    include === undefined ? write(row) : write(row).replace(/\}$/, `,"version":${row.version}}`),
-  );
+  const items = rows.map((row) => (include === undefined ? write(row) : writeVersioned(row, write)));
   return sort === "-id" ? items.toReversed() : items;
 }
+
+const writeVersioned = <Row extends Versioned>(row: Row, write: (row: Row) => string) =>
+  write(row).replace(/\}$/, `,"version":${row.version}}`);
 
 function change<Row extends Versioned>(
   row: Row,

@@ -122,6 +122,93 @@ const IDEMPOTENCY = [
   ),
 ];
 
+const BATCHES = [
+  workerd(
+    "a change of a batch is applied twice after a lost response",
+    "changes/patch-batch.ts",
+    'record(db, ifChanged(parameter("items")))',
+    'record(db, parameter("items"))',
+    "battery/idempotency",
+  ),
+  workerd(
+    "a batch of changes without a key is repeated",
+    "changes/patch-batch.ts",
+    "session.writeOnce(",
+    "session.writeRepeatably(",
+    "battery/idempotency",
+  ),
+  workerd(
+    "a batch of changes does not ask whether its key is known",
+    "changes/patch-batch.ts",
+    "from: after(db, unlessKnown(db, parameter))",
+    'from: after(db, parameter("items"))',
+    "battery/idempotency",
+  ),
+  workerd(
+    "a crash leaves half a batch of changes",
+    "changes/patch-batch.ts",
+    "await session.writeOnce([...sequence(record(batch), update(batch)), select(batch)])",
+    "[[], ...(await session.writeOnce(sequence(record(batch), update(batch)))).slice(1), await session.read(select(batch))] as never",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a batch stores its events only",
+    "changes/patch-batch.ts",
+    'ifChanged(parameter("items"), ANY_NUMBER)',
+    'ifChanged(parameter("items"))',
+    "pets/update-pets",
+  ),
+  workerd(
+    "the version of one of a hundred is not checked",
+    "changes/patch-batch.ts",
+    "${table.version} = item.value ->> 'version', 1)",
+    "${table.version} = item.value ->> 'version' OR item.key = 57, 1)",
+    "pets/update-pets",
+  ),
+  workerd(
+    "the event of one of a hundred is missing",
+    "changes/patch-batch.ts",
+    "sql`differs`, {",
+    "sql`differs AND place <> 57`, {",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a batch with an unknown animal changes the others",
+    "changes/patch-batch.ts",
+    "sql`iif((${met}) = ",
+    "sql`iif((${met}) <= ",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a batch changes the status of an animal on order",
+    "pets/update-pets.ts",
+    "exists(placedOrder(db, pets.id))",
+    "sql`0`",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a batch changes an animal that has the values",
+    "changes/patch-batch.ts",
+    ".where(and(eq(table.id, id), differs))",
+    ".where(eq(table.id, id))",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a batch has an animal twice",
+    "pets/update-pets.ts",
+    "if (known.has(id))",
+    "if (known.has(id) && known.size === 0)",
+    "pets/update-pets",
+  ),
+  workerd(
+    "a release moves a field of the changes",
+    "pets/update-pets.ts",
+    "id: int64Field(), version: z.optional(versionField()), ...pet.patch().shape",
+    "id: int64Field(), ...pet.patch().shape, version: z.optional(versionField())",
+    "battery/idempotency",
+  ),
+];
+
 const VERSIONS = [
   workerd(
     "If-Match of a patch is ignored",
@@ -384,4 +471,4 @@ const CATEGORIES = [
 ];
 
 /** Bugs of the service in changes of data. */
-export const CHANGES: Mutant[] = [...IDEMPOTENCY, ...VERSIONS, ...ORDERS, ...CATEGORIES];
+export const CHANGES: Mutant[] = [...IDEMPOTENCY, ...BATCHES, ...VERSIONS, ...ORDERS, ...CATEGORIES];

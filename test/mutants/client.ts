@@ -240,8 +240,8 @@ const BATCHES = [
     "batch.length === MAX_COUNT + 1",
     "create-many",
   ),
-  client("every batch has the same key", "pets.ts", "`${idempotencyKey}-${created}`", "idempotencyKey", "create-many"),
-  client("animals may be missing", "pets.ts", "value.length === body.length && ", "", "create-many"),
+  client("every batch has the same key", "batches.ts", "`${idempotencyKey}-${done}`", "idempotencyKey", "create-many"),
+  client("animals may be missing", "batches.ts", "value.length === body.length && ", "", "create-many"),
   client(
     "an error of a batch has the key of the batch",
     "connection.ts",
@@ -249,6 +249,15 @@ const BATCHES = [
     'call.headers?.["Idempotency-Key"]',
     "create-many",
   ),
+  client("a batch changes an animal twice", "batches.ts", "ids.has(id)", "ids.has(id + id)", "update-many"),
+  client(
+    "an error does not tell how many changes are made",
+    "connection.ts",
+    "error.done = call.done;",
+    "",
+    "update-many",
+  ),
+  client("changes are a merge patch", "batches.ts", '"Content-Type": "application/json", ', "", "update-many"),
 ];
 
 const EVENTS = [

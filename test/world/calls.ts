@@ -215,6 +215,18 @@ const KINDS = {
   },
   getKey: { weight: 1, prepare: () => (client) => client.key() },
   getInventory: { weight: 2, prepare: () => (client) => client.orders.inventory() },
+  updatePets: {
+    weight: 6,
+    prepare(call) {
+      const { random, known, idempotencyKey } = call;
+      const changes = idsOf(call, 6).map((id) => ({
+        id: BigInt(id),
+        ...(random.chance(0.5) && { version: known.version(random, "pets", id) }),
+        ...patchOfPet(random),
+      }));
+      return (client) => client.pets.updateMany(changes, { idempotencyKey });
+    },
+  },
 } satisfies { [name in keyof operations | "poll a page" | "clear the store"]: Kind };
 export const CALLS: { readonly [name: string]: Kind } = KINDS;
 
@@ -224,6 +236,11 @@ const MAX_PAGES = 5;
 async function walk<Item>(list: List<Item>): Promise<void> {
   let page: Page<Item> | undefined = await list.page();
   for (let pages = 1; page !== undefined && pages < MAX_PAGES; pages++) page = await page.next();
+}
+
+/** Animals, each once. */
+function idsOf({ random, known }: Pick<Call, "random" | "known">, most: number): number[] {
+  return [...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets")))];
 }
 
 /** A resource to change, with the version that it has to have, if any. */

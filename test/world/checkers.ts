@@ -404,7 +404,9 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
 /** No item is on two pages of a list that a client walks with bookmarks. `oneAfterAnother` compares each page and its next one. */
 function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
   const walks = Map.groupBy(
-    history.exchanges.filter((one) => one.status === 200 && one.session !== undefined && one.text?.startsWith("[")),
+    history.exchanges.filter(
+      (one) => isRead(one) && one.status === 200 && one.session !== undefined && one.text?.startsWith("["),
+    ),
     ({ step, path, session }) => `${step} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
   );
   for (const pages of walks.values()) {

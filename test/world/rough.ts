@@ -109,6 +109,26 @@ const KINDS: { [name: string]: { weight: number; make: (random: Random, known: K
       };
     },
   },
+  "change several": {
+    weight: 5,
+    make(random, known) {
+      const ids = Array.from({ length: random.between(1, 4) }, () => known.id(random, "pets"));
+      const isUnique = new Set(ids).size === ids.length;
+      const body = ids.map((id) => ({
+        id,
+        ...(random.chance(0.4) && { version: known.version(random, "pets", id) }),
+        ...(random.chance(0.3) ? { name: nameOf(random) } : { status: random.pick(STATUSES) }),
+      }));
+      const tags = random.chance(0.05) ? { "If-Match": "*" } : {};
+      return {
+        method: "PATCH",
+        path: "/v1/pets/batch",
+        headers: { ...JSON_TYPE, ...keyOf(random), ...tags },
+        body: JSON.stringify(body),
+        ...((!isUnique || "If-Match" in tags) && { refusal: 400 }),
+      };
+    },
+  },
   nonsense: {
     weight: 3,
     make(random) {

@@ -35,6 +35,10 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
     ({ id, body, met, key }) =>
     (model) =>
       model.patchPet(id, body, met, key),
+  updatePets:
+    ({ body, key }) =>
+    (model) =>
+      model.patchPets(body as never, key),
   updateCategory:
     ({ id, body, met, key }) =>
     (model) =>

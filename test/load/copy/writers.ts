@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { MAX_BATCH } from "../../../src/pets/create-pets.ts";
+import { MAX_BATCH } from "../../../src/pets/batch.ts";
 import { PET_STATUSES } from "../../../src/pets/table.ts";
 
 /** Connections that change the store at the same time. */

@@ -1,0 +1,131 @@
+// What a batch of changes has in common with one of new animals is in create-many.test.ts.
+import { expect, expectTypeOf, test } from "vitest";
+import type { PetChange, UpdateProgress } from "../../../client/src/index.ts";
+import { broken, errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
+
+const FIRST = 2n ** 62n + 1n;
+
+const changes = (length: number) =>
+  Array.from({ length }, (_, index): PetChange => ({ id: FIRST + BigInt(index), version: 1, name: `${index}` }));
+const idsOf = ({ body = "" }: Sent) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id);
+
+/** A service that makes the changes of each batch once for each key. */
+function batchService(...faults: (Reply | undefined)[]) {
+  const changed: string[] = [];
+  const responses = new Map<string, string>();
+  const reply: Reply = async (sent) => {
+    const fault = faults.shift();
+    // A fault with a status comes before the write, and a broken connection after it.
+    if (fault !== undefined && fault !== broken) return fault(sent);
+    const key = sent.headers["idempotency-key"] ?? "";
+    const animals = idsOf(sent).map((id) => `{"id":${id},"name":"","categoryId":1,"status":"sold","version":2}`);
+    if (!responses.has(key)) changed.push(sent.body ?? "");
+    const response = responses.get(key) ?? `[${animals.join()}]`;
+    responses.set(key, response);
+    return fault === broken ? broken(sent) : json(200, response)(sent);
+  };
+  return { ...fakeService([reply]), changed };
+}
+
+async function* slowly<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
+  for (const item of items) yield item;
+}
+
+test.each([
+  [0, []],
+  [1, [1]],
+  [101, [100, 1]],
+  [250, [100, 100, 50]],
+])("%d changes are made in order, in batches of %j", async (count, sizes) => {
+  for (const source of [changes(count), slowly(changes(count))]) {
+    const { store, sent } = batchService();
+    expect(await store.pets.updateMany(source, { idempotencyKey: "run" })).toBe(count);
+    expect(sent.flatMap(idsOf)).toEqual(changes(count).map(({ id }) => String(id)));
+    expect(sent.map((request) => idsOf(request).length)).toEqual(sizes);
+    for (const [index, { method, path, headers }] of sent.entries()) {
+      expect([method, path, headers["content-type"]]).toEqual(["PATCH", "/pets/batch", "application/json"]);
+      expect(headers["idempotency-key"]).toBe(`run-${index * 100}`);
+    }
+  }
+});
+
+test("a change has the exact id, and omits what is undefined", async () => {
+  const { store, sent } = batchService();
+  await store.pets.updateMany([
+    { id: "9223372036854775807", categoryId: -(2n ** 63n), version: undefined },
+    { id: 5, version: 3, status: "sold" },
+  ]);
+  expect(sent[0]?.body).toBe(
+    '[{"id":9223372036854775807,"categoryId":-9223372036854775808},{"id":5,"version":3,"status":"sold"}]',
+  );
+  expect(await errorOf(store.pets.updateMany([{ id: 2 ** 53 }]))).toBeInstanceOf(RangeError);
+  expect(sent).toHaveLength(1);
+});
+
+test("an id that the present batch has begins a new one", async () => {
+  const { store, sent } = batchService();
+  const ids = [1, 2, 3n, "1", 1n, 2, "02", 4];
+  expect(await store.pets.updateMany(ids.map((id) => ({ id })))).toBe(ids.length);
+  expect(sent.map(idsOf)).toEqual([["1", "2", "3"], ["1"], ["1", "2"], ["2", "4"]]);
+});
+
+test("new animals may have any ids, which the service ignores", async () => {
+  const animals = Array.from({ length: 3 }, () => ({ id: 1, name: "Rex", categoryId: 1, status: "sold" }) as const);
+  const { store, sent } = fakeService([json(201, JSON.stringify(animals))]);
+  expect(await store.pets.createMany(animals)).toBe(3);
+  expect(sent).toHaveLength(1);
+});
+
+test("a batch whose response is lost is repeated with the same key, and another call goes on", async () => {
+  const { store, sent, changed } = batchService(
+    undefined,
+    broken,
+    failure(503, "service_unavailable"),
+    broken,
+    failure(401, "unauthorized"),
+  );
+  const update = () => store.pets.updateMany(changes(250), { idempotencyKey: "run" });
+  expect(await errorOf(update())).toMatchObject({ code: "unauthorized", idempotencyKey: "run", done: 100 });
+  expect(await update()).toBe(250);
+  const keys = sent.map(({ headers }) => headers["idempotency-key"]?.slice("run-".length));
+  expect(keys).toEqual(["0", "100", "100", "100", "100", "0", "100", "200"]);
+  expect(changed).toHaveLength(3);
+});
+
+test.each([
+  [404, "not_found"],
+  [409, "pet_on_order"],
+  [412, "precondition_failed"],
+])("%d ends the call with the number of changes before its batch", async (status, code) => {
+  const { store, sent } = batchService(undefined, undefined, failure(status, code));
+  const told: number[] = [];
+  const error = await errorOf(store.pets.updateMany(changes(500), { onProgress: ({ done }) => told.push(done) }));
+  expect(error).toMatchObject({ code, status, done: 200, created: undefined });
+  expect([told, sent.length]).toEqual([[100, 200], 3]);
+});
+
+test("the caller is told each batch with its animals and their versions", async () => {
+  const { store } = batchService();
+  const told: UpdateProgress[] = [];
+  await store.pets.updateMany(changes(101), { onProgress: (progress) => told.push(progress) });
+  expectTypeOf<UpdateProgress["animals"][number]>().toEqualTypeOf<{
+    id: bigint;
+    name: string;
+    categoryId: bigint;
+    status: "available" | "pending" | "sold";
+    version: number;
+  }>();
+  expect(told.map(({ done, animals }) => [done, animals.length])).toEqual([
+    [100, 100],
+    [101, 1],
+  ]);
+  expect(told[1]?.animals).toEqual([{ id: FIRST + 100n, name: "", categoryId: 1n, status: "sold", version: 2 }]);
+});
+
+test.each(["[]", '[{"id":1,"name":"","categoryId":1,"status":"sold"}]'])(
+  "a response without an animal or its version is none of the service: %s",
+  async (body) => {
+    const { store } = fakeService([json(200, body)], { retry: { attempts: 1 } });
+    expect(await errorOf(store.pets.updateMany([{ id: 1 }]))).toMatchObject({ code: "unexpected_response" });
+  },
+);
