@@ -6,7 +6,7 @@ const { BASE: baseUrl = "", KEY: apiKey = "", FROM: from = "", TO: to = "" } = p
 const { pets } = new PetStore({ baseUrl, apiKey }).session();
 
 /**
- * At first all animals, then those that somebody else changed after they were listed.
+ * At first all animals, then those of batches with one that somebody else changed after it was listed.
  *
  * @type {bigint[] | undefined}
  */
@@ -14,16 +14,20 @@ let ids;
 do {
   /** @type {bigint[]} */
   const conflicts = [];
-  for await (const { id, name, etag } of pets.list({ id: ids, limit: 100, etags: true })) {
-    if (!name.startsWith(from)) continue;
+  let page;
+  for (page = await pets.list({ id: ids, limit: 100, etags: true }).page(); page; page = await page.next()) {
+    const changes = page.items
+      .filter(({ name }) => name.startsWith(from))
+      .map(({ id, version, name }) => ({ id, version, name: to + name.slice(from.length) }));
     try {
-      await pets.update(id, { name: to + name.slice(from.length) }, { ifMatch: etag });
+      await pets.updateMany(changes);
     } catch (error) {
       const code = error instanceof PetStoreError && error.code;
-      if (code === "precondition_failed") conflicts.push(id);
-      else if (code !== "not_found") throw error;
+      if (code !== "precondition_failed" && code !== "not_found") throw error;
+      // The service has changed none of them.
+      conflicts.push(...changes.map(({ id }) => id));
     }
   }
-  console.error(`${conflicts.length} animals were changed meanwhile.`);
+  console.error(`${conflicts.length} animals are listed again, because somebody else changed some of them.`);
   ids = conflicts;
 } while (ids.length > 0);

@@ -22,7 +22,7 @@ const REQUESTS_PER_KEY = 900;
 const requestsFor = (animals: number) => ({
   "Import from a CSV file": [animals / PAGE, animals],
   "Nightly copy, with versions": [animals / PAGE, animals / PAGE + animals],
-  "Bot that renames every animal": [animals / PAGE + animals, animals / PAGE + 2 * animals],
+  "Bot that renames every animal": [(2 * animals) / PAGE, animals / PAGE + 2 * animals],
   "Kiosk with the 20 newest animals": [1, animals / PAGE],
   "Dashboard with a count of each status": [1, animals / PAGE],
 });
@@ -270,13 +270,14 @@ test("the bot that renames keeps what somebody else changes meanwhile", async ()
     Array.from({ length: 150 }, () => ({ name: "Rex", categoryId: 1 })),
     { onProgress: ({ animals }) => ids.push(...animals.map(({ id }) => id)) },
   );
-  const [first, sold = 0n, gone = 0n, renamed = 0n] = ids;
+  const [, sold = 0n, gone = 0n, renamed = 0n] = ids;
   const { DB } = await service.worker.getEnv();
   // Before the first change of the bot, which has listed a page by then, somebody else changes animals of this page.
+  let batches = 0;
   const proxy = await startChaosProxy(
     service.url,
-    async ({ method, url }) => {
-      if (method === "PATCH" && url === `/v1/pets/${first}`) {
+    async ({ method }) => {
+      if (method === "PATCH" && batches++ === 0) {
         await store.pets.update(sold, { status: "sold" });
         await store.pets.delete(gone);
         await store.pets.update(renamed, { name: "Bo" });
@@ -293,8 +294,8 @@ test("the bot that renames keeps what somebody else changes meanwhile", async ()
     { name: "Max", status: "available", version: 2, n: 147 },
     { name: "Max", status: "sold", version: 3, n: 1 },
   ]);
-  // Two pages, 150 changes of which two fail and one finds nothing, a page of the two conflicts, and one more change.
-  expect(proxy.requests).toBe(2 + 150 + 1 + 1);
+  // Two pages, and the changes of each, of which the first fail. Then the first page again.
+  expect(proxy.requests).toBe(2 + 2 + 1 + 1);
 });
 
 test("eight processes that claim animals get each one once, with few requests", async () => {
