@@ -54,6 +54,18 @@ const KINDS: Record<string, Kind> = {
     share: 25,
     make: (known) => ({ method: "PATCH", path: pet(known), body: { status: pick(PET_STATUSES) } }),
   },
+  "animals patched": {
+    share: 25,
+    make(known) {
+      const ids = new Set(Array.from({ length: 4 }, () => pick(known.pets) ?? "1"));
+      const version = chance(0.2) ? `,"version":${1 + Math.floor(Math.random() * 3)}` : "";
+      return {
+        method: "PATCH",
+        path: "/v1/pets/batch",
+        body: `[${Array.from(ids, (id) => `{"id":${id},"name":"${randomUUID()}"${version}}`).join()}]`,
+      };
+    },
+  },
   "animal moved": {
     share: 10,
     make: (known) => ({ method: "PATCH", path: pet(known), body: `{"categoryId":${categoryOf(known)}}` }),
@@ -145,7 +157,8 @@ export async function writeAtRandom(
     const { method, path, body } = KINDS[name]?.make(known) ?? { method: "GET", path: "/" };
     const headers: Record<string, string> = { Authorization: `Bearer ${keys[written.requests % keys.length]}` };
     if (method !== "DELETE" && chance(0.5)) headers["Idempotency-Key"] = randomUUID();
-    if (method === "PATCH" && chance(0.2)) headers["If-Match"] = `"${1 + Math.floor(Math.random() * 3)}"`;
+    if (method === "PATCH" && name !== "animals patched" && chance(0.2))
+      headers["If-Match"] = `"${1 + Math.floor(Math.random() * 3)}"`;
     const content = typeof body === "object" ? JSON.stringify(body) : body;
     let received;
     for (let attempt = 0; attempt < (headers["Idempotency-Key"] ? ATTEMPTS : 1); attempt++) {
@@ -163,7 +176,7 @@ export async function writeAtRandom(
       list.splice(0, list.length - REMEMBERED);
     }
     written.successes[name] = (written.successes[name] ?? 0) + 1;
-    written.changes += name === "animals created" ? ids.length : name.startsWith("order") ? 2 : 1;
+    written.changes += name.startsWith("animals") ? ids.length : name.startsWith("order") ? 2 : 1;
     onChange(written.changes);
   }
 
