@@ -6,6 +6,7 @@ import type { operations } from "./schema.ts";
 
 /** A page of a list. */
 export interface Page<Item> {
+  /** With `q` perhaps none, also when there is a next page. */
   readonly items: Item[];
   /** Where the next page starts, or undefined on the last page. A later `list({ cursor })` goes on from there. */
   readonly cursor: string | undefined;
@@ -17,6 +18,7 @@ export interface Page<Item> {
 type ListScope = Omit<ResourceScope<string, object>, "fields"> & { fields: Fields };
 
 interface Query {
+  q?: string | undefined;
   id?: readonly Int64Input[] | undefined;
   cursor?: string | undefined;
   sort?: string | undefined;
@@ -78,11 +80,12 @@ export class List<Item> implements AsyncIterable<Item> {
     const part = ids ? { ...query, id: ids.slice(0, MAX_IDS), cursor: undefined } : query;
     const expects = (value: unknown, headers: Headers): boolean => {
       const cursor = nextCursor(headers);
-      // A page that does not go on after the page before would make the iteration endless.
+      // A page that does not go on after the page before would make the iteration endless. Only one of a search may be empty.
       return (
         Array.isArray(value) &&
         value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last, query)) &&
-        (cursor === undefined || (cursor !== "" && cursor !== query.cursor && value.length > 0))
+        (cursor === undefined ||
+          (cursor !== "" && cursor !== query.cursor && (value.length > 0 || (query.q !== undefined && !ids))))
       );
     };
     const call = {

@@ -5,6 +5,7 @@ import {
   INT64,
   listed,
   NAME,
+  NOT_BLANK,
   objectSchema,
   pageParameters,
   propertiesOf,
@@ -20,6 +21,7 @@ import { createPet } from "../../src/pets/create-pet.ts";
 import { getPet } from "../../src/pets/get-pet.ts";
 import { deletePet } from "../../src/pets/delete-pet.ts";
 import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
+import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
 import { updatePet } from "../../src/pets/update-pet.ts";
@@ -142,6 +144,11 @@ export const pets: Resource = {
             "Only the animals with these identifiers, each in its own parameter: `id=2&id=8`. Without any, the list is not filtered.",
           stability: "beta",
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
+        },
+        q: {
+          description: `Only the animals whose name has these words, 1 to ${MAX_WORDS} runs of letters and digits. Each begins a word of the name, in any order: \`gold ret\` finds \`Golden Retriever\`. Case and diacritics do not count. A page may be short or empty and still have a next page: follow it.`,
+          stability: "beta",
+          schema: { type: "string", minLength: 1, maxLength: MAX_SEARCH_CHARACTERS, pattern: NOT_BLANK },
         },
       },
       success: {

@@ -45,6 +45,7 @@ const COUNTED: RequestKind[] = [
   "a list of 100",
   "a list by category",
   "a list of 100 ids",
+  "a search among 602 animals that finds nothing",
   "an animal",
   "an animal that has not changed",
   "a read from memory",

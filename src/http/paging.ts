@@ -43,7 +43,7 @@ function toLimit(value: unknown): number | undefined {
 
 /** The query of a list, with `pageFields`. */
 export type PageSchema = z.ZodMiniObject<ReturnType<typeof pageFields>>;
-type PageQuery = z.output<PageSchema>;
+export type PageQuery = z.output<PageSchema>;
 
 /** The validated query of a list. A parameter that may be repeated is an array. */
 export interface Query extends Partial<PageQuery> {
@@ -61,20 +61,25 @@ export function pageBounds({ limit = DEFAULT_LIMIT, cursor, sort = "id" }: PageQ
   return { after: cursor?.after ?? START[sort], limit: limit + 1 };
 }
 
+/** An item of a list. */
+export type Listed<Item> = Item & { version?: number };
+
 /**
  * A page, as its response shows it.
  *
  * @param rows the rows within `pageBounds`.
+ * @param examined the last row that was read to find them, if the list may go on after it.
  */
 export function toPage<Item>(
   { limit = DEFAULT_LIMIT, sort = "id", include }: PageQuery,
   rows: Stored<Item>[],
-): Found<(Item & { version?: number })[]> {
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  if (last !== undefined) rows.length = limit;
+  examined?: Stored<Item>,
+): Found<Listed<Item>[]> {
+  const last = rows.length > limit ? rows[limit - 1] : examined;
+  rows.length = Math.min(rows.length, limit);
   const items = rows.map((row) => (include === undefined ? row.body : withVersion(row)));
   return {
-    body: `[${items.join()}]` as Json<(Item & { version?: number })[]>,
+    body: `[${items.join()}]` as Json<Listed<Item>[]>,
     next: last && encodeCursor({ after: last.id, sort }),
   };
 }

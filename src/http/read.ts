@@ -11,7 +11,7 @@ import { withFacts } from "../operation.ts";
 import { apiKeyOf } from "./authentication.ts";
 import type { Found } from "./found.ts";
 import { allowedAge } from "./max-age.ts";
-import { addNextPage, type PageSchema, type Query, toPage } from "./paging.ts";
+import { addNextPage, type Listed, type PageSchema, type Query, toPage } from "./paging.ts";
 import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
 import { query } from "./query.ts";
 import { jsonText, noBody } from "./respond.ts";
@@ -49,17 +49,19 @@ export function readOne<Body>(
  *
  * @param schema of the query, with `pageFields`.
  * @param select the statement of the rows within `pageBounds`.
+ * @param pageOf the page that its rows make, unless each of them is on it.
  */
 export function readPage<Schema extends PageSchema, Body>(
   operationId: string,
   schema: () => Schema,
   select: (filter: z.output<Schema>) => Statement<Stored<Body>>,
+  pageOf: (filter: z.output<Schema>, rows: Stored<Body>[]) => Found<Listed<Body>[]> = toPage,
 ) {
   const handler = (
     c: Context<AppEnv, string, { in: { query: z.input<Schema> }; out: { query: z.output<Schema> } }>,
   ) => {
     const filter = c.req.valid("query");
-    return respondToRead(c, async (session) => toPage(filter, await session.read(select(filter))), filter);
+    return respondToRead(c, async (session) => pageOf(filter, await session.read(select(filter))), filter);
   };
   return [query(schema), withFacts(handler, { operationId, cacheable: true, headers: ["Link"] })] as const;
 }

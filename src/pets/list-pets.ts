@@ -2,16 +2,25 @@ import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
 import type { Stored } from "../db/resource.ts";
-import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
-import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { after, type Bounds, inEachOrder, mergedPage, page, type Sort } from "../db/page.ts";
+import { compile, type Parameter, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
-import { pageBounds, pageFields } from "../http/paging.ts";
+import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
 import { int64Parameter, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Animal, pet, statusField } from "./shape.ts";
-import { type PetStatus, pets } from "./table.ts";
+import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
+import {
+  candidates,
+  isSearch,
+  MAX_SEARCH_CHARACTERS,
+  MAX_WORDS,
+  pageOfSearch,
+  parametersOf,
+  type Words,
+} from "./search.ts";
 
 export const MAX_IDS = 100;
 
@@ -28,8 +37,16 @@ export const listPetsQuery = lazy(() =>
         ),
       ),
     ),
+    // A list of one text: `KnownQueries` does not remember lists, and searches differ.
+    q: z.optional(
+      parsed<string, string[]>(
+        (value) => (typeof value === "string" && isSearch(value) ? [value] : undefined),
+        rule(`1 to ${MAX_SEARCH_CHARACTERS} characters with 1 to ${MAX_WORDS} words of letters and digits`),
+      ),
+    ),
   }),
 );
+type Filter = z.infer<ReturnType<typeof listPetsQuery>>;
 
 function toIds(value: unknown): Int64[] | undefined {
   const ids = [value].flat();
@@ -38,8 +55,13 @@ function toIds(value: unknown): Int64[] | undefined {
     : undefined;
 }
 
-type ByStatus = Bounds & { status: PetStatus };
-type ByCategory = Bounds & { categoryId: Int64 };
+interface ByStatus {
+  status: PetStatus;
+}
+
+interface ByCategory {
+  categoryId: Int64;
+}
 
 interface ByIds {
   /** One JSON text, because D1 binds a hundred values at most. */
@@ -54,39 +76,54 @@ const hasStatus = (parameter: Parameter<{ status: PetStatus | null }>) => eq(pet
 const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
   eq(pets.categoryId, parameter("categoryId"));
 
-// Each query reads at most `limit` rows, or one per id, however deep the page is and however rare matches are.
-const selects = inEachOrder((sort) => {
-  const pageOf = (db: QueryBuilder, parameter: Parameter<Pick<Bounds, "limit">>, ...conditions: (SQL | undefined)[]) =>
-    page(db, parameter, pet, and(...conditions), sort);
+/** The conditions of a filter. The animals of each list of them are in the order of ids in an index, and in no other list. */
+type Parts<Values> = (parameter: Parameter<Values>) => SQL[][];
+
+/** The statements of a filter. A page reads at most `limit` rows, however deep it is and however rare matches are. */
+function listing<Values>(sort: Sort, partsOf: Parts<Values>) {
+  const parts = (parameter: Parameter<Values & Bounds>) =>
+    partsOf(parameter as never).map((conditions) => and(...conditions, after(pets, parameter as never, sort)));
   return {
-    all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter, after(pets, parameter, sort))),
-    byStatus: compile((db, parameter: Parameter<ByStatus>) =>
-      pageOf(db, parameter, hasStatus(parameter), after(pets, parameter, sort)),
-    ),
-    byCategoryAndStatus: compile((db, parameter: Parameter<ByCategory & ByStatus>) =>
-      pageOf(db, parameter, hasCategory(parameter), hasStatus(parameter), after(pets, parameter, sort)),
-    ),
-    byCategory: compile((db, parameter: Parameter<ByCategory>) => {
-      const ofStatus = (status: PetStatus) =>
-        and(hasCategory(parameter), eq(pets.status, status), after(pets, parameter, sort));
-      const parts = [ofStatus("available"), ofStatus("pending"), ofStatus("sold")] as const;
-      return mergedPage(db, parameter, pet, parts, sort);
+    page: compile((db, parameter: Parameter<Values & Bounds>) => {
+      const [first, second, ...others] = parts(parameter);
+      return second === undefined
+        ? page(db, parameter as never, pet, first, sort)
+        : mergedPage(db, parameter as never, pet, [first, second, ...others], sort);
     }),
-    byIds: compile((db, parameter: Parameter<ByIds>) =>
-      pageOf(
-        db,
-        parameter,
+    search: compile((db, parameter: Parameter<Values & Bounds & Words>) =>
+      candidates(db, parameter as never, parts(parameter as never), sort),
+    ),
+  };
+}
+
+const selects = inEachOrder((sort) => ({
+  all: listing<unknown>(sort, () => [[]]),
+  byStatus: listing<ByStatus>(sort, (parameter) => [[hasStatus(parameter)]]),
+  byCategoryAndStatus: listing<ByCategory & ByStatus>(sort, (parameter) => [
+    [hasCategory(parameter), hasStatus(parameter)],
+  ]),
+  byCategory: listing<ByCategory>(sort, (parameter) =>
+    PET_STATUSES.map((status) => [hasCategory(parameter), eq(pets.status, status)]),
+  ),
+  // At most one row per id.
+  byIds: compile((db, parameter: Parameter<ByIds>) =>
+    page(
+      db,
+      parameter,
+      pet,
+      and(
         sql`${pets.id} IN (SELECT value FROM json_each(${parameter("ids")}))`,
         or(isNull(parameter("categoryId")), hasCategory(parameter)),
         or(isNull(parameter("status")), hasStatus(parameter)),
       ),
+      sort,
     ),
-  };
-});
+  ),
+}));
 
-/** The statement for a page. */
-function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement<Stored<Animal>> {
-  const { id, categoryId, status, sort = "id" } = filter;
+/** The statement for a page, or for the candidates of a search. */
+function selectFor(filter: Filter): Statement<Stored<Animal>> {
+  const { id, categoryId, status, q, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
   if (id !== undefined) {
@@ -94,16 +131,22 @@ function selectFor(filter: z.infer<ReturnType<typeof listPetsQuery>>): Statement
     const ids = id.filter((one) => (sort === "id" ? BigInt(one) > first : BigInt(one) < first)).join();
     return select.byIds({
       ids: `[${ids}]`,
-      limit: bounds.limit,
+      limit: q === undefined ? bounds.limit : MAX_IDS,
       categoryId: categoryId ?? null,
       status: status ?? null,
     });
   }
+  const run = <Values>({ page, search }: ReturnType<typeof listing<Values>>, values: Values & Bounds) =>
+    q === undefined ? page(values) : search({ ...values, ...parametersOf(q.join()) });
   if (categoryId === undefined)
-    return status === undefined ? select.all(bounds) : select.byStatus({ ...bounds, status });
+    return status === undefined ? run(select.all, bounds) : run(select.byStatus, { ...bounds, status });
   return status === undefined
-    ? select.byCategory({ ...bounds, categoryId })
-    : select.byCategoryAndStatus({ ...bounds, categoryId, status });
+    ? run(select.byCategory, { ...bounds, categoryId })
+    : run(select.byCategoryAndStatus, { ...bounds, categoryId, status });
 }
 
-export const listPets = createHandlers(guard("pets:read"), ...readPage("listPets", listPetsQuery, selectFor));
+function pageOf(filter: Filter, rows: Stored<Animal>[]) {
+  return filter.q === undefined ? toPage(filter, rows) : pageOfSearch(filter, filter.q.join(), rows);
+}
+
+export const listPets = createHandlers(guard("pets:read"), ...readPage("listPets", listPetsQuery, selectFor, pageOf));

@@ -36,7 +36,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) =
 
 const refusal = async (query: string, path = "/v1/pets") =>
   expectError(await call(`${path}?${query}`, { key }), "invalid_request");
-const TAKES = "This operation takes the query parameters limit, cursor, sort, include, status, categoryId, id.";
+const TAKES = "This operation takes the query parameters limit, cursor, sort, include, status, categoryId, id, q.";
 
 test.each([
   ["staus=sold", "staus is unknown."],

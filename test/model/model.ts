@@ -247,13 +247,19 @@ export class Model {
 
   /** Every animal that matches the filters. */
   listPets(
-    filter: { status?: Status | undefined; categoryId?: string | undefined; ids?: number[] | undefined },
+    filter: {
+      status?: Status | undefined;
+      categoryId?: string | undefined;
+      ids?: number[] | undefined;
+      q?: string | undefined;
+    },
     view: View,
   ): string[] {
     const pets = [...this.pets.values()]
       .filter(({ status }) => filter.status === undefined || status === filter.status)
       .filter(({ categoryId }) => filter.categoryId === undefined || categoryId === filter.categoryId)
-      .filter(({ id }) => filter.ids === undefined || filter.ids.includes(id));
+      .filter(({ id }) => filter.ids === undefined || filter.ids.includes(id))
+      .filter(({ name }) => filter.q === undefined || isFound(name, filter.q));
     return list(pets, view, writePet);
   }
 
@@ -345,6 +351,17 @@ export class Model {
     if (key !== undefined && answer.status < 300) this.#done.set(key, { request, answer });
     return answer;
   }
+}
+
+/** Whether each word of a search begins a word of a name. The names of the model have no letters but Latin ones. */
+function isFound(name: string, q: string): boolean {
+  const wordsOf = (text: string) =>
+    text
+      .normalize("NFD")
+      .toLowerCase()
+      .replaceAll(/\p{M}/gu, "")
+      .match(/[a-z0-9]+/g) ?? [];
+  return wordsOf(q).every((word) => wordsOf(name).some((one) => one.startsWith(word)));
 }
 
 /** No preconditions. */

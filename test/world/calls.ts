@@ -157,7 +157,10 @@ const KINDS = {
         limit: random.between(1, 40),
       };
       const age = maxAge(random);
-      return (client) => walk(client.pets.list(query, age));
+      const q = random.chance(0.3)
+        ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody"]) }
+        : {};
+      return (client) => walk(client.pets.list({ ...query, ...q }, age));
     },
   },
   listOrders: {

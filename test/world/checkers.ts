@@ -171,7 +171,7 @@ function stateRead(exchange: Exchange): number | undefined {
 }
 
 /** Parameters that an earlier version ignores. */
-const LATER = /[?&](?:id|categoryId|petId|reference|sort|include)=/;
+const LATER = /[?&](?:id|categoryId|petId|reference|q|sort|include)=/;
 
 function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
   if (exchange.version !== PRESENT) {

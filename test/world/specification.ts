@@ -77,7 +77,10 @@ const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" }
       const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
       const categoryId = query.get("categoryId") ?? undefined;
       return pageOf(
-        model.listPets({ status: (query.get("status") ?? undefined) as never, categoryId, ids }, viewOf(query)),
+        model.listPets(
+          { status: (query.get("status") ?? undefined) as never, categoryId, ids, q: query.get("q") ?? undefined },
+          viewOf(query),
+        ),
         query,
       );
     },
