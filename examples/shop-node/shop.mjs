@@ -18,11 +18,14 @@ const HEADERS = {
 
 /** @type {Record<string, (fields: Record<string, string>) => Promise<{ status?: number, title: string, content: unknown }>>} */
 const pages = {
-  "GET /": async ({ cursor }) => {
-    const page = await store.pets.list({ status: "available", cursor }).page();
+  "GET /": async ({ cursor, q = "" }) => {
+    let page = await store.pets.list({ status: "available", cursor, q: q || undefined }).page();
+    // A page of a search may be empty although there is a next one. Visitors do not wait for more than ten.
+    for (let pages = 1; pages < 10 && page.items.length === 0; pages++) page = (await page.next()) ?? page;
     const animals = page.items.map(({ id, name }) => html`<li><a href="/animal?id=${id}">${name}</a></li>`);
-    const more = page.cursor && html`<a href="/?cursor=${page.cursor}">More animals</a>`;
-    return { title: "Our animals", content: html`<ul>${animals}</ul>${more}` };
+    const search = html`<form><input name="q" value="${q}" maxlength="64" aria-label="Name" /><button>Search</button></form>`;
+    const more = page.cursor && html`<a href="/?cursor=${page.cursor}&q=${encodeURIComponent(q)}">More animals</a>`;
+    return { title: "Our animals", content: html`${search}<ul>${animals}</ul>${more}` };
   },
   "GET /animal": async ({ id = "" }) => {
     const [animal] = (await store.pets.list({ id: [id] }).page()).items;

@@ -25,11 +25,16 @@ const contentSecurityPolicy = { defaultSrc: ["'none'"], formAction: ["'self'"], 
 shop.use(secureHeaders({ contentSecurityPolicy, referrerPolicy: "same-origin" }), csrf());
 
 shop.get("/", async (c) => {
-  const list = storeOf(c.env).pets.list({ status: "available", cursor: c.req.query("cursor") });
-  const { items, cursor } = await list.page();
-  const animals = items.map(({ id, name }) => html`<li><a href="/animals/${id}">${name}</a></li>`);
-  const more = cursor && html`<a href="/?cursor=${cursor}">More animals</a>`;
-  return c.html(page("Our animals", html`<ul>${animals}</ul>${more}`));
+  const { q = "", cursor } = c.req.query();
+  let found = await storeOf(c.env)
+    .pets.list({ status: "available", cursor, q: q || undefined })
+    .page();
+  // A page of a search may be empty although there is a next one. Visitors do not wait for more than ten.
+  for (let pages = 1; pages < 10 && found.items.length === 0; pages++) found = (await found.next()) ?? found;
+  const animals = found.items.map(({ id, name }) => html`<li><a href="/animals/${id}">${name}</a></li>`);
+  const search = html`<form><input name="q" value="${q}" maxlength="64" aria-label="Name" /><button>Search</button></form>`;
+  const more = found.cursor && html`<a href="/?cursor=${found.cursor}&q=${encodeURIComponent(q)}">More animals</a>`;
+  return c.html(page("Our animals", html`${search}<ul>${animals}</ul>${more}`));
 });
 
 shop.get("/animals/:id", async (c) => {

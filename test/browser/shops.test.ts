@@ -41,6 +41,16 @@ test("the kiosk shows a new animal without a reload, and the text of its name on
   }
   expect(await page.locator("li *").count()).toBe(0);
   expect(await page.evaluate("globalThis.loaded")).toBe(1);
+  for (const [name, found] of [
+    ["data MÄX", ["<img src=x onerror=alert(1)>  data: <b>Max"]],
+    ["!", ["Please search for something else"]],
+  ] as const) {
+    await page.goto(origin);
+    await page.getByLabel("Name").fill(name);
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.waitForURL(/found/);
+    expect(await page.getByRole("listitem").allTextContents()).toEqual(found);
+  }
   expect(faults).toEqual([]);
   await page.context().close();
 });
@@ -72,6 +82,9 @@ describe.each([
     expect(await ordersOf(animal.id)).toEqual([]);
 
     const { page } = await openPage("/", { origin });
+    await page.getByLabel("Name").fill("adá");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.waitForURL(/q=/);
     while ((await page.getByRole("link", { name: "Ada" }).count()) === 0) await page.getByText("More animals").click();
     await page.getByRole("link", { name: "Ada" }).last().click();
     await page.getByRole("button", { name: "Order Ada" }).click();

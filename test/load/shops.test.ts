@@ -97,10 +97,10 @@ function formOf({ html }: Page): URLSearchParams {
   return new URLSearchParams(inputs.map(([, name = "", value = ""]) => [name, value]));
 }
 
-/** The links to the animals on all pages of the list. */
-async function listAnimals(shop: Shop): Promise<{ to: string; text: string }[]> {
+/** The links to the animals on all pages of the list, or of a search. */
+async function listAnimals(shop: Shop, first = "/"): Promise<{ to: string; text: string }[]> {
   const animals: { to: string; text: string }[] = [];
-  let next: string | undefined = "/";
+  let next: string | undefined = first;
   while (next !== undefined) {
     const links = linksOf(await shop.visit(next));
     next = links.find(({ text }) => text === "More animals")?.to;
@@ -155,6 +155,30 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect((await shop.visit(path)).html).toContain("not for sale");
     expect(await listAnimals(shop)).toEqual(animals.filter(({ to }) => to !== path));
     expect(await ordersOf(ID)).toEqual(orders);
+  });
+
+  test("finds animals by their names, also behind pages that are empty", async () => {
+    await stock();
+    const shop = await open(start, service.url);
+    expect(await listAnimals(shop, "/?q=")).toHaveLength(44);
+    const ada = await listAnimals(shop, "/?q=ADÁ");
+    expect(ada.map(({ text }) => text)).toEqual(Array.from({ length: 22 }, () => "Ada"));
+    expect((await listAnimals(shop, "/?q=jerry%20%26%20tom")).map(({ text }) => text)).toEqual([ESCAPED_NAME]);
+
+    const { html } = await shop.visit(`/?q=${encodeURIComponent(`"><b>'${NAME.slice(0, 5)}`)}`);
+    expect(html).not.toMatch(/"><b>|'<b>/);
+    for (const q of ["!", "☃", "x".repeat(65), "a b c d e f"]) {
+      expect((await shop.visit(`/?q=${encodeURIComponent(q)}`)).status, q).toBe(404);
+    }
+
+    const { DB } = await service.worker.getEnv();
+    await DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+       INSERT INTO pets (id, name, category_id, status) SELECT 100 + i, 'Ö', 1, 'available' FROM n`,
+    ).run();
+    // Ten requests are not enough.
+    expect(linksOf(await shop.visit("/?q=jerry")).map(({ text }) => text)).toEqual(["More animals", "All animals"]);
+    expect((await listAnimals(shop, "/?q=jerry")).map(({ text }) => text)).toEqual([ESCAPED_NAME]);
   });
 
   test("responds with 404 for an unknown page, animal or method", async () => {
