@@ -70,22 +70,31 @@ export class List<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** @param last the id that ends the page before. */
-  async #fetch(query: Query, options: ReadOptions, last?: bigint): Promise<Page<Item>> {
+  /**
+   * @param last the id that ends the page before.
+   * @param passed the cursors of the pages since then, which were empty.
+   */
+  async #fetch(
+    query: Query,
+    options: ReadOptions,
+    last?: bigint,
+    passed: readonly (string | undefined)[] = [],
+  ): Promise<Page<Item>> {
     const { connection, memory, path, fields } = this.#scope;
     const isItem = fits(query.etags ? { ...fields, version: "number" } : fields);
     const ids = idsOf(query);
     // Without an id, the service would return every item.
     if (ids?.length === 0) return { items: [], cursor: undefined, next: async () => undefined };
+    const mayBeEmpty = query.q !== undefined && ids === undefined;
     const part = ids ? { ...query, id: ids.slice(0, MAX_IDS), cursor: undefined } : query;
     const expects = (value: unknown, headers: Headers): boolean => {
       const cursor = nextCursor(headers);
-      // A page that does not go on after the page before would make the iteration endless. Only one of a search may be empty.
+      // A page that does not go on after the page before would make the iteration endless.
       return (
         Array.isArray(value) &&
         value.every((item, index) => isItem(item) && follows(item.id, value[index - 1]?.id ?? last, query)) &&
         (cursor === undefined ||
-          (cursor !== "" && cursor !== query.cursor && (value.length > 0 || (query.q !== undefined && !ids))))
+          (cursor !== "" && ![...passed, query.cursor].includes(cursor) && (value.length > 0 || mayBeEmpty)))
       );
     };
     const call = {
@@ -106,8 +115,9 @@ export class List<Item> implements AsyncIterable<Item> {
       const done = cursor === undefined ? ids[MAX_IDS - 1] : end;
       cursor = done === undefined || done === ids.at(-1) ? undefined : `>${done}`;
     }
+    const empty = items.length === 0 ? [...passed, query.cursor] : [];
     const next = async (nextOptions: ReadOptions = this.#options): Promise<Page<Item> | undefined> =>
-      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, end ?? last);
+      cursor === undefined ? undefined : this.#fetch({ ...query, cursor }, nextOptions, end ?? last, empty);
     return { items, cursor, next };
   }
 }

@@ -116,6 +116,37 @@ test.each([
   expect(later).toEqual(existing);
 });
 
+test("a search goes on after pages that are short or empty", async () => {
+  const { store, sent } = fakeService([page([], "A"), page([3], "B"), page([], "C"), page([], "D"), page([7])]);
+  const list = store.pets.list({ q: "gold ret", limit: 2 });
+  expect((await list.all(2)).map(({ id }) => id)).toEqual([3n, 7n]);
+  expect(sent.map(({ path }) => path)).toEqual(
+    ["", "&cursor=A", "&cursor=B", "&cursor=C", "&cursor=D"].map((cursor) => `/pets?q=gold+ret&limit=2${cursor}`),
+  );
+});
+
+test.each([
+  [page([], "A"), page([], "A")],
+  [page([], "A"), page([], "B"), page([], "A")],
+  [page([2], "A"), page([], "B"), page([], "A")],
+  [page([2], "A"), page([], "B"), page([2])],
+  [page([], "")],
+])("a search does not go in circles", async (...pages) => {
+  const { store } = fakeService(pages, { retry: { attempts: 1 } });
+  expect(await errorOf(store.pets.list({ q: "ada" }).all(10))).toMatchObject({ code: "unexpected_response" });
+});
+
+test("the parts of a search among many ids are not empty when they go on", async () => {
+  const id = Array.from({ length: 200 }, (_, index) => index + 1);
+  const { store, sent } = fakeService([page([]), page([150])]);
+  expect((await store.pets.list({ q: "ada", id }).all(10)).map((animal) => animal.id)).toEqual([150n]);
+  expect(sent.every(({ path }) => path.startsWith("/pets?q=ada&id="))).toBe(true);
+  const broken = fakeService([page([], "A")], { retry: { attempts: 1 } });
+  expect(await errorOf(broken.store.pets.list({ q: "ada", id }).all(10))).toMatchObject({
+    code: "unexpected_response",
+  });
+});
+
 test("the newest come first", async () => {
   const { store, sent } = fakeService([animalsUpTo(5)]);
   const ids = (await store.pets.list({ sort: "-id", limit: 2 }).all(5)).map(({ id }) => Number(id));
