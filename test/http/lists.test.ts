@@ -48,6 +48,7 @@ describe.each([
   "/v1/pets?",
   "/v1/pets?status=sold&",
   "/v1/pets?categoryId=2&",
+  "/v1/pets?q=animal&",
   "/v1/pets?categoryId=2&status=pending&",
   `/v1/pets?${IDS}&`,
   `/v1/pets?${IDS}&categoryId=1&status=available&`,

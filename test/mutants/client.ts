@@ -126,7 +126,21 @@ const LISTS = [
     "memory: scope.memory",
     "client",
   ),
-  client("a page is followed twice", "list.ts", "cursor !== query.cursor && value.length > 0", "true", "hostile"),
+  client(
+    "a page is followed twice",
+    "list.ts",
+    "![...passed, query.cursor].includes(cursor) && (value.length > 0 || mayBeEmpty)",
+    "true",
+    "hostile",
+  ),
+  client("a search ends at an empty page", "list.ts", "(value.length > 0 || mayBeEmpty)", "value.length > 0", "client"),
+  client(
+    "a search goes in circles",
+    "list.ts",
+    "...passed, query.cursor].includes",
+    "query.cursor].includes",
+    "client",
+  ),
   client(
     "an animal may come twice",
     "list.ts",

@@ -148,6 +148,58 @@ const PAGING = [
   ),
 ];
 
+const SEARCHES = [
+  workerd("a window skips a row", "pets/search.ts", "inOrder(1, WINDOW - 1)", "inOrder(1, WINDOW)", "pets/search"),
+  workerd(
+    "a search ends with the rows that a request gets",
+    "pets/search.ts",
+    "rows.length === MAX_CANDIDATES",
+    "rows.length > MAX_CANDIDATES",
+    "pets/search",
+  ),
+  workerd(
+    "more candidates than a request gets lose one",
+    "pets/search.ts",
+    "for (const row of rows)",
+    "for (const row of rows.slice(0, MAX_CANDIDATES - 1))",
+    "pets/search",
+  ),
+  workerd("an empty page ends a search", "pets/search.ts", 'last?.body === "" || ', "", "pets/search"),
+  workerd("a mark counts", "pets/search.ts", '.replace(MARKS, "")', "", "pets/search"),
+  workerd("a form counts", "pets/search.ts", 'normalize("NFKD")', 'normalize("NFD")', "pets/search"),
+  workerd("the end of a Greek word counts", "pets/search.ts", '.replaceAll("ς", "σ")', "", "pets/search"),
+  workerd("an asterisk is an operator", "pets/search.ts", "/[\\p{L}\\p{N}]+/gu", "/[\\p{L}\\p{N}*]+/gu", "pets/search"),
+  workerd(
+    "a word is found inside another",
+    "pets/search.ts",
+    "text.includes(` ${word}`)",
+    "text.includes(word)",
+    "pets/search",
+  ),
+  workerd("one word of several is enough", "pets/search.ts", "words.every(", "words.some(", "pets/search"),
+  workerd(
+    "SQL decides on names beyond ASCII",
+    "pets/search.ts",
+    "length(${pets.name}) <> octet_length(${pets.name})",
+    "0",
+    "pets/search",
+  ),
+  workerd(
+    "a search of ids looks at some",
+    "pets/list-pets.ts",
+    "q === undefined ? bounds.limit : MAX_IDS",
+    "bounds.limit",
+    "pets/search",
+  ),
+  workerd(
+    "two searches are joined",
+    "pets/list-pets.ts",
+    'typeof value === "string" && isSearch(value) ? [value]',
+    "isSearch(String(value)) ? [String(value)]",
+    "pets/search",
+  ),
+];
+
 const READS_FROM_MEMORY = [
   workerd(
     "a read from memory is as old as the bound",
@@ -318,4 +370,4 @@ const EVENTS = [
 ];
 
 /** Bugs of the service in what reads return. */
-export const READS: Mutant[] = [...EXACT, ...PAGING, ...READS_FROM_MEMORY, ...EVENTS];
+export const READS: Mutant[] = [...EXACT, ...PAGING, ...SEARCHES, ...READS_FROM_MEMORY, ...EVENTS];

@@ -228,7 +228,7 @@ describe("a window", () => {
   test("other filters still hold", async () => {
     expect(await find("zoe", "&status=sold")).toEqual([]);
     expect(await find("zoe", "&categoryId=8")).toEqual([]);
-    const ids = [1, 3, 4_000, 9_000, 12_345].map((id) => `&id=${id}`).join("");
+    const ids = [1, 3, 5, 6, 4_000, 9_000, 12_345].map((id) => `&id=${id}`).join("");
     const versioned = await find("zoe", `${ids}&include=version&sort=-id&limit=1`);
     expect(versioned.map(({ id, version }) => [id, version])).toEqual([
       [9_000, 1],

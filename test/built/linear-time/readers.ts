@@ -14,6 +14,7 @@ import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { pet } from "../../../src/pets/shape.ts";
 import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
+import { wordsOf } from "../../../src/pets/search.ts";
 
 /** Every reader of untrusted input. */
 export const READERS = {
@@ -28,11 +29,13 @@ export const READERS = {
   "the Cache-Control header": requestedAge,
   "an id in the path": isInt64,
   "a cursor": decodeCursor,
-  "the query of the list": (text) => listPetsQuery().safeParse({ limit: text, status: text, cursor: text }).success,
+  "the query of the list": (text) =>
+    listPetsQuery().safeParse({ limit: text, status: text, cursor: text, q: text }).success,
   "a body": (text) => unlessMalformed(() => parseExact(text)),
   // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
   "a name": (text) => pet.creation().safeParse({ name: text, categoryId: 1 }).success,
+  "the words of a name": wordsOf,
   "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,
