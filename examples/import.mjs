@@ -2,24 +2,41 @@
 // Node.js 20 or later. Usage: BASE=http://localhost:8787/v1 KEY=<API key> FILE=animals.csv node import.mjs
 import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { PetStore } from "@petstore/client";
+import { PetStore, PetStoreError } from "@petstore/client";
 import { parse } from "csv-parse";
 
 const { BASE: baseUrl = "", KEY: apiKey = "", FILE: file = "animals.csv" } = process.env;
 const keyFile = `${file}.key`;
-if (!existsSync(keyFile)) {
-  writeFileSync(`${keyFile}.new`, crypto.randomUUID());
+/** @param {{ idempotencyKey: string, firstUsed: string, isDone: boolean }} state */
+const store = (state) => {
+  writeFileSync(`${keyFile}.new`, JSON.stringify(state));
   renameSync(`${keyFile}.new`, keyFile);
+};
+if (!existsSync(keyFile)) {
+  store({ idempotencyKey: crypto.randomUUID(), firstUsed: new Date().toISOString(), isDone: false });
 }
-const idempotencyKey = readFileSync(keyFile, "utf8");
+const { idempotencyKey, firstUsed, isDone } = JSON.parse(readFileSync(keyFile, "utf8"));
 
-const { pets } = new PetStore({ baseUrl, apiKey });
-await pipeline(createReadStream(file), parse({ columns: true, bom: true }), (animals) =>
-  pets.createMany(animals, {
-    idempotencyKey,
-    onProgress({ created, animals }) {
-      for (const { id, name, categoryId } of animals) console.log(`${id} ${name} ${categoryId}`);
-      console.error(`${created} animals are imported.`);
-    },
-  }),
-);
+if (isDone) {
+  console.error(`${file} is imported. Remove ${keyFile} to import it once more.`);
+} else {
+  const { pets } = new PetStore({ baseUrl, apiKey });
+  try {
+    await pipeline(createReadStream(file), parse({ columns: true, bom: true }), (animals) =>
+      pets.createMany(animals, {
+        idempotencyKey,
+        firstUsed: new Date(firstUsed),
+        onProgress({ created, animals }) {
+          for (const { id, name, categoryId } of animals) console.log(`${id} ${name} ${categoryId}`);
+          console.error(`${created} animals are imported.`);
+        },
+      }),
+    );
+    store({ idempotencyKey, firstUsed, isDone: true });
+  } catch (error) {
+    if (!(error instanceof PetStoreError && error.code === "idempotency_key_expired")) throw error;
+    console.error(`This import began ${firstUsed}, and the service forgets what it created after 24 hours.
+Compare ${file} with a list of the animals, keep the rows that are missing, remove ${keyFile}, and start again.`);
+    process.exitCode = 1;
+  }
+}

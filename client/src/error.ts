@@ -8,9 +8,10 @@ export type ServiceErrorCode = components["schemas"]["ErrorCode"];
  *
  * - `network`: no response, or not all of it.
  * - `timeout`: no complete response in time.
+ * - `idempotency_key_expired`: the key of many creations or changes is too old (`firstUsed`). Nothing more was sent.
  * - `unexpected_response`: a response that the service does not send, for example the HTML of a proxy.
  */
-export type ClientErrorCode = "network" | "timeout" | "unexpected_response";
+export type ClientErrorCode = "network" | "timeout" | "idempotency_key_expired" | "unexpected_response";
 
 /** Other codes may come with later versions of the service. */
 export type PetStoreErrorCode = ServiceErrorCode | ClientErrorCode | (string & {});

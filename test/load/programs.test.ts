@@ -239,8 +239,18 @@ test("an import that is killed in the middle and started again creates every ani
   expect(printed).toBe(animals.map(({ id, name, category }) => `${id} ${name} ${category}\n`).join(""));
   expect(proxy.requests).toBe(ANIMALS / PAGE);
 
-  // A third time changes nothing either.
-  await run("import.mjs", proxy.url, { FILE: file });
+  // A third time sends nothing.
+  expect(await run("import.mjs", proxy.url, { FILE: file })).toBe("");
+  expect(proxy.requests).toBe(ANIMALS / PAGE);
+  expect(await stored()).toEqual(animals);
+
+  const keyFile = join(project, `${file}.key`);
+  const state = JSON.parse(readFileSync(keyFile, "utf8"));
+  const firstUsed = new Date(Date.now() - 23 * 3_600_000).toISOString();
+  writeFileSync(keyFile, JSON.stringify({ ...state, firstUsed, isDone: false }));
+  const late = start("import.mjs", proxy.url, { FILE: file });
+  const [advice] = await Promise.all([text(late.stderr), once(late, "close")]);
+  expect([late.exitCode, advice]).toEqual([1, expect.stringContaining(`This import began ${firstUsed}`)]);
   expect(await stored()).toEqual(animals);
 });
 

@@ -1,4 +1,4 @@
-import { expect, expectTypeOf, test } from "vitest";
+import { expect, expectTypeOf, test, vi } from "vitest";
 import type { NewPet, Progress } from "../../../client/src/index.ts";
 import { BOOKMARKS, broken, errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
 
@@ -307,4 +307,41 @@ test("in a session, each batch has the bookmark of the batch before", async () =
   await session.pets.createMany(named(101));
   expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, first]);
   expect(session.bookmark).toBe(second);
+});
+
+test.each([
+  ["22:59 hours ago", 23 * 3_600_000 - 60_000, 3],
+  ["23 hours ago", 23 * 3_600_000, 0],
+  ["in the future", -1_000, 3],
+  ["at no time", Number.NaN, 0],
+])("with a key that was first used %s, %#", async (_when, age, requests) => {
+  const { store, sent } = batchService();
+  const creating = store.pets.createMany(named(250), {
+    idempotencyKey: "run",
+    firstUsed: new Date(Date.now() - age),
+  });
+  if (requests > 0) expect(await creating).toBe(250);
+  else {
+    expect(await errorOf(creating)).toMatchObject({
+      code: "idempotency_key_expired",
+      idempotencyKey: "run",
+      created: 0,
+      status: undefined,
+    });
+  }
+  expect(sent).toHaveLength(requests);
+});
+
+test("a call that lasts a day ends before the service forgets its first key", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const { store, sent } = batchService();
+    const creating = store.pets.createMany(named(300), {
+      onProgress: ({ created }) => void vi.setSystemTime(Date.now() + created * 12 * 36_000),
+    });
+    expect(await errorOf(creating)).toMatchObject({ code: "idempotency_key_expired", created: 200 });
+    expect(sent).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });
