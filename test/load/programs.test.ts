@@ -314,6 +314,11 @@ test("eight processes that claim animals get each one once, with few requests", 
   const key = await grantProductionKey(service.worker);
   const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: key });
   await store.pets.createMany(Array.from({ length: count }, () => ({ name: "Rex", categoryId: 1 })));
+  // Available again after its sale, so that every process lists it, and nobody can order it.
+  const { animal: sold } = await store.pets.create({ name: "Rex", categoryId: 1 });
+  const { order } = await store.orders.place({ petId: sold.id });
+  await store.orders.ship(order.id);
+  await store.pets.update(sold.id, { status: "available" });
   const claims = async (claim: (base: URL) => Promise<string[]>) => {
     const keys = [await grantProductionKey(service.worker), await grantProductionKey(service.worker)];
     const proxy = await startChaosProxy(
@@ -333,7 +338,7 @@ test("eight processes that claim animals get each one once, with few requests", 
 
   const shuffled = await claims(async (base) => (await run("claim.mjs", base, {})).match(/(?<=^\d+ )\d+/gm) ?? []);
   const { DB } = await service.worker.getEnv();
-  await DB.exec("DELETE FROM orders; UPDATE pets SET status = 'available'");
+  await DB.exec(`DELETE FROM orders; DELETE FROM pets WHERE id = ${sold.id}; UPDATE pets SET status = 'available'`);
   const inOrder = await claims(async (base) => {
     const { orders, pets } = new PetStore({ baseUrl: new URL("/v1", base), apiKey: key }).session();
     const claimed: string[] = [];
