@@ -61,6 +61,7 @@ test("neither the response nor the log has the key", async () => {
   const text = await (await call("/v1/key", { key })).text();
   const lines = JSON.stringify(log.mock.calls);
   log.mockRestore();
+  expect(lines).toContain("/v1/key");
   for (const secret of [key, key.slice("petstore_local_".length)]) {
     expect(text).not.toContain(secret);
     expect(lines).not.toContain(secret);
