@@ -52,17 +52,23 @@ function toTypes(value: unknown): EventType[] | undefined {
   return areKnown ? [...new Set(types)] : undefined;
 }
 
+/**
+ * The resources of the events. A request that names no type gets all events of those that its key may read, also of a type that only a
+ * later version knows: before a release is complete, and after a rollback, this version passes on what the later one wrote.
+ */
+const RESOURCES = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf(".") + 1)))];
+
 /** The scope that the data of an event needs. */
-const scopeOf = (type: EventType): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
+const scopeOf = (type: string): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
 
 /**
- * The types that the request wants and that its key may read.
+ * The types, or the resources, that the request wants and that its key may read.
  *
  * @throws ApiError `insufficient_scope` when the key may read none, or not one that the request names.
  */
-function typesFor(c: Context<AppEnv>, named: readonly EventType[] | undefined): readonly EventType[] {
+function typesFor(c: Context<AppEnv>, named: readonly EventType[] | undefined): readonly string[] {
   const { scopes } = apiKeyOf(c);
-  const wanted = named ?? EVENT_TYPES;
+  const wanted: readonly string[] = named ?? RESOURCES;
   const refused = wanted.find((type) => !scopes.includes(scopeOf(type)));
   if (refused === undefined) return wanted;
   const readable = wanted.filter((type) => scopes.includes(scopeOf(type)));
@@ -88,7 +94,7 @@ export interface EventPage {
 }
 
 interface Part {
-  /** The types to return, separated and enclosed by commas. */
+  /** The types to return, or the resources, separated and enclosed by commas. */
   types: string;
   limit: number;
 }
@@ -104,7 +110,8 @@ function part(db: QueryBuilder, parameter: Parameter<Part>, first: SQLWrapper) {
   const end = sql`${first} + ${sql.raw(String(WINDOW))}`;
   const last = sql`(SELECT max(${events.id}) FROM ${events} WHERE ${events.id} <= ${end})`;
   const event = sql`json_object('id', 'evt_' || ${place}, 'type', ${events.type}, 'timestamp', ${events.createdAt}, 'version', ${events.version}, 'data', json(${events.data}))`;
-  const isWanted = sql`instr(${parameter("types")}, ',' || ${events.type} || ',')`;
+  const isIn = (name: SQLWrapper) => sql`instr(${parameter("types")}, ',' || ${name} || ',')`;
+  const isWanted = or(isIn(events.type), isIn(sql`substr(${events.type}, 1, instr(${events.type}, '.'))`));
   return db
     .select({
       place: place.as("place"),
