@@ -14,8 +14,8 @@ const SIZES = [1_000, 1_000_000, 10_000_000];
 const ISOLATES = [1, 25, 250];
 const SAMPLES = 5;
 /** Seconds that are simulated, and of a month. Each isolate is asked once a second. */
-const HOUR = 3_600;
-const MONTH = 30 * 24 * HOUR;
+const DAY = 24 * 3_600;
+const MONTH = 30 * DAY;
 /** Rows of a count that another isolate made, and of one's own beside those of the animals (test/cost.test.ts). */
 const FRESH_ROWS = COSTS["an inventory that another isolate counted"].rowsRead;
 const MORE_ROWS = COSTS["an inventory of 602 animals"].rowsRead - 602;
@@ -29,7 +29,7 @@ interface Times {
   fresh: number;
 }
 
-/** What an hour costs the database. */
+/** What a day costs the database. */
 interface Load {
   milliseconds: number;
   read: number;
@@ -55,9 +55,9 @@ export function measureInventory(folder: string): string {
 function cellsOf({ milliseconds, read, written }: Load): string[] {
   const dollars = (read * PRICES["D1 rows read"].dollars + written * PRICES["D1 rows written"].dollars) / 1e6;
   return [
-    (milliseconds / 1_000 / HOUR).toPrecision(2),
-    Math.round(read / HOUR).toLocaleString("en"),
-    ((dollars / HOUR) * MONTH).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
+    (milliseconds / 1_000 / DAY).toPrecision(2),
+    Math.round(read / DAY).toLocaleString("en"),
+    ((dollars / DAY) * MONTH).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
   ];
 }
 
@@ -84,7 +84,7 @@ function measure(path: string, animals: number): Times {
 }
 
 function simulateAlone(isolates: number, animals: number, { alone }: Times): Load {
-  const counts = isolates * Math.ceil(HOUR / (COUNT_MILLISECONDS / 1_000));
+  const counts = isolates * Math.ceil(DAY / (COUNT_MILLISECONDS / 1_000));
   return { milliseconds: counts * alone, read: counts * animals, written: 0 };
 }
 
@@ -94,7 +94,7 @@ function simulateShared(isolates: number, animals: number, { shared, fresh }: Ti
   const load: Load = { milliseconds: 0, read: 0, written: 0 };
   let countedAt = -Infinity;
   const known = Array.from({ length: isolates }, () => -Infinity);
-  for (let request = 0; request < HOUR * isolates; request++) {
+  for (let request = 0; request < DAY * isolates; request++) {
     const [now, isolate] = [(request / isolates) * 1_000, request % isolates];
     if (now - (known[isolate] ?? 0) < lifetime) continue;
     const counts = now - countedAt >= lifetime;
