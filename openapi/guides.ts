@@ -85,7 +85,7 @@ function withPageLinks(html: string): string {
     .replaceAll(/<a href="([\w/-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
       page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
     )
-    .replaceAll('<a href="../examples/clients/', '<a href="/docs/examples/');
+    .replaceAll(/<a href="\.\.\/examples\/(?:clients\/)?/g, '<a href="/docs/examples/');
 }
 
 function firstParagraph(markdown: string): string {

@@ -1,6 +1,6 @@
 // Writes public/: the OpenAPI document, the reference, and the guides. Run by build.ts.
 import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
 import { document } from "./document.ts";
@@ -8,11 +8,13 @@ import { guides } from "./guides.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { introductionOf, NEW_KEY, referenceDocument } from "./reference.ts";
 
-const EXAMPLES = join(import.meta.dirname, "../examples/clients");
+const EXAMPLES = join(import.meta.dirname, "../examples");
 const RENDERER = join(import.meta.dirname, "../node_modules/@scalar/api-reference/dist/browser");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
-for (const file of readdirSync(EXAMPLES)) write(`docs/examples/${file}`, readFileSync(join(EXAMPLES, file), "utf8"));
+for (const file of ["claim.mjs", ...readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`)]) {
+  write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
+}
 write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n`);
 
 const page = writeAssets("page", {
