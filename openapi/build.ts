@@ -7,7 +7,15 @@ import { join } from "node:path";
 process.chdir(join(import.meta.dirname, ".."));
 
 /** The sources of the pages. The lock file represents the packages. */
-const SOURCES = ["docs", "examples/claim.mjs", "examples/clients", "openapi", "src", "package.json", "package-lock.json"];
+const SOURCES = [
+  "docs",
+  "examples/claim.mjs",
+  "examples/clients",
+  "openapi",
+  "src",
+  "package.json",
+  "package-lock.json",
+];
 /** The hashes of the sources and of the files of the last build. */
 const STAMP = ".dist/public.sha256";
 

@@ -55,6 +55,8 @@ export interface AppEnv {
      * full garbage collection.
      */
     finished: Response | undefined;
+    /** The query with its question mark, or empty. Set by `guard`. */
+    query: string;
     /** Undefined until a key is authenticated. */
     apiKey: ApiKey | undefined;
     /** Undefined until a handler opens a database session. */

@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import { respondWithError } from "./error-handler.ts";
 import { authenticateRequest, CHALLENGE } from "./authentication.ts";
 import { limitRate } from "../auth/rate-limit.ts";
-import { refuseUndeclaredParameters } from "./query.ts";
+import { readQuery } from "./query.ts";
 import type { Scope } from "../auth/scopes.ts";
 
 /** The failure of a request whose key lacks a scope (RFC 6750, section 3.1). */
@@ -25,7 +25,7 @@ export function guard(scope: Scope | undefined): MiddlewareHandler<AppEnv> & { r
     if (key instanceof Response) return key;
     if (scope !== undefined && !key.scopes.includes(scope)) return respondWithError(c, lacksScope(c, scope));
     await limitRate(c.env.RATE_LIMITER, key.id);
-    refuseUndeclaredParameters(c);
+    readQuery(c);
     return next();
   };
   return Object.assign(middleware, { scope });

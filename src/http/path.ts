@@ -14,10 +14,10 @@ export function boundedPath(request: Request): string {
   const { url } = request;
   // The URL has the form `https://host/path`.
   const start = url.indexOf("/", url.indexOf("//") + 2);
-  if (url.length <= start + MAX_PATH_LENGTH) return getPath(request);
-  // Not a Request, which would refuse the URL of a request with a malformed `Host`. Hono reads only the URL.
+  const end = start + MAX_PATH_LENGTH;
+  // Not a Request, which would make a new text of its URL, and refuse that of a request with a malformed `Host`. Hono reads only the URL.
   // The cut may divide a character that came unescaped, and encodeURI would throw at its half.
-  return getPath({ url: url.slice(0, start + MAX_PATH_LENGTH).toWellFormed() } as Request);
+  return getPath({ url: url.length <= end ? url : url.slice(0, end).toWellFormed() } as Request);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { lazy } from "../lazy.ts";
@@ -24,63 +24,56 @@ export interface QueryValidator<Schema extends z.ZodMiniObject> extends Validato
 }
 
 /**
- * Validates the query of a request. A repeated parameter reaches its rule as an array. `guard` has refused parameters that the schema
- * does not have. Handlers must not change the output.
+ * Validates the query of a request, which `guard` has bounded. A repeated parameter reaches its rule as an array. Handlers must not change
+ * the output.
  *
  * @throws ApiError `invalid_request`
  */
 export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
   const known = new KnownQueries<z.output<Schema>>();
   const validator = lazy(() =>
-    zValidator("query", schema(), (result, c) => {
-      if (!result.success) throw invalid(result.error.issues);
-      known.add(textOf(c.req.url), result.data);
+    zValidator("query", z.catchall(schema(), z.never()) as unknown as Schema, (result, c: Context) => {
+      const text: AppEnv["Variables"]["query"] = c.get("query");
+      const issues = result.success ? [] : result.error.issues;
+      const undeclared = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
+      refuseUndeclared(undeclared, text, Object.keys(schema().shape));
+      // Hono would leave the escapes as they are, and a text is looked up byte for byte.
+      if (text.includes("%") && !isDecodable(text))
+        throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
+      if (!result.success) throw invalid(issues);
+      known.add(text, result.data);
     }),
   );
   const middleware: MiddlewareHandler = (c, next) => {
-    const output = known.get(textOf(c.req.url));
+    const output = known.get(c.get("query"));
     if (output === undefined) return validator()(c, next);
     c.req.addValidatedData("query", output);
     return next();
   };
-  return Object.assign(middleware, { target: "query" as const, schema, known }) as QueryValidator<Schema>;
+  return Object.assign(middleware, { target: "query" as const, schema, known });
 }
 
-/** The query of a URL with its question mark, or nothing. A request has no fragment. */
-function textOf(url: string): string {
-  const start = url.indexOf("?");
-  return start === -1 ? "" : url.slice(start);
-}
-
-/** The validator of the operation's query. An operation without one takes no parameters. */
-function validatorOf(c: Context<AppEnv>): QueryValidator<z.ZodMiniObject> | undefined {
-  for (const { handler } of matchedRoutes(c)) {
-    const validator = handler as Partial<QueryValidator<z.ZodMiniObject>>;
-    if (validator.target === "query") return validator as QueryValidator<z.ZodMiniObject>;
-  }
-  return undefined;
+function hasQuery(c: Context<AppEnv>): boolean {
+  return matchedRoutes(c).some(
+    ({ handler }) => (handler as Partial<QueryValidator<z.ZodMiniObject>>).target === "query",
+  );
 }
 
 /**
- * Refuses query parameters that the operation does not declare. If they were ignored, a misspelt filter would return everything, and
- * `DELETE ...?dryRun=true` would delete.
+ * Reads and bounds the query. An operation without one takes no parameters.
  *
- * @throws ApiError `invalid_request`, also when the URL is too long.
+ * @throws ApiError `invalid_request`
  */
-export function refuseUndeclaredParameters(c: Context<AppEnv>): void {
+export function readQuery(c: Context<AppEnv>): void {
   const { url } = c.req;
-  const text = textOf(url);
+  const start = url.indexOf("?");
+  // A request has no fragment.
+  const text = start === -1 ? "" : url.slice(start);
+  c.set("query", text);
   if (text === "") return;
   if (url.length > MAX_URL_LENGTH)
     throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
-  const validator = validatorOf(c);
-  if (validator?.known.has(text)) return;
-  const declared = validator === undefined ? [] : Object.keys(validator.schema().shape);
-  const undeclared = Object.keys(c.req.queries()).filter((name) => !declared.includes(name));
-  if (NAMELESS.test(text)) undeclared.push("");
-  if (undeclared.length > 0) throw undeclaredParameters(undeclared, declared);
-  // Hono would leave the escapes as they are, and a text is looked up byte for byte.
-  if (!isDecodable(text)) throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
+  if (!hasQuery(c)) refuseUndeclared(Object.keys(c.req.queries()), text, []);
 }
 
 function isDecodable(search: string): boolean {
@@ -92,7 +85,15 @@ function isDecodable(search: string): boolean {
   }
 }
 
-function undeclaredParameters(undeclared: string[], declared: string[]): ApiError {
+/**
+ * Refuses parameters that the operation does not declare. If they were ignored, a misspelt filter would return everything, and
+ * `DELETE ...?dryRun=true` would delete.
+ *
+ * @throws ApiError `invalid_request`
+ */
+function refuseUndeclared(names: string[], text: string, declared: string[]): void {
+  const undeclared = NAMELESS.test(text) ? [...names, ""] : names;
+  if (undeclared.length === 0) return;
   const entries = new Map<string, string>();
   for (const name of undeclared) {
     const base = declared.find((one) => name.startsWith(`${one}[`));
@@ -104,5 +105,5 @@ function undeclaredParameters(undeclared: string[], declared: string[]): ApiErro
   const more = entries.size > MAX_NAMES ? `; and ${entries.size - MAX_NAMES} more` : "";
   const takes = declared.length === 0 ? "no query parameters" : `the query parameters ${declared.join(", ")}`;
   const message = `${[...entries.values()].slice(0, MAX_NAMES).join("; ")}${more}. This operation takes ${takes}.`;
-  return new ApiError("invalid_request", message);
+  throw new ApiError("invalid_request", message);
 }

@@ -25,7 +25,15 @@ const HOUR = 3_600_000;
 let project: string;
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
-  for (const source of ["docs", "examples/claim.mjs", "examples/clients", "openapi", "src", "package.json", "package-lock.json"]) {
+  for (const source of [
+    "docs",
+    "examples/claim.mjs",
+    "examples/clients",
+    "openapi",
+    "src",
+    "package.json",
+    "package-lock.json",
+  ]) {
     cpSync(source, join(project, source), { recursive: true });
   }
   symlinkSync(resolve("node_modules"), join(project, "node_modules"));
