@@ -40,11 +40,11 @@ export class Database {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(clock: Clock, random: Random, replicas: number, migrations: string) {
+  constructor(clock: Clock, random: Random, replicas: number, migrations: string, sql = "") {
     this.#clock = clock;
     this.#random = random;
     this.#replicas = Array.from({ length: replicas }, () => new Replica());
-    for (const instance of this.#instances()) instance.migrate(migrations);
+    for (const instance of this.#instances()) instance.migrate(migrations, sql);
     // The migrations are no changes of a row.
     this.#changes = this.primary.totalChanges;
   }

@@ -203,7 +203,7 @@ function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding>
       if (!isHidden) yield { message: `The feed does not begin anew with one hidden row above ${last}.` };
       continue;
     }
-    const before = restored ?? views[state - 1] ?? { ...view, oldest: 1, newest: 0 };
+    const before = restored ?? views[state - 1] ?? { ...view, newest: view.oldest - 1 };
     const isWhole = restored !== undefined || added.every(({ id }, index) => id === before.newest + 1 + index);
     const isEnd = newest === before.newest + (restored === undefined ? added.length : 0);
     if (!isWhole || !isEnd || oldest < before.oldest || oldest > newest) {

@@ -38,7 +38,8 @@ interface Isolate {
 /** The parts of the world that isolates use. */
 export interface Platform {
   clock: Clock;
-  database: Database;
+  /** One, or several (docs/decisions/growing-past-one-database.md). */
+  databases: readonly Database[];
   keys: Namespace;
   faults: Faults;
   history: History;
@@ -110,23 +111,23 @@ export class Service {
     });
   }
 
-  /** Runs the hourly job in some isolate. */
-  async runJob(random: Random): Promise<void> {
-    const { history, clock, database, variables } = this.#platform;
+  /** Runs the hourly job of a database in some isolate. */
+  async runJob(random: Random, place: number): Promise<void> {
+    const { history, clock, variables } = this.#platform;
     const isolate = this.#isolateAt(random.between(0, LOCATIONS - 1), random);
-    const path = this.#path(isolate, undefined, random);
+    const path = this.#path(isolate, undefined, random, place);
     let remembered: Remembered[] = [];
     const DB = d1Of({
       ...path,
       failureOf: (writes) => {
-        remembered = rememberedIn(database, clock.now);
+        remembered = rememberedIn(path.database, clock.now);
         return path.failureOf(writes);
       },
       onTrip: (execution) => {
         if (execution === undefined) return;
-        const left = new Set(rememberedIn(database, clock.now).map(({ apiKeyId, key }) => `${apiKeyId} ${key}`));
+        const left = new Set(rememberedIn(path.database, clock.now).map(({ apiKeyId, key }) => `${apiKeyId} ${key}`));
         const forgotten = remembered.filter(({ apiKeyId, key }) => !left.has(`${apiKeyId} ${key}`));
-        const more = { forgotten, state: execution.after };
+        const more = { forgotten, place, state: execution.after };
         history.occurred(clock.now, `the hourly job forgets ${forgotten.length} keys, state ${execution.after}`, more);
       },
     });
@@ -207,8 +208,9 @@ export class Service {
   }
 
   /** The way to the database, for the transactions of a request or of the job. */
-  #path(isolate: Isolate, exchange: Exchange | undefined, random: Random): Path {
-    const { clock, database, faults, history } = this.#platform;
+  #path(isolate: Isolate, exchange: Exchange | undefined, random: Random, place = 0): Path {
+    const { clock, databases, faults, history } = this.#platform;
+    const database = databases[place] as Database;
     return {
       clock,
       database,
@@ -229,7 +231,7 @@ export class Service {
       onTrip: (execution, failure) => {
         if (exchange === undefined) return;
         const { instance, before = 0, after = 0 } = execution ?? {};
-        const trip = { kind: "trip" as const, at: clock.now, exchange, instance, before, after, failure };
+        const trip = { kind: "trip" as const, at: clock.now, exchange, place, instance, before, after, failure };
         exchange.trips.push(trip);
         history.events.push(trip);
       },
@@ -237,9 +239,10 @@ export class Service {
   }
 
   #bindings(isolate: Isolate, exchange: Exchange, random: Random): object {
-    const { clock, faults, keys, variables } = this.#platform;
+    const { clock, databases, faults, keys, variables } = this.#platform;
     const { location } = isolate;
-    const path = this.#path(isolate, exchange, random);
+    const paths = databases.map((_, place) => this.#path(isolate, exchange, random, place));
+    const [path] = paths as [Path];
     /** A binding that responds after a while, or fails. */
     const call = <Result>(fails: boolean, name: string, result: () => Result) =>
       new Promise<Result>((resolve, reject) => {
@@ -252,7 +255,7 @@ export class Service {
       ENVIRONMENT: "production",
       LOG_SUCCESS_SHARE: "0",
       VERSION: { id: isolate.version },
-      DB: d1Of(path),
+      DB: Object.assign(d1Of(path), { all: paths.map(d1Of) }),
       API_KEYS: {
         get: (name: string, { cacheTtl }: { cacheTtl: number }) =>
           call(faults.meets(random, "key store fails"), "KV", () => keys.get(location, name, cacheTtl)),

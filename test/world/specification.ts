@@ -143,7 +143,7 @@ export function questionOf({ method, path, headers, body, apiKey, refusal }: Exc
 }
 
 /** With the digits of a category, which the model keeps. */
-function parse(body: string): Asked["body"] {
+export function parse(body: string): Asked["body"] {
   return JSON.parse(body.replaceAll(/"categoryId":(-?\d+)/g, '"categoryId":"$1"'));
 }
 

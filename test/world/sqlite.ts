@@ -46,7 +46,7 @@ export class Instance {
     this.#database.exec("PRAGMA foreign_keys = ON");
   }
 
-  migrate(folder: string): void {
+  migrate(folder: string, sql = ""): void {
     // Like the table of wrangler, without its counter of ids: the D1 that test/load/bindings.test.ts compares has no such counter.
     this.#database.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
     const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
@@ -55,6 +55,7 @@ export class Instance {
       this.#database.exec(readFileSync(join(folder, name), "utf8"));
       note.run(name);
     }
+    this.#database.exec(sql);
   }
 
   /**
