@@ -8,7 +8,7 @@ import { grantKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 /** Tables that hold no resource. */
-const OTHERS = ["d1_migrations", "events", "idempotency_keys"];
+const OTHERS = ["d1_migrations", "events", "idempotency_keys", "webhooks"];
 /** The first part of the type of an event. */
 const RESOURCES: { [table: string]: string } = { pets: "pet", categories: "category", orders: "order" };
 

@@ -9,8 +9,8 @@ import { gunzipSync } from "node:zlib";
 type Rows = string[][];
 export type Contents = { [table: string]: Rows };
 
-export const TABLES = ["categories", "events", "idempotency_keys", "orders", "pets"];
-const COUNTED = ["categories", "orders", "pets"];
+export const TABLES = ["categories", "events", "idempotency_keys", "orders", "pets", "webhooks"];
+const COUNTED = ["categories", "orders", "pets", "webhooks"];
 
 /** All rows of the tables with data. */
 export function contentsOf(sqlite: DatabaseSync): Contents {
@@ -110,6 +110,12 @@ export function addKey(sqlite: DatabaseSync, id: number | bigint | null, respons
     .run(id, "f".repeat(64), MAX, response, response === null ? null : version);
 }
 
+/** A webhook, which leaves no event. */
+function addWebhook(sqlite: DatabaseSync, url: string, enabled = 1): void {
+  sqlite.exec(`INSERT INTO webhooks (tag, url, types, enabled, disabled_reason, created_by, created_at, place)
+    SELECT random() & 4294967295, '${url}', '["pet.created"]', ${enabled}, iif(${enabled}, NULL, 'gone'), 'key_1', ${NOW}, '1.1'`);
+}
+
 /** Rows with everything that a column may hold. */
 export function fill(sqlite: DatabaseSync, { pets = 30, responses = 1 } = {}): void {
   sqlite.exec("BEGIN");
@@ -130,6 +136,7 @@ export function fill(sqlite: DatabaseSync, { pets = 30, responses = 1 } = {}): v
   record(sqlite, "orders", "order.placed", "id % 50 = 0");
   for (let count = 0; count < responses; count++) addKey(sqlite, null, `[${`"${count}'\\u0000"`.padEnd(120_000)}]`);
   addKey(sqlite, null, null);
+  for (const enabled of [1, 0, 1]) addWebhook(sqlite, `https://shop.example/${"x".repeat(99)}`, enabled);
   addKey(sqlite, 2n ** 60n + 1n, `"${NAMES.join("")}"`);
   count(sqlite);
   // The counters stay.

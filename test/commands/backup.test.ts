@@ -76,7 +76,7 @@ async function expectBackup(): Promise<void> {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
 }
 
-const LAST_MIGRATIONS = ["0007_references_of_orders.sql", "0008_inventory.sql"];
+const LAST_MIGRATIONS = ["0007_references_of_orders.sql", "0008_inventory.sql", "0009_webhooks.sql"];
 const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
 const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
 const addLastMigrations = (name: string) => {
@@ -91,6 +91,7 @@ async function expectEarlierBackup(): Promise<void> {
     "DROP INDEX orders_reference_status_idx",
     "ALTER TABLE orders DROP COLUMN reference",
     "DROP TABLE inventory",
+    "DROP TABLE webhooks",
     UNRECORD_THEM,
   ])
     api.databases.query(SOURCE, sql);
@@ -162,7 +163,7 @@ test("a table that never had a row gets no id twice either", async () => {
   await expectBackup();
   const result = await restore();
   expect(result, result.stderr).toMatchObject({ code: 0 });
-  expectRestored(contents(SOURCE), { pets: 0n, categories: 0n, orders: 0n });
+  expectRestored(contents(SOURCE), { pets: 0n, categories: 0n, orders: 0n, webhooks: 0n });
 });
 
 test("a second new database from the same backup gets no id of the first one", async () => {
@@ -345,7 +346,7 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
   "a target with data": {
     spoil: () => api.databases.use(TARGET, (sqlite) => fill(sqlite)),
     message:
-      /^petstore-production has data in categories, idempotency_keys, orders, pets\. To replace all of it, say --overwrite petstore-production\.$/,
+      /^petstore-production has data in categories, idempotency_keys, orders, pets, webhooks\. To replace all of it, say --overwrite petstore-production\.$/,
   },
   "a target with ids that leave too few": {
     spoil: () => api.databases.query(TARGET, `INSERT INTO sqlite_sequence VALUES ('orders', ${2n ** 62n})`),
@@ -716,7 +717,9 @@ test("a table that is newer than the backup gives out no id twice", async () => 
     value.tables.idempotency_keys.columns.pop();
     delete value.tables.orders;
     delete value.tables.events;
+    delete value.tables.webhooks;
     delete value.counters.orders;
+    delete value.counters.webhooks;
   });
   const result = await restore("--overwrite", TARGET);
   expect(result, result.stderr).toMatchObject({ code: 0 });
