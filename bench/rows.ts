@@ -6,7 +6,7 @@ import { table } from "../scripts/docs/generated.ts";
 import { applyMigrations } from "../scripts/migrations.ts";
 import { forgetOld } from "../src/changes/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
-import { encodeEventCursor } from "../src/events/cursor.ts";
+import { encodeEventCursor } from "../src/feed/place.ts";
 import { BEFORE, COSTS, type CostRequest, END, type RequestKind, REQUESTS, ROWS } from "../test/costs.ts";
 import type { Candidate } from "./candidates.ts";
 import { fill, startInstance } from "./instance.ts";

@@ -2,7 +2,7 @@
 import { INT64, openList, ref, type Resource } from "../describe.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { encodeEventCursor, EVENT_CURSOR } from "../../src/events/cursor.ts";
+import { encodeEventCursor, EVENT_CURSOR } from "../../src/feed/place.ts";
 import { listEvents, MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
 
 const CREATED = {

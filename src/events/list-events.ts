@@ -2,6 +2,7 @@ import { and, eq, gte, lte, or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Scope } from "../auth/scopes.ts";
+import { beginAt, decodeEventCursor, encodeEventCursor, eventBody, type Place, placeOfEvent } from "../feed/place.ts";
 import { EVENT_TYPES, events, type EventType } from "../feed/table.ts";
 import { createHandlers, withFacts } from "../operation.ts";
 import type { Session } from "../db/session.ts";
@@ -17,7 +18,6 @@ import { jsonText } from "../http/respond.ts";
 import { query } from "../http/query.ts";
 import { parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { decodeEventCursor, encodeEventCursor, type Place } from "./cursor.ts";
 
 /** Events that a request reads at most when it wants only some types. It bounds the cost of a type that is rare. */
 export const WINDOW = 5_000;
@@ -99,9 +99,6 @@ interface Part {
   limit: number;
 }
 
-// In hexadecimal digits of fixed length, so that ids ascend as texts.
-const place = sql<string>`printf('%016x%08x', ${events.id}, ${events.tag})`;
-
 /**
  * The rows of these types in a window of ids, and beside them its first and its last row, which have an event only if they are of these
  * types. It reads the rows once, and none after the limit. Ids have no gaps, so a window of ids is one of rows.
@@ -109,13 +106,12 @@ const place = sql<string>`printf('%016x%08x', ${events.id}, ${events.tag})`;
 function part(db: QueryBuilder, parameter: Parameter<Part>, first: SQLWrapper) {
   const end = sql`${first} + ${sql.raw(String(WINDOW))}`;
   const last = sql`(SELECT max(${events.id}) FROM ${events} WHERE ${events.id} <= ${end})`;
-  const event = sql`json_object('id', 'evt_' || ${place}, 'type', ${events.type}, 'timestamp', ${events.createdAt}, 'version', ${events.version}, 'data', json(${events.data}))`;
   const isIn = (name: SQLWrapper) => sql`instr(${parameter("types")}, ',' || ${name} || ',')`;
   const isWanted = or(isIn(events.type), isIn(sql`substr(${events.type}, 1, instr(${events.type}, '.'))`));
   return db
     .select({
-      place: place.as("place"),
-      event: sql<string | null>`iif(${isWanted}, ${event}, NULL)`.as("event"),
+      place: placeOfEvent.as("place"),
+      event: sql<string | null>`iif(${isWanted}, ${eventBody}, NULL)`.as("event"),
       // Whether the feed goes on after the window.
       later: sql<0 | 1>`EXISTS (SELECT 1 FROM ${events} WHERE ${events.id} > ${end})`.as("later"),
     })
@@ -142,13 +138,13 @@ type Row = ReturnType<typeof selectOldest> extends Statement<infer Row> ? Row : 
  *
  * @throws ApiError `cursor_expired` when the primary does not have the row.
  */
-async function readFrom(session: Session, { text, id }: Place, part: Part): Promise<Row[]> {
-  const select = selectFrom({ ...part, id });
+async function readFrom(session: Session, place: Place, part: Part): Promise<Row[]> {
+  const select = selectFrom({ ...part, id: place.id });
   const rows = await session.read(select);
-  if (rows[0]?.place === text) return rows;
+  if (beginAt(rows, place)) return rows;
   // A replica that lags does not have the row yet.
   const rowsOfPrimary = session.usage.primary === true ? rows : await session.readFromPrimary(select);
-  if (rowsOfPrimary[0]?.place === text) return rowsOfPrimary;
+  if (beginAt(rowsOfPrimary, place)) return rowsOfPrimary;
   throw new ApiError(
     "cursor_expired",
     "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",

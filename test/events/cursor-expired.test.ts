@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { decodeEventCursor } from "../../src/events/cursor.ts";
+import { decodeEventCursor } from "../../src/feed/place.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS } from "../support/d1-errors.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { encodeEventCursor } from "../../src/events/cursor.ts";
+import { encodeEventCursor } from "../../src/feed/place.ts";
 import type { EventPage, PetStoreEvent } from "../../src/events/list-events.ts";
 import { type Call, call, expectJson } from "../support/client.ts";
 

@@ -314,7 +314,7 @@ const EVENTS = [
   workerd(
     "no place expires",
     "events/list-events.ts",
-    "if (rowsOfPrimary[0]?.place === text)",
+    "if (beginAt(rowsOfPrimary, place))",
     "if (rowsOfPrimary.length > 0)",
     "events/cursor-expired",
   ),
@@ -334,9 +334,9 @@ const EVENTS = [
   ),
   workerd(
     "a cursor of events with a wrong digit is read",
-    "events/cursor.ts",
-    "  if (cursor.slice(PLACE_LENGTH) !== checksum(text)) return undefined;\n",
-    "",
+    "feed/place.ts",
+    "cursor.slice(PLACE_LENGTH) === checksum(text) ?",
+    "cursor.slice(PLACE_LENGTH) !== undefined ?",
     "events/list-events",
   ),
   workerd(

@@ -8,7 +8,7 @@ import { ERRORS } from "../../src/errors.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
-import { EVENT_CURSOR } from "../../src/events/cursor.ts";
+import { EVENT_CURSOR } from "../../src/feed/place.ts";
 import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
 import { parseTags } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/attempt.ts";

@@ -1,4 +1,4 @@
-import { type Place, decodeEventCursor } from "../../src/events/cursor.ts";
+import { type Place, decodeEventCursor } from "../../src/feed/place.ts";
 import { TIMELESS, writeCategory, writeOrder, writePet } from "../model/model.ts";
 import type { Finding } from "./checkers.ts";
 import type { Exchange, Trip } from "./history.ts";

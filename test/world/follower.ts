@@ -1,5 +1,5 @@
 import type { PetStoreEvent, Session } from "../../client/src/index.ts";
-import { decodeEventCursor } from "../../src/events/cursor.ts";
+import { decodeEventCursor } from "../../src/feed/place.ts";
 import { stateOf } from "./d1.ts";
 import { type Copy, type Kind, kindOf, type Stored } from "./feed.ts";
 import type { Random } from "./random.ts";

@@ -2,7 +2,7 @@ import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
-import { encodeEventCursor } from "../../src/events/cursor.ts";
+import { encodeEventCursor } from "../../src/feed/place.ts";
 import { categoryOf, cursorOf, nameOf, referenceOf } from "./calls.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";

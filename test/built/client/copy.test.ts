@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { PetStore } from "../../../client/src/index.ts";
-import { encodeEventCursor } from "../../../src/events/cursor.ts";
+import { encodeEventCursor } from "../../../src/feed/place.ts";
 import { type BuiltService, startBuiltService } from "../service.ts";
 import { keepCopy } from "./copy.ts";
 
