@@ -30,8 +30,14 @@ const layers = LAYERS.flatMap((line, depth) =>
     // Of another resource, a resource may import the table and the shape.
     const open = depth === 0 ? ["!../*/{table,shape}.ts"] : [];
     const above = ["../../*/**", "../{app,app-type,index,v1}.ts"];
-    return only([`src/${folder}/**/*.ts`], [...above, ...closed.map((other) => `../${other}/**`), ...open]);
+    return only([`src/${folder}/*.ts`], [...above, ...closed.map((other) => `../${other}/**`), ...open]);
   }),
+);
+
+/** The engine of the webhooks has a folder of its own. It uses the rows of the database, and nothing of a request. */
+const engine = only(
+  ["src/webhooks/engine/*.ts"],
+  ["../../*.ts", "../../*/**", "!../../{db,exact,feed}/**", "../*.ts", "!../{table,url}.ts"],
 );
 
 export default defineConfig({
@@ -67,6 +73,7 @@ export default defineConfig({
       },
     },
     ...layers,
+    engine,
     only([`src/{${SHARED.join()}}.ts`], ["./*/**", "!./exact/**"]),
   ],
   ignorePatterns: [

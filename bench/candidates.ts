@@ -91,6 +91,7 @@ async function bundle(name: string, options: BuildOptions): Promise<Candidate> {
     format: "esm",
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:workers"],
     write: false,
   });
   return candidate(name, outputFiles?.[0]?.text ?? "");

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { SCOPES } from "../src/auth/scopes.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
-import { openLocalBindings } from "./local-bindings.ts";
+import { type LocalBindings, openLocalBindings } from "./local-bindings.ts";
 import { applyMigrations } from "./migrations.ts";
 import { SEED } from "./seed.ts";
 
@@ -17,7 +17,7 @@ export const LOCAL_KEY_RECORD: KeyRecord = {
  * Prepares a local D1 database and KV namespace for the service: migrations, the local API key, and animals the first time. Safe
  * to repeat and to interrupt.
  */
-export async function prepareStorage({ DB, API_KEYS }: Pick<Env, "DB" | "API_KEYS">): Promise<void> {
+export async function prepareStorage({ DB, API_KEYS }: LocalBindings): Promise<void> {
   await applyMigrations(DB, join(import.meta.dirname, "../drizzle"));
   await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD), {
     metadata: LOCAL_KEY_RECORD,
@@ -43,7 +43,7 @@ export function prepareLocalState(persistTo: string): Promise<void> {
 export async function useLocalState<Result>(
   persistTo: string,
   environment: string,
-  use: (bindings: Env) => Promise<Result>,
+  use: (bindings: LocalBindings) => Promise<Result>,
 ): Promise<Result> {
   const local = await openLocalBindings(persistTo, environment);
   try {

@@ -27,7 +27,7 @@ export async function startProductionService(bundle?: string): Promise<Productio
 
 /** Stores a key, by default a new production key with all scopes. */
 export async function grantProductionKey(
-  worker: Pick<WorkerHandle<Env>, "getEnv">,
+  worker: Pick<WorkerHandle<Pick<Env, "API_KEYS">>, "getEnv">,
   key: string = generateKey("production"),
   scopes: readonly string[] = SCOPES,
 ): Promise<string> {

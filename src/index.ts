@@ -1,6 +1,8 @@
 import { createApp } from "./app.ts";
 import { forgetOld } from "./changes/purge.ts";
 
+export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";
+
 const app = createApp();
 
 export default {

@@ -4,11 +4,13 @@ import type { Preview } from "./names.ts";
 /** Of all previews. Each API key has a counter of its own. Staging and production have other ids in wrangler.toml. */
 const RATE_LIMIT_NAMESPACE = "1003";
 
-/** Settings that a preview takes from staging. They name no resource. */
+/** Settings that a preview takes from staging. They name no resource: objects belong to the Worker of the preview. */
 const SHARED = [
   "main",
   "compatibility_date",
   "compatibility_flags",
+  "migrations",
+  "durable_objects",
   "minify",
   "keep_names",
   "upload_source_maps",

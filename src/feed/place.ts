@@ -47,7 +47,7 @@ export const eventBody = sql<string>`json_object('id', 'evt_' || ${placeOfEvent}
  */
 export const beginAt = (rows: readonly { place: string }[], { text }: Place): boolean => rows[0]?.place === text;
 
-/** The place of the newest event. */
+/** SQL for the place of the newest event. */
 export const endOfFeed = (db: QueryBuilder) =>
   db
     .select({ place: placeOfEvent.as("place") })
@@ -72,3 +72,6 @@ export const selectOnward = compile((db, parameter: Parameter<{ id: Int64; limit
     .orderBy(events.id)
     .limit(parameter("limit")),
 );
+
+/** The place of the newest event. */
+export const selectEnd = compile((db) => endOfFeed(db));

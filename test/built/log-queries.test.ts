@@ -9,6 +9,8 @@ import { startBuiltService } from "./service.ts";
 
 // Runs the jq commands of docs/observability.md unchanged in a shell, on lines that the production bundle wrote.
 
+vi.mock("cloudflare:workers", () => import("../world/cloudflare-workers.ts"));
+
 const PAGE = readFileSync("docs/observability.md", "utf8");
 const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
 

@@ -56,6 +56,7 @@ export async function programOf<Exports>(
     target: "es2024",
     write: false,
     logLevel: "silent",
+    alias: { "cloudflare:workers": join(import.meta.dirname, "cloudflare-workers.ts") },
     plugins,
   });
   const code = `"use strict";${outputFiles[0]?.text}\nreturn program;`;

@@ -1,0 +1,407 @@
+import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test, vi } from "vitest";
+import { deliver, TIMEOUT } from "../../src/webhooks/engine/delivery.ts";
+import { MAX_PENDING, WAVE } from "../../src/webhooks/engine/endpoint.ts";
+import { sign } from "../../src/webhooks/engine/signing.ts";
+import { page } from "../events/feed.ts";
+import { grantKey } from "../support/keys.ts";
+import {
+  addEvents,
+  addHook,
+  atOnce,
+  events,
+  Hook,
+  ids,
+  MINUTE,
+  received,
+  respond,
+  SECOND,
+  URL_OF_RECEIVER,
+  versions,
+  useReceiver,
+} from "./endpoint.ts";
+
+useReceiver();
+
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/** Requests end when the test lets them. They ask again and again: a promise of the test would belong to another object. */
+function held() {
+  const ended = new Set<string>();
+  respond(async ({ id }) => {
+    while (!ended.has(id)) await scheduler.wait(1);
+    return 204;
+  });
+  return (index: number) => void ended.add(received[index]?.id ?? "");
+}
+
+describe("a delivery", () => {
+  test("is one POST with the event as the feed has it", async () => {
+    const hook = await addHook();
+    const [id] = await addEvents([7, 3]);
+    const { events } = await page(await grantKey());
+    await hook.run();
+    expect(received).toHaveLength(1);
+    const [{ url, init, body } = expect.unreachable()] = received;
+    expect(url).toBe(URL_OF_RECEIVER);
+    expect(body).toBe(JSON.stringify(events.at(-1)));
+    const secret = await hook.stub.secret(hook.name);
+    const seconds = Date.now() / 1_000;
+    expect(init).toEqual({
+      method: "POST",
+      redirect: "manual",
+      signal: expect.any(AbortSignal),
+      body,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "PetStore-Webhooks/1",
+        "webhook-id": id,
+        "webhook-timestamp": String(seconds),
+        "webhook-signature": await sign([secret], id ?? "", seconds, body),
+      },
+    });
+  });
+
+  test("is signed as in the example of the page", async () => {
+    const body = `{"id":"evt_00000000000000025d41402a","type":"pet.created","timestamp":"2026-11-22T08:30:00.000Z","version":1,"data":{"id":1,"name":"Max","categoryId":7,"status":"available"}}`;
+    expect(body).toHaveLength(174);
+    expect(await sign([SECRET], "evt_00000000000000025d41402a", 1_795_336_201, body)).toBe(
+      "v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo=",
+    );
+  });
+
+  test("keeps the exact id of a resource", async () => {
+    const hook = await addHook();
+    await env.DB.prepare(
+      "INSERT INTO events (tag, type, version, data, created_at) VALUES (1, 'pet.updated', 1, '{\"id\":9007199254740993}', '')",
+    ).run();
+    respond(() => 500);
+    await hook.run();
+    expect(received[0]?.body).toContain('"data":{"id":9007199254740993}');
+    expect(await hook.rows("SELECT resource FROM pending")).toEqual([{ resource: "pet.9007199254740993" }]);
+  });
+
+  test.each([200, 201, 204, 299])("succeeds with %i", async (status) => {
+    const hook = await addHook();
+    await addEvents([1]);
+    respond(() => new Response(status === 204 ? null : "ok", { status }));
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ pending: 0, lastSuccessAt: new Date().toISOString() });
+    expect(await hook.deliveries()).toMatchObject([{ status: "delivered", attempts: 1, response: status }]);
+  });
+
+  test.each([301, 307, 400, 404, 500, 503])("does not succeed with %i", async (status) => {
+    const hook = await addHook();
+    await addEvents([1]);
+    respond(() => new Response("no", { status, headers: { Location: "https://hooks.shop.com/other" } }));
+    await hook.run();
+    expect(received).toHaveLength(1);
+    const state = await hook.state();
+    expect(state).toMatchObject({ pending: 1, health: "ok" });
+    expect(state).not.toHaveProperty("lastSuccessAt");
+    const [delivery] = await hook.deliveries();
+    expect(delivery).toMatchObject({ status: "pending", attempts: 1, response: status });
+    expect(delivery).not.toHaveProperty("error");
+  });
+
+  test("that is refused before a response is a connection error, and one that lasts too long a timeout", async () => {
+    const message = { id: "evt_1", body: '{"data":{}}' };
+    const attempt = () => deliver(URL_OF_RECEIVER, message, [SECRET], { ENVIRONMENT: "production" });
+    respond(() => new Error("connection refused"));
+    expect(await attempt()).toEqual({ response: undefined, error: "connection", retryAfter: 0 });
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.abort());
+    expect(await attempt()).toEqual({ response: undefined, error: "timeout", retryAfter: 0 });
+    expect(timeout).toHaveBeenCalledWith(TIMEOUT);
+  });
+
+  test("goes only to an address that the rule allows now", async () => {
+    const attempt = (url: string) => deliver(url, { id: "evt_1", body: '{"data":{}}' }, [SECRET], env);
+    expect(await attempt("https://127.0.0.1/")).toMatchObject({ error: "connection" });
+    expect(received).toHaveLength(0);
+    expect(await attempt("http://127.0.0.1:8788/")).toMatchObject({ response: 204 });
+  });
+
+  test("does not read the body of the response", async () => {
+    const hook = await addHook();
+    await addEvents([1]);
+    let isCancelled = false;
+    const endless = new ReadableStream({ cancel: () => void (isCancelled = true) });
+    respond(() => new Response(endless));
+    await hook.run();
+    expect(isCancelled).toBe(true);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+});
+
+describe("the types of a webhook", () => {
+  test("decide what is delivered, and the place moves past the others", async () => {
+    const hook = await addHook({ types: ["order.placed"] });
+    const [, second] = await addEvents([1], [2, 1, "order.placed"], [3]);
+    await hook.run();
+    expect(ids()).toEqual([second]);
+    const { cursor } = await hook.state();
+    expect((await page(await grantKey(), `cursor=${cursor}`)).events).toEqual([]);
+  });
+
+  test("that are removed take their pending events along", async () => {
+    const hook = await addHook();
+    await addEvents([1], [2, 1, "pet.created"]);
+    respond(() => 500);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ pending: 2 });
+    await hook.set("types = ?", '["pet.created"]');
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ pending: 1 });
+  });
+
+  test("may be unknown to this version", async () => {
+    const hook = await addHook({ types: ["cage.cleaned"] });
+    await addEvents([1, 1, "cage.cleaned"]);
+    await hook.run();
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe("first attempts", () => {
+  test("start in the order of the feed, at most four at once", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(40));
+    respond(async () => {
+      await scheduler.wait(Math.random() * 5);
+      return 204;
+    });
+    await hook.run();
+    expect(ids()).toEqual(sent);
+    expect(atOnce).toBe(4);
+    await hook.run();
+    expect(received).toHaveLength(40);
+  });
+
+  test("of one resource wait for each other, also within a wave", async () => {
+    const hook = await addHook();
+    await addEvents([1, 1], [1, 2], [2, 1], [1, 3]);
+    const end = held();
+    const run = hook.run();
+    await vi.waitFor(() => expect(received).toHaveLength(1));
+    end(0);
+    await vi.waitFor(() => expect(received).toHaveLength(3));
+    expect(versions()).toEqual(["1:1", "1:2", "2:1"]);
+    end(2);
+    end(1);
+    await vi.waitFor(() => expect(received).toHaveLength(4));
+    end(3);
+    await run;
+    expect(versions()).toEqual(["1:1", "1:2", "2:1", "1:3"]);
+  });
+
+  test("go on in the next run after a burst, without a nudge", async () => {
+    const hook = await addHook();
+    await addEvents(...events(250));
+    await hook.run();
+    expect(received).toHaveLength(100);
+    expect(await hook.alarm()).toBe(SECOND);
+    await hook.pass(2 * SECOND);
+    expect(received).toHaveLength(250);
+    expect(new Set(ids()).size).toBe(250);
+    // The run that found the last ones looks once more.
+    await hook.pass(SECOND);
+    expect(await hook.alarm()).toBe(MINUTE);
+  });
+});
+
+describe("the order of a resource", () => {
+  test("keeps later events waiting while an earlier one is pending", async () => {
+    const hook = await addHook();
+    await addEvents([1, 1], [2, 1], [1, 2], [2, 2]);
+    respond(({ resource, version }) => (resource === 1 && version === 1 ? 500 : 204));
+    await hook.run();
+    expect(versions()).toEqual(["1:1", "2:1", "2:2"]);
+    expect(await hook.state()).toMatchObject({ pending: 2 });
+    await addEvents([1, 3]);
+    respond(() => 204);
+    await hook.pass(10 * SECOND);
+    expect(versions()).toEqual(["1:1", "2:1", "2:2", "1:1", "1:2", "1:3"]);
+  });
+
+  test("ends an hour after the first failure, until nothing is pending", async () => {
+    const hook = await addHook();
+    await addEvents([1, 1], [1, 2]);
+    // The others keep the endpoint healthy.
+    respond(({ resource, version }) => (resource === 1 && version === 1 ? 500 : 204));
+    await hook.run();
+    for (let minute = 0; minute < 59; minute++) {
+      await addEvents([9, minute]);
+      await hook.pass(MINUTE);
+    }
+    expect(versions()).not.toContain("1:2");
+    await hook.pass(MINUTE);
+    expect(versions()).toContain("1:2");
+    // Still without an order: later ones are delivered at once.
+    await addEvents([1, 3]);
+    await hook.run();
+    expect(versions().at(-1)).toBe("1:3");
+    expect(await hook.state()).toMatchObject({ pending: 1 });
+    respond(() => 204);
+    await hook.pass(3 * 60 * MINUTE);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+    // And with an order again.
+    await addEvents([1, 4], [1, 5]);
+    respond(({ version }) => (version === 4 ? 500 : 204));
+    await hook.run();
+    expect(versions().at(-1)).toBe("1:4");
+  });
+});
+
+describe("what is recorded", () => {
+  test("is a row for each event, and one for each wave", async () => {
+    const hook = await addHook();
+    await hook.run();
+    await addEvents(...events(100));
+    const before = await hook.rows("SELECT count(*) AS finished FROM finished");
+    expect(before).toEqual([{ finished: 0 }]);
+    const written = await runInDurableObject(hook.stub, async (object, { storage }) => {
+      let rows = 0;
+      const cursors: { rowsWritten: number }[] = [];
+      const { sql } = storage;
+      const original = sql.exec.bind(sql);
+      const exec = vi.spyOn(sql, "exec").mockImplementation((...args: Parameters<SqlStorage["exec"]>) => {
+        const cursor = original(...args);
+        cursors.push(cursor);
+        return cursor;
+      });
+      await object.alarm();
+      exec.mockRestore();
+      for (const { rowsWritten } of cursors) rows += rowsWritten;
+      return rows;
+    });
+    expect(received).toHaveLength(100);
+    expect(written).toBeLessThanOrEqual(110);
+    expect(written).toBe(100 + Math.ceil(100 / WAVE));
+  });
+
+  test("survives a crash: one wave at most comes again, and nothing is lost", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(40));
+    const open: (() => void)[] = [];
+    respond(async ({ resource }) => {
+      if (resource === 30) await new Promise<void>((resolve) => open.push(resolve));
+      return 204;
+    });
+    const run = hook.run().catch(() => {});
+    await vi.waitFor(() => expect(open).toHaveLength(1));
+    await abortAllDurableObjects();
+    await run;
+    respond(() => 204);
+    const first = received.length;
+    await hook.run();
+    await hook.pass(5 * SECOND);
+    expect(new Set(ids())).toEqual(new Set(sent));
+    const again = ids()
+      .slice(first)
+      .filter((id) => ids().slice(0, first).includes(id));
+    expect(again.length).toBeLessThanOrEqual(WAVE);
+    expect(again[0]).toBe(sent[32 - WAVE]);
+  });
+
+  test("is a ring of 1,000 finished deliveries, the newest first", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(1_050));
+    await hook.run();
+    await hook.pass(15 * SECOND);
+    expect(received).toHaveLength(1_050);
+    const deliveries = await hook.deliveries();
+    expect(deliveries).toHaveLength(1_000);
+    expect(deliveries.map(({ event }) => event)).toEqual(sent.slice(50).toReversed());
+    const positions = deliveries.map(({ position }) => position);
+    expect(positions).toEqual(positions.toSorted().toReversed());
+  });
+
+  test("has no body and no header of a response, and the log has no address", async () => {
+    const hook = await addHook();
+    await addEvents([1]);
+    respond(() => new Response("a secret of the receiver", { status: 500, headers: { "x-secret": "theirs" } }));
+    await hook.run();
+    const stored = JSON.stringify([await hook.rows("SELECT * FROM pending"), await hook.rows("SELECT * FROM state")]);
+    expect(stored).not.toContain("secret of the receiver");
+    expect(stored).not.toContain("theirs");
+  });
+});
+
+describe("rows for pending deliveries", () => {
+  test("stop the place when they are full, and the feed keeps the rest", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(MAX_PENDING + 50));
+    respond(() => 500);
+    await hook.run();
+    await hook.pass(MINUTE);
+    const { pending } = await hook.state();
+    expect(pending).toBeLessThanOrEqual(MAX_PENDING);
+    expect(pending).toBeGreaterThan(MAX_PENDING - WAVE);
+    expect(await hook.alarm()).toBeGreaterThanOrEqual(SECOND);
+    respond(() => 204);
+    await hook.pass(30 * MINUTE);
+    expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
+    expect(new Set(ids())).toEqual(new Set(sent));
+  });
+
+  test("make room for others when those were attempted four times", async () => {
+    const hook = await addHook();
+    await addEvents(...events(1));
+    await hook.run();
+    // All rows are taken by deliveries with 3 to 5 attempts, which are not due.
+    await hook.rows(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MAX_PENDING})
+       INSERT INTO pending SELECT printf('%024x', i), 'pet.updated', 'pet.' || i, '{"data":{}}', 3 + i % 3, 1, 1, ${Date.now() + 60 * MINUTE}, 500, NULL FROM n`,
+    );
+    const [id] = await addEvents([5_000]);
+    await hook.run();
+    expect(ids().at(-1)).toBe(id);
+    expect(await hook.state()).toMatchObject({ pending: MAX_PENDING - WAVE });
+    expect(await hook.rows("SELECT attempts, count(*) AS n FROM finished WHERE status = 'failed' GROUP BY 1")).toEqual([
+      { attempts: 5, n: WAVE },
+    ]);
+  });
+});
+
+describe("an object", () => {
+  test("that an alarm wakes knows its name", async () => {
+    const hook = await addHook();
+    await hook.stub.nudge(hook.name);
+    await evictDurableObject(hook.stub);
+    await addEvents([1]);
+    await hook.pass(MINUTE);
+    expect(received).toHaveLength(1);
+  });
+
+  test("reads the feed once a second at most, however often it is nudged", async () => {
+    const hook = await addHook();
+    await hook.run();
+    await hook.stub.nudge(hook.name);
+    expect(await hook.alarm()).toBe(SECOND);
+    await hook.stub.nudge(hook.name);
+    expect(await hook.alarm()).toBe(SECOND);
+    await hook.stub.changed(hook.name);
+    expect(await hook.alarm()).toBe(0);
+    await hook.stub.nudge(hook.name);
+    expect(await hook.alarm()).toBe(0);
+  });
+
+  test("looks every minute, without a nudge", async () => {
+    const hook = await addHook();
+    await hook.run();
+    expect(await hook.alarm()).toBe(MINUTE);
+    await addEvents([1]);
+    await hook.pass(MINUTE);
+    expect(received).toHaveLength(1);
+  });
+
+  test("does not know another webhook with the same id", async () => {
+    const { name } = await addHook();
+    const [id] = name.split("-");
+    const other = new Hook(`${id}-1`);
+    await addEvents([1]);
+    await other.run();
+    expect(received).toHaveLength(0);
+  });
+});

@@ -1,0 +1,359 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test, vi } from "vitest";
+import { forgetOld } from "../../src/changes/purge.ts";
+import { decodeEventCursor } from "../../src/feed/place.ts";
+import { FORGOTTEN_AFTER } from "../../src/webhooks/engine/endpoint.ts";
+import { sign } from "../../src/webhooks/engine/signing.ts";
+import { BOOKMARK } from "../../src/http/open-session.ts";
+import { latest } from "../events/feed.ts";
+import { grantKey } from "../support/keys.ts";
+import {
+  addEvents,
+  addHook,
+  events,
+  type Hook,
+  HOUR,
+  ids,
+  lines,
+  MINUTE,
+  received,
+  respond,
+  SECOND,
+  versions,
+  useReceiver,
+} from "./endpoint.ts";
+
+useReceiver();
+
+/** Restores the database to before the newest events, as many as given. */
+const forgetNewest = (count: number) =>
+  env.DB.prepare("DELETE FROM events WHERE id > (SELECT max(id) - ? FROM events)").bind(count).run();
+
+const resets = () => received.filter(({ type }) => type === "feed.reset");
+const placeOf = async (hook: Hook) => decodeEventCursor((await hook.state()).cursor)?.text;
+
+describe("a feed that lost the place", () => {
+  test("sends one feed.reset, with the present end and a bookmark", async () => {
+    const hook = await addHook();
+    await addEvents(...events(5));
+    await hook.run();
+    await forgetNewest(3);
+    await addEvents(...events(10, 50));
+    await hook.run();
+    expect(resets()).toHaveLength(1);
+    const [{ id, body } = expect.unreachable()] = resets();
+    expect(id).toMatch(/^msg_[0-9A-Za-z_-]{22}$/);
+    const { data, ...rest } = JSON.parse(body);
+    expect(rest).toEqual({ id, type: "feed.reset", timestamp: new Date().toISOString() });
+    expect(data).toEqual({ cursor: await latest(await grantKey()), bookmark: expect.stringMatching(BOOKMARK) });
+    expect(await hook.state()).toMatchObject({ resets: 1, pending: 0 });
+    // The events before the present end are in the list that the receiver makes.
+    await hook.pass(5 * MINUTE);
+    expect(received).toHaveLength(6);
+    const [next] = await addEvents([99]);
+    await hook.run();
+    expect(ids().at(-1)).toBe(next);
+  });
+
+  test("of the same id is noticed by its tag: a restore used the id again", async () => {
+    const hook = await addHook();
+    await addEvents(...events(3));
+    await hook.run();
+    await forgetNewest(3);
+    await addEvents(...events(3, 10));
+    await hook.run();
+    expect(resets()).toHaveLength(1);
+  });
+
+  test("is noticed after a replay too, when only the highest place is gone", async () => {
+    const hook = await addHook();
+    const before = (await placeOf(hook)) ?? "";
+    await addEvents(...events(5));
+    await hook.run();
+    await forgetNewest(2);
+    respond(() => 500);
+    await hook.stub.replay(hook.name, before, false);
+    await hook.pass(0);
+    expect(resets()).toHaveLength(1);
+  });
+
+  test("drops what was pending, and a second loss replaces the message that still waits", async () => {
+    const hook = await addHook();
+    await addEvents(...events(3));
+    respond(() => 500);
+    await hook.run();
+    await forgetNewest(1);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ pending: 1, resets: 1 });
+    const [first] = await hook.rows("SELECT key FROM pending");
+    await addEvents([4]);
+    await hook.run();
+    await forgetNewest(2);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ pending: 1, resets: 2 });
+    expect(await hook.rows("SELECT key FROM pending")).not.toEqual([first]);
+    respond(() => 204);
+    await hook.pass(HOUR);
+    expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
+  });
+
+  test("lets no other delivery start before the message, for an hour at most", async () => {
+    const hook = await addHook();
+    await addEvents([1]);
+    await hook.run();
+    await forgetNewest(1);
+    respond(({ type }) => (type === "feed.reset" ? 500 : 204));
+    await hook.run();
+    await addEvents([2], [3]);
+    await hook.pass(HOUR - SECOND);
+    expect(versions().filter((one) => one === "2:1")).toEqual([]);
+    await hook.pass(16 * MINUTE);
+    expect(versions()).toContain("2:1");
+    expect(versions()).toContain("3:1");
+    expect(await hook.state()).toMatchObject({ pending: 1 });
+    respond(() => 204);
+    await hook.pass(3 * HOUR);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+
+  test("because its events are too old: a webhook that was disabled for long", async () => {
+    const hook = await addHook();
+    await hook.run();
+    await hook.set("enabled = 0");
+    await hook.run();
+    await addEvents(...events(3));
+    await env.DB.exec("UPDATE events SET created_at = '2020-01-01T00:00:00.000Z'");
+    await forgetOld(env.DB, "7");
+    await hook.set("enabled = 1");
+    await hook.run();
+    expect(received.map(({ type }) => type)).toEqual(["feed.reset"]);
+  });
+
+  test("within its time, a webhook that was disabled gets every event", async () => {
+    const hook = await addHook();
+    await hook.run();
+    await hook.set("enabled = 0");
+    await hook.run();
+    const sent = await addEvents(...events(120));
+    await hook.pass(3 * HOUR);
+    expect(received).toHaveLength(0);
+    await hook.set("enabled = 1");
+    await hook.pass(3 * SECOND);
+    expect(ids()).toEqual(sent);
+  });
+});
+
+describe("a replay", () => {
+  test("delivers later events again, with their ids", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(5));
+    await hook.run();
+    await hook.stub.replay(hook.name, (sent[1] ?? "").slice(4), false);
+    await hook.pass(0);
+    expect(ids().slice(5)).toEqual(sent.slice(2));
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+
+  test("drops the pending events after the place, which come again, and keeps those before", async () => {
+    const hook = await addHook();
+    const sent = await addEvents([1], [2]);
+    respond(() => 500);
+    await hook.run();
+    const state = await hook.stub.replay(hook.name, (sent[0] ?? "").slice(4), false);
+    expect(state).toMatchObject({ pending: 1 });
+    respond(() => 204);
+    await hook.pass(10 * SECOND);
+    expect(ids().slice(2).toSorted()).toEqual(sent);
+  });
+
+  test("from the present end drops everything that is pending", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(3));
+    respond(() => 500);
+    await hook.run();
+    expect(await hook.stub.replay(hook.name, (sent[2] ?? "").slice(4), true)).toMatchObject({ pending: 0 });
+    const count = received.length;
+    await hook.pass(HOUR);
+    expect(received).toHaveLength(count);
+  });
+
+  test("during a wave keeps the new place, and what the wave delivered", async () => {
+    const hook = await addHook();
+    const before = (await placeOf(hook)) ?? "";
+    const sent = await addEvents(...events(3));
+    let isFirst = true;
+    respond(async ({ resource }) => {
+      if (isFirst && resource === 3) {
+        isFirst = false;
+        await hook.stub.replay(hook.name, before, false);
+        return 500;
+      }
+      return 204;
+    });
+    await hook.run();
+    expect(await placeOf(hook)).toBe(before);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+    expect((await hook.deliveries()).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+    await hook.pass(0);
+    expect(ids().slice(3)).toEqual(sent);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+});
+
+describe("a webhook that was deleted", () => {
+  const remove = async (hook: Hook) => {
+    const row = await hook.row();
+    await env.DB.prepare("DELETE FROM webhooks WHERE id || '-' || tag = ?").bind(hook.name).run();
+    await hook.stub.changed(hook.name);
+    return row ?? {};
+  };
+  const restore = (row: object) => {
+    const names = Object.keys(row);
+    const statement = env.DB.prepare(`INSERT INTO webhooks (${names.join()}) VALUES (${names.map(() => "?").join()})`);
+    return statement.bind(...Object.values(row)).run();
+  };
+
+  test("stops, and goes on with its place and its secret when a restore brings its row back", async () => {
+    const hook = await addHook();
+    await addEvents([1]);
+    await hook.run();
+    const secret = await hook.stub.secret(hook.name);
+    const row = await remove(hook);
+    const missed = await addEvents([2]);
+    await hook.pass(30 * 24 * HOUR);
+    expect(received).toHaveLength(1);
+    await restore(row);
+    await hook.run();
+    expect(ids().slice(1)).toEqual(missed);
+    expect(await hook.stub.secret(hook.name)).toBe(secret);
+    // It no longer waits for its end.
+    vi.setSystemTime(Date.now() + 3 * 24 * HOUR);
+    await hook.run();
+    expect(await hook.stub.secret(hook.name)).toBe(secret);
+  });
+
+  test("is forgotten after 31 days, and the object lives on", async () => {
+    const hook = await addHook();
+    await addEvents([1]);
+    await hook.run();
+    const secret = await hook.stub.secret(hook.name);
+    await remove(hook);
+    await hook.pass(0);
+    expect(await hook.alarm()).toBe(FORGOTTEN_AFTER);
+    await hook.pass(FORGOTTEN_AFTER);
+    expect(await hook.alarm()).toBeUndefined();
+    expect(await hook.rows("SELECT * FROM state UNION ALL SELECT slot, event FROM finished")).toEqual([]);
+    expect(await hook.stub.secret(hook.name)).not.toBe(secret);
+  });
+
+  test("gets no attempt that starts after the deletion", async () => {
+    const hook = await addHook();
+    await addEvents(...events(40));
+    let before = Infinity;
+    respond(async ({ resource }) => {
+      if (resource !== 3) return 204;
+      await remove(hook);
+      before = received.length;
+      return 204;
+    });
+    await hook.run();
+    await hook.pass(HOUR);
+    expect(received.length).toBe(before);
+    expect(before).toBeLessThan(40);
+  });
+});
+
+describe("the secret", () => {
+  test("is random, and made when it is first needed", async () => {
+    const [one, other] = [await addHook(), await addHook()];
+    const secret = await one.stub.secret(one.name);
+    expect(secret).toMatch(/^whsec_[0-9A-Za-z+/]{43}=$/);
+    expect(await one.stub.secret(one.name)).toBe(secret);
+    await evictDurableObject(one.stub);
+    expect(await one.stub.secret(one.name)).toBe(secret);
+    expect(await other.stub.secret(other.name)).not.toBe(secret);
+  });
+
+  test("that was rotated signs beside the new one for 24 hours", async () => {
+    const hook = await addHook();
+    const first = await hook.stub.secret(hook.name);
+    const second = await hook.stub.rotate(hook.name);
+    expect(await hook.stub.secret(hook.name)).toBe(second);
+    const signatureOf = async (secrets: string[]) => {
+      await hook.stub.sendTest(hook.name);
+      const { init, id, body, at } = received.at(-1) ?? expect.unreachable();
+      const expected = await sign(secrets, id, Math.floor(at / 1_000), body);
+      return [new Headers(init.headers).get("webhook-signature"), expected];
+    };
+    const [both, expectedBoth] = await signatureOf([second, first]);
+    expect(both).toBe(expectedBoth);
+    expect(both).toMatch(/^v1,\S{44} v1,\S{44}$/);
+    const third = await hook.stub.rotate(hook.name);
+    const [newer, expectedNewer] = await signatureOf([third, second]);
+    expect(newer).toBe(expectedNewer);
+    vi.setSystemTime(Date.now() + 24 * HOUR);
+    const [alone, expectedAlone] = await signatureOf([third]);
+    expect(alone).toBe(expectedAlone);
+  });
+
+  test("is not in the database, nor in the log", async () => {
+    const hook = await addHook();
+    const secrets = [await hook.stub.secret(hook.name), await hook.stub.rotate(hook.name)];
+    await addEvents([1]);
+    respond(() => 500);
+    await hook.run();
+    const { results } = await env.DB.prepare("SELECT * FROM webhooks").all();
+    for (const secret of secrets) {
+      expect(JSON.stringify(results)).not.toContain(secret.slice(6));
+      expect(lines.join()).not.toContain(secret.slice(6));
+    }
+  });
+});
+
+test("a test sends a message of the service, and says how the receiver responded", async () => {
+  const hook = await addHook();
+  expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 204, milliseconds: 0 });
+  const [{ id, body } = expect.unreachable()] = received;
+  expect(id).toMatch(/^msg_[0-9A-Za-z_-]{22}$/);
+  expect(JSON.parse(body)).toEqual({ id, type: "webhook.test", timestamp: new Date().toISOString(), data: {} });
+  respond(() => new Error("connection refused"));
+  expect(await hook.stub.sendTest(hook.name)).toEqual({ error: "connection", milliseconds: 0 });
+  expect(await hook.deliveries()).toEqual([]);
+});
+
+describe("a run that fails", () => {
+  test("because of the database throws nothing, and comes again after five seconds", async () => {
+    const hook = await addHook();
+    await hook.run();
+    await addEvents([1]);
+    await env.DB.exec("ALTER TABLE events RENAME TO lost");
+    await hook.run();
+    await env.DB.exec("ALTER TABLE lost RENAME TO events");
+    expect(received).toHaveLength(0);
+    expect(await hook.alarm()).toBe(5 * SECOND);
+    expect(lines.some((line) => line.includes('"level":"error"') && line.includes(hook.name))).toBe(true);
+    await hook.pass(5 * SECOND);
+    expect(received).toHaveLength(1);
+  });
+
+  test("while it records a wave forgets the wave, and delivers it again", async () => {
+    const hook = await addHook();
+    await hook.run();
+    const sent = await addEvents(...events(3));
+    await runInDurableObject(hook.stub, async (object, { storage }) => {
+      const { sql } = storage;
+      const original = sql.exec.bind(sql);
+      const exec = vi.spyOn(sql, "exec").mockImplementation((...args: Parameters<SqlStorage["exec"]>) => {
+        if (args[0].startsWith("REPLACE INTO finished")) throw new Error("disk is full");
+        return original(...args);
+      });
+      await object.alarm();
+      exec.mockRestore();
+    });
+    expect(await hook.deliveries()).toEqual([]);
+    await hook.run();
+    expect(ids()).toEqual([...sent, ...sent]);
+    expect((await hook.deliveries()).map(({ event }) => event)).toEqual(sent.toReversed());
+  });
+});
