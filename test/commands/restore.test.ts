@@ -39,7 +39,7 @@ test("docs/storage.md lists the tables of the migrations and of the commands", (
   const made = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
   sqlite.close();
   const page = readFileSync("docs/storage.md", "utf8");
-  const section = page.slice(page.indexOf("\n## D1"), page.indexOf("\n## Memory"));
+  const section = page.slice(page.indexOf("\n## D1"), page.indexOf("\n## Durable Objects"));
   const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, table = ""]) => table);
   expect(listed.toSorted()).toEqual(
     [...made.map(({ name }) => String(name)), ...OWN_TABLES, "d1_migrations"].toSorted(),
