@@ -72,14 +72,14 @@ export interface Waiting {
 export interface Endpoint {
   /** Failures in a row. */
   failures: number;
-  /** When the last hold ended. Deliveries whose last attempt was before are brought forward. */
+  /** When the last hold ended. Deliveries whose last attempt was not later are brought forward. */
   heldUntil: number;
 }
 
 export const isFailing = ({ failures }: Pick<Endpoint, "failures">): boolean => failures >= FAILURES_OF_A_HOLD;
 
 const isBroughtForward = ({ lastAttemptAt }: Waiting, { heldUntil }: Endpoint): boolean =>
-  lastAttemptAt !== null && lastAttemptAt < heldUntil;
+  lastAttemptAt !== null && lastAttemptAt <= heldUntil;
 
 /** When a delivery may be attempted, as far as its own schedule goes. */
 export const dueAt = (row: Waiting, endpoint: Endpoint): number =>
