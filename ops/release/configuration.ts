@@ -26,6 +26,8 @@ export interface Configuration {
   vars?: Record<string, unknown>;
   d1_databases: { binding: string; database_name: string; database_id?: string; migrations_dir?: string }[];
   kv_namespaces: { binding: string; id?: string }[];
+  /** Of Durable Objects. */
+  migrations?: { tag: string }[];
   [setting: string]: unknown;
 }
 

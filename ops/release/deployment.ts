@@ -20,7 +20,10 @@ export interface Version {
   number?: number;
   annotations?: { "workers/tag"?: string; "workers/message"?: string };
   metadata?: { created_on: string };
-  resources?: { bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[] };
+  resources?: {
+    bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[];
+    script_runtime?: { migration_tag?: string };
+  };
 }
 
 /** The deployments of a Worker, the present one first. Empty when there is no such Worker. */
@@ -135,26 +138,35 @@ function isSame(left: Shares, right: Shares): boolean {
 }
 
 /**
- * Uploads the code of a Worker that does not exist, with its settings, and gives it all requests.
+ * Uploads the code with its settings and its migrations of Durable Objects, and gives it all requests at once.
  *
  * @param config of wrangler, with the ids of the resources.
- * @returns the id of the new version.
+ * @param before the present deployment. Undefined when there is no Worker yet.
+ * @returns the id of the new version, and its deployment.
+ * @throws ChangedMeanwhile, or an Error when a step fails.
  */
-export async function deployFirst(
+export async function deployAtOnce(
   cloudflare: Cloudflare,
   target: Target,
-  revision: Revision,
-  config: string,
-): Promise<string> {
-  try {
-    return await upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...annotations(revision)]);
-  } catch (error) {
-    // The response to an upload that succeeded may be lost.
-    const made = (await listDeployments(cloudflare, target.worker))[0]?.versions[0]?.version_id;
-    if (made === undefined) throw error;
-    await applySettings(cloudflare, target, config);
-    return made;
-  }
+  { revision, config, before }: { revision: Revision; config: string; before: Deployment | undefined },
+): Promise<{ version: string; deployment: Deployment }> {
+  const { worker } = target;
+  if (before !== undefined) await confirmPresent(cloudflare, worker, before);
+  const version = await upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...annotations(revision)]).catch(
+    async (error: unknown) => {
+      // The response to an upload that succeeded may be lost.
+      const [made] = await listDeployments(cloudflare, worker);
+      const id = made?.versions[0]?.version_id;
+      if (id === undefined || made?.id === before?.id) throw error;
+      await applySettings(cloudflare, target, config);
+      return id;
+    },
+  );
+  const deployment = await eventually(async () =>
+    (await listDeployments(cloudflare, worker)).find(({ versions }) => versions[0]?.version_id === version),
+  );
+  if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
+  return { version, deployment };
 }
 
 /** Uploads the code, and gives it no request yet. Returns the id of the new version. */

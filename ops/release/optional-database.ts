@@ -56,11 +56,12 @@ export class OptionalDatabase {
 
   /** Why the release cannot go on without D1. */
   #need(): string | undefined {
-    const { versions, bound } = this.#survey;
+    const { versions, bound, migration } = this.#survey;
     if (this.#newDatabase) return "A release with another database needs D1.";
     if (versions.length === 0) return "A first release needs D1.";
     if (bound.database === undefined || bound.namespace === undefined)
       return "The deployed version lacks a database or API keys, so the release needs D1.";
+    if (migration !== undefined) return "This release brings a migration of Durable Objects, so it needs D1.";
     const commits = versions.map(({ annotations }) => annotations?.["workers/message"]);
     const brings = bringsMigration(this.#revision, commits);
     if (brings === undefined) return "Nobody can tell whether this release brings a migration, so it needs D1.";

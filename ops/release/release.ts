@@ -3,15 +3,7 @@ import { runChecks } from "./checks.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { writeConfiguration } from "./configuration.ts";
 import { findDatabase, type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
-import {
-  applySettings,
-  confirmPresent,
-  type Deployment,
-  deployFirst,
-  presentDeployment,
-  share,
-  uploadVersion,
-} from "./deployment.ts";
+import { applySettings, confirmPresent, type Deployment, deployAtOnce, share, uploadVersion } from "./deployment.ts";
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
 import { prepareNamespace } from "./namespace.ts";
@@ -19,7 +11,7 @@ import { OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, type Revision } from "./commit.ts";
 import { smokeTest } from "./smoke-test.ts";
-import { codeRollback, type Outcome, showGradual, showRelease } from "./summary.ts";
+import { codeRollback, oneWay, type Outcome, showGradual, showRelease } from "./summary.ts";
 import { refuseChange, refuseLostDatabase, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
@@ -48,10 +40,11 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   const change = `This releases ${name} to ${options.env}.`;
   terminal.say(change);
   const cloudflare = await connect(terminal);
-  await confirmProduction(options, terminal);
   const target = readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
+  if (before.migration !== undefined) terminal.say(oneWay(before.migration));
+  await confirmProduction(options, terminal);
   const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);
   if (options.newDatabase !== true) await d1.use(() => refuseLostDatabase(cloudflare, target, before));
   if (options.skipChecks !== true) await runChecks(terminal);
@@ -98,7 +91,7 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);
   try {
     const [present] = survey.deployments;
-    const { version, deployment } = await deployCode(work, { config, present, gradual: options.gradual });
+    const { version, deployment } = await deployCode(work, config, options.gradual);
     const outcome: Outcome = {
       target,
       version,
@@ -106,10 +99,11 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
       bookmark,
       previous: present && mainVersion(present.versions),
       isDatabaseGone,
+      migration: survey.migration,
     };
     try {
       // A gradual release leaves the settings to the version that has most requests.
-      if (options.gradual === undefined && present !== undefined) await applySettings(cloudflare, target, config);
+      if (options.gradual === undefined && !isAtOnce(survey)) await applySettings(cloudflare, target, config);
       const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
       const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
       await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
@@ -171,19 +165,23 @@ function withResources({ configuration }: Target, { database, namespace }: Resou
   };
 }
 
+/** Whether the upload deploys as well: that of a first version, and that of a migration of Durable Objects. */
+function isAtOnce({ deployments, migration }: Survey): boolean {
+  return deployments.length === 0 || migration !== undefined;
+}
+
 /** Uploads the code. Only then, and only if nobody changed anything meanwhile, requests go to it. */
 async function deployCode(
-  { cloudflare, target, revision, d1, lease }: Work,
-  { config, present, gradual }: { config: string; present: Deployment | undefined; gradual: number | undefined },
+  { cloudflare, target, revision, d1, lease, survey }: Work,
+  config: string,
+  gradual: number | undefined,
 ): Promise<{ version: string; deployment: Deployment }> {
   const { worker } = target;
+  const [present] = survey.deployments;
   const confirm = async () => d1.use(async () => lease?.confirm());
-  if (present === undefined) {
+  if (present === undefined || isAtOnce(survey)) {
     await confirm();
-    const version = await deployFirst(cloudflare, target, revision, config);
-    const deployment = await presentDeployment(cloudflare, worker, { id: "", created_on: "", versions: [] });
-    if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
-    return { version, deployment };
+    return deployAtOnce(cloudflare, target, { revision, config, before: present });
   }
   const version = await uploadVersion(cloudflare, revision, config);
   const rest = mainVersion(present.versions) ?? version;

@@ -2,6 +2,7 @@ import { confirmProduction, type Terminal } from "../terminal.ts";
 import { changeShares } from "./change-shares.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
+import { refuseOlderClasses } from "./durable-objects.ts";
 import { describeVersion, findVersion, listDeployments, listVersions, readVersion, resourcesOf } from "./deployment.ts";
 import { readHistory } from "./history.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -38,6 +39,7 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
     const advice = choices.length > 0 ? " Choose one with --to." : "";
     throw new Error(`The deployments of ${target.worker} show no earlier version to go back to.${advice}`);
   }
+  await refuseOlderClasses(cloudflare, target, { present: deployment, version: found });
   const details = describeVersion(found);
   const more = options.to === undefined ? " To go back further, say --to." : "";
   const change = isDone

@@ -12,6 +12,16 @@ export interface Outcome {
   previous: string | undefined;
   /** Whether earlier versions use a database that is gone. */
   isDatabaseGone: boolean;
+  /** The migration of Durable Objects that it brought to a Worker that was there, by its tag. */
+  migration: string | undefined;
+}
+
+/** What a release with a migration of Durable Objects means for its operator. */
+export function oneWay(migration: string): string {
+  return (
+    `It brings the migration ${migration} of Durable Objects, so it gives the new version all requests at once. ` +
+    "Afterwards, Cloudflare refuses to roll back to a version from before."
+  );
 }
 
 export function showRelease(outcome: Outcome, terminal: Terminal): void {
@@ -36,8 +46,9 @@ Version ${version} gets ${percentage} % of the requests of ${target.env}
   Go back         ${codeRollback(outcome)}`);
 }
 
-export function codeRollback({ target, previous, isDatabaseGone }: Outcome): string {
+export function codeRollback({ target, previous, isDatabaseGone, migration }: Outcome): string {
   if (previous === undefined) return "none: this is the first version";
+  if (migration !== undefined) return `none: Cloudflare refuses a version without the migration ${migration}`;
   if (isDatabaseGone) return "none: earlier versions use another database, which is gone";
   return `npm run rollback -- --env ${target.env} --to ${previous}`;
 }

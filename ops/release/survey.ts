@@ -8,6 +8,7 @@ import {
   resourcesOf,
   type Version,
 } from "./deployment.ts";
+import { pendingMigration } from "./durable-objects.ts";
 import { mainVersion, readHistory } from "./history.ts";
 import { refuseOlder, type Revision } from "./commit.ts";
 import type { Target } from "./target.ts";
@@ -20,21 +21,25 @@ export interface Survey {
   versions: Version[];
   /** The resources of the version with most requests, by their ids. */
   bound: ReturnType<typeof resourcesOf>;
+  /** The migration of Durable Objects that the release brings, by its tag. Undefined for a first release. */
+  migration: string | undefined;
 }
 
 /** @throws Error when Cloudflare fails. */
-export async function surveyWorker(cloudflare: Cloudflare, { worker }: Target): Promise<Survey> {
+export async function surveyWorker(cloudflare: Cloudflare, target: Target): Promise<Survey> {
+  const { worker } = target;
   const deployments = await listDeployments(cloudflare, worker);
   const shares = deployments[0]?.versions ?? [];
   const versions = await Promise.all(shares.map(({ version_id }) => readVersion(cloudflare, worker, version_id)));
   const main = versions.find(({ id }) => id === mainVersion(shares));
-  return { deployments, versions, bound: main ? resourcesOf(main) : { database: undefined, namespace: undefined } };
+  const bound = main ? resourcesOf(main) : { database: undefined, namespace: undefined };
+  return { deployments, versions, bound, migration: await pendingMigration(cloudflare, target) };
 }
 
 /** @throws Error when this commit may not follow what is deployed. */
 export function refuseSurvey(
   { worker }: Target,
-  { deployments, versions }: Survey,
+  { deployments, versions, migration }: Survey,
   revision: Revision,
   { gradual, force }: { gradual?: number; force?: true },
 ): void {
@@ -43,6 +48,12 @@ export function refuseSurvey(
   }
   if (gradual !== undefined && (deployments[0]?.versions.length ?? 0) > 1) {
     throw new Error(`A gradual release of ${worker} is under way. Promote a version or roll back first.`);
+  }
+  if (gradual !== undefined && migration !== undefined) {
+    throw new Error(
+      `This release brings the migration ${migration} of Durable Objects, which Cloudflare applies for all requests at once: leave out ` +
+        "--gradual. docs/releases.md explains the two releases that a new class takes.",
+    );
   }
   if (force) return;
   for (const { id, annotations } of versions) refuseOlder(revision, id, annotations?.["workers/message"]);

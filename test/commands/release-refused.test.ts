@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { run as runRelease } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
+import {
+  addReleases,
+  lastLine,
+  makeSecondGradual,
+  removeClasses,
+  runHere,
+  useCloudflare,
+} from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 // Every refusal prints one line and changes nothing.
@@ -66,6 +73,12 @@ test("a release to production without a confirmation", async () => {
   const { stderr } = await expectRefusal([...PRODUCTION, "--untagged"], UNCONFIRMED);
   const head = cloudflare.checkout.git("rev-parse", "HEAD").slice(0, 12);
   expect(stderr).toBe(`This releases v1.0.0 (${head}) to production.\n${UNCONFIRMED}\n`);
+});
+
+test("a release to production that brings a class of Durable Objects, without a confirmation", async () => {
+  removeClasses(addReleases(cloudflare.api, "petstore-production", 1));
+  const { stderr } = await expectRefusal([...PRODUCTION, "--untagged", "--force"], UNCONFIRMED);
+  expect(stderr).toContain("\nIt brings the migration v1 of Durable Objects, ");
 });
 
 test("a promotion in production without a confirmation", async () => {
@@ -151,6 +164,24 @@ test.each([
 ])("a release over a version that %s", async (_, commit, message) => {
   addReleases(cloudflare.api, "petstore-staging", 1, commit);
   await expectRefusal(STAGING, message);
+});
+
+test("a gradual release that brings a class of Durable Objects", async () => {
+  const { api, checkout } = cloudflare;
+  removeClasses(addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD")));
+  await expectRefusal(
+    [...STAGING, "--gradual", "10"],
+    "This release brings the migration v1 of Durable Objects, which Cloudflare applies for all requests at once: leave out --gradual. " +
+      "docs/releases.md explains the two releases that a new class takes.",
+  );
+});
+
+test("a commit that does not know the classes of the Worker, although somebody insists", async () => {
+  addReleases(cloudflare.api, "petstore-staging", 1).migrationTag = "v2";
+  await expectRefusal(
+    [...STAGING, "--force"],
+    "petstore-staging has the migration v2 of Durable Objects, and wrangler.toml does not. Release a commit that has it.",
+  );
 });
 
 test("a Worker that uses another database than the one of the name", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
-import { addReleases, commandsOf, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, commandsOf, lastLine, removeClasses, useCloudflare } from "./cloudflare/fixture.ts";
 
 const MIGRATIONS = readdirSync("drizzle").filter((file) => file.endsWith(".sql")).length;
 
@@ -46,8 +46,8 @@ async function described(request: string, body: Response): Promise<unknown> {
   const isForm = body.headers.get("Content-Type")?.startsWith("multipart/") === true;
   const text = isForm ? ((await body.formData()).get("metadata") as string) : await body.text();
   const whole = JSON.parse(text.replaceAll(ID, "id").replaceAll(/(?:\\[nt]|\s)+/g, " ") || "{}");
-  const { bindings, annotations, assets } = whole;
-  return [request.replaceAll(ID, "id"), isForm ? { bindings, annotations, assets } : whole];
+  const { bindings, annotations, assets, migrations } = whole;
+  return [request.replaceAll(ID, "id"), isForm ? { bindings, annotations, assets, migrations } : whole];
 }
 
 describe.each([
@@ -133,6 +133,29 @@ Released to staging
     expect(migrations()).toBe(MIGRATIONS);
     expect(versions()).toHaveLength(2);
     expect(result.stderr + result.stdout).not.toContain(api.environment()["CLOUDFLARE_API_TOKEN"]);
+  });
+
+  test("a release that brings a class of Durable Objects deploys it at once", async () => {
+    const { api } = cloudflare;
+    const worker = addReleases(api, WORKER, 1, head());
+    removeClasses(worker);
+    const result = await release();
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    expect(worker.migrationTag).toBe("v1");
+    expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
+    expect(result.stderr).toContain(
+      "It brings the migration v1 of Durable Objects, so it gives the new version all requests at once. " +
+        "Afterwards, Cloudflare refuses to roll back to a version from before.\n",
+    );
+    expect(result.stdout).toContain("Roll back code  none: Cloudflare refuses a version without the migration v1\n");
+    expect(commandsOf(result).map((command) => command?.split(" ")[0])).toEqual(["deploy"]);
+    expect(worker.crons).toEqual(["17 * * * *"]);
+
+    // The next one brings none: it uploads, and can be taken back.
+    const next = await release();
+    expect(next, next.stderr).toMatchObject({ code: 0 });
+    expect(next.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${versions()[1]?.id}\n`);
+    expect(commandsOf(next).map((command) => command?.split(" ")[0])).toEqual(["versions", "triggers"]);
   });
 
   test("a first release whose cron trigger may be missing deploys again", async () => {
@@ -271,6 +294,35 @@ test("a service that lost its KV namespace gets an empty one, and the release sa
   );
 });
 
+test("a release that brings a class knows what happened when the response is lost", async () => {
+  const { api } = cloudflare;
+  const worker = addReleases(api, WORKER, 1, head());
+  removeClasses(worker);
+  api.break("PUT", `/workers/scripts/${WORKER}`, "lost", { times: 1 });
+  // The command asks twice, and wrangler twice before its first upload. So the repetition of wrangler fails as well.
+  api.break("GET", `/workers/services/${WORKER}`, undefined, { after: 4 });
+  const result = await release();
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect([worker.migrationTag, worker.crons]).toEqual(["v1", ["17 * * * *"]]);
+  expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
+});
+
+test("a release that brings a class undoes no rollback that happens right before it", async () => {
+  const { api } = cloudflare;
+  const worker = addReleases(api, WORKER, 2, head());
+  removeClasses(worker);
+  const [first] = worker.versions;
+  const step = api.hold("PUT", "/values/");
+  const running = release();
+  await Promise.race([step, running]);
+  api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
+  api.repair();
+  const result = await running;
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(result)).toContain(`Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id}`);
+  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
+});
+
 const SICK = new Refusal(503, 7_500, "D1 is sick", { "Retry-After": "0" });
 
 test.each<[moment: string, method: string, path: string, args: string[], failure?: Refusal]>([
@@ -383,6 +435,12 @@ describe("while D1 fails, a release", () => {
       () => addReleases(cloudflare.api, WORKER, 1, head()),
       ["--new-database"],
       "A release with another database needs D1.",
+    ],
+    [
+      "that brings a class of Durable Objects",
+      () => removeClasses(addReleases(cloudflare.api, WORKER, 1, head())),
+      [],
+      "This release brings a migration of Durable Objects, so it needs D1.",
     ],
     [
       "over a version without API keys",

@@ -8,7 +8,7 @@ import { type History, historyOf } from "../../ops/release/history.ts";
 import { takeLease } from "../../ops/release/lease.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, makeSecondGradual, removeClasses, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 const WORKER = "petstore-staging";
@@ -104,6 +104,33 @@ test("a rollback never chooses a version that an earlier rollback left, or that 
   expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual(whole(first?.id));
   expect(first?.id).not.toBe(second?.id);
+});
+
+test.each([[], ["--to"]])(
+  "a rollback %sto a version from before a class of Durable Objects is refused",
+  async (...option) => {
+    const { api } = cloudflare;
+    const before = addReleases(api, WORKER, 2);
+    const [first, second] = before.versions;
+    removeClasses(before, [first ?? expect.unreachable()]);
+    const back = await rollback(option.flatMap((to) => [to, first?.id ?? ""]));
+    expect(back).toMatchObject({ code: 1, stdout: "" });
+    expect(lastLine(back)).toBe(
+      `Version ${first?.id} does not have the migration v1 of Durable Objects, so Cloudflare refuses to go back to it. ` +
+        "Take the change back in a commit that keeps the migration, and release it: npm run release -- --env staging",
+    );
+    expect(shares()).toEqual(whole(second?.id));
+    expect(api.requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
+  },
+);
+
+test("a rollback leaves it to Cloudflare when the API does not tell the migration of the present version", async () => {
+  const { versions } = addReleases(cloudflare.api, WORKER, 2);
+  const [first, second] = versions;
+  removeClasses(worker(), [second ?? expect.unreachable()]);
+  const back = await rollback();
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  expect(shares()).toEqual(whole(first?.id));
 });
 
 test("a rollback to a version without its database is no success", async () => {

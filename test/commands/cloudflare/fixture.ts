@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { readConfiguration } from "../../../ops/release/configuration.ts";
 import type { Terminal } from "../../../ops/terminal.ts";
 import { CloudflareApi } from "./api.ts";
 import { Checkout, type Result } from "./checkout.ts";
@@ -69,7 +70,13 @@ export function addReleases(api: CloudflareApi, worker: string, count: number, c
     { name: "API_KEYS", type: "kv_namespace", namespace_id: namespace.id },
     { name: "DB", type: "d1", id: database.uuid },
   ];
-  return api.workers.add(worker, count, bindings, commit);
+  return api.workers.add(worker, count, bindings, commit, readConfiguration("staging").migrations?.at(-1)?.tag);
+}
+
+/** Makes versions of a Worker, all unless given, those of a time before it had Durable Objects. */
+export function removeClasses(worker: Worker, versions = worker.versions): void {
+  if (versions === worker.versions) worker.migrationTag = undefined;
+  for (const version of versions) version.migrationTag = undefined;
 }
 
 /** Makes the second release of a Worker a gradual one: the first keeps most requests. Returns the ids of the two versions. */

@@ -13,6 +13,8 @@ export interface Version {
   createdOn: string;
   annotations: Record<string, string>;
   bindings: Binding[];
+  /** The last migration of Durable Objects when it was uploaded. */
+  migrationTag: string | undefined;
 }
 export interface Deployment {
   id: string;
@@ -26,6 +28,8 @@ export interface Worker {
   /** The newest last. */
   deployments: Deployment[];
   crons: string[];
+  /** The last migration of Durable Objects. */
+  migrationTag?: string | undefined;
   /** The addresses on workers.dev of the last deployment. */
   subdomain?: { enabled: boolean; previews_enabled: boolean };
 }
@@ -38,9 +42,9 @@ export class Workers {
   /** How many of the next lists of deployments do not have the latest one yet. */
   staleLists = 0;
 
-  /** A Worker with these versions, oldest first, each of which had all requests for a time. */
-  add(name: string, versions: number, bindings: Binding[], commit?: string): Worker {
-    const worker: Worker = { name, versions: [], deployments: [], crons: [] };
+  /** A Worker with these versions, oldest first, each of which had all requests for a time. All have this migration of Durable Objects. */
+  add(name: string, versions: number, bindings: Binding[], commit?: string, migrationTag?: string): Worker {
+    const worker: Worker = { name, versions: [], deployments: [], crons: [], migrationTag };
     for (let count = 0; count < versions; count++) {
       const version = addVersion(worker, bindings, { "workers/tag": `v0.${count}.0`, ...messageOf(commit) });
       deploy(worker, [{ version_id: version.id, percentage: 100 }]);
@@ -73,7 +77,11 @@ export class Workers {
         id: this.#find(params["name"]).name,
         default_environment: {
           environment: "production",
-          script: { tag: params["name"], last_deployed_from: "wrangler" },
+          script: {
+            tag: params["name"],
+            last_deployed_from: "wrangler",
+            migration_tag: this.#find(params["name"]).migrationTag,
+          },
         },
       }),
       "DELETE /workers/services/:name": ({ params }) => {
@@ -94,7 +102,7 @@ export class Workers {
       [`PUT ${script}`]: async ({ params, body }) => {
         const name = params["name"] ?? "";
         const worker = this.all.get(name) ?? { name, versions: [], deployments: [], crons: [] };
-        const version = await upload(worker, body);
+        const version = await upload(worker, body, migrate);
         this.all.set(name, worker);
         deploy(worker, [{ version_id: version.id, percentage: 100 }]);
         return {
@@ -105,7 +113,8 @@ export class Workers {
           startup_time_ms: 5,
         };
       },
-      [`POST ${script}/versions`]: async ({ params, body }) => shown(await upload(this.#find(params["name"]), body)),
+      [`POST ${script}/versions`]: async ({ params, body }) =>
+        shown(await upload(this.#find(params["name"]), body, refuseMigrations)),
       [`GET ${script}/versions`]: ({ params }) => ({
         items: this.#find(params["name"]).versions.slice(-this.bounds.versions).map(shown),
       }),
@@ -119,7 +128,11 @@ export class Workers {
       [`POST ${script}/deployments`]: async ({ params, body }) => {
         const { versions, annotations } = (await body.json()) as Deployment;
         const worker = this.#find(params["name"]);
-        for (const { version_id } of versions) this.#version({ params: { ...params, version: version_id } });
+        for (const { version_id } of versions) {
+          const { migrationTag } = this.#version({ params: { ...params, version: version_id } });
+          if (migrationTag !== worker.migrationTag)
+            throw new Refusal(400, 10_021, "A Durable Object migration has occurred between the two versions.");
+        }
         return deploy(worker, versions, annotations);
       },
       [`POST ${script}/subdomain`]: async ({ params, body }) =>
@@ -152,12 +165,36 @@ function latest(worker: Worker): Version {
   return found(worker.versions.at(-1), 404, 10_007, "This Worker has no version.");
 }
 
-async function upload(worker: Worker, body: Response): Promise<Version> {
+interface Migrations {
+  old_tag?: string;
+  new_tag: string;
+  steps: object[];
+}
+
+function migrate(worker: Worker, { old_tag, new_tag }: Migrations): void {
+  if (old_tag !== worker.migrationTag) throw new Refusal(412, 10_079, "Migration tag precondition failed.");
+  worker.migrationTag = new_tag;
+}
+
+function refuseMigrations(): never {
+  throw new Refusal(400, 10_211, "Migrations must be fully applied via a non-versioned deployment.");
+}
+
+async function upload(
+  worker: Worker,
+  body: Response,
+  apply: (worker: Worker, migrations: Migrations) => void,
+): Promise<Version> {
   const form = await body.formData();
   const metadata = JSON.parse(form.get("metadata") as string) as {
     bindings: Binding[];
     annotations?: Record<string, string>;
+    migrations?: Migrations;
   };
+  if (metadata.migrations !== undefined) apply(worker, metadata.migrations);
+  const classes = metadata.bindings.filter(({ type }) => type === "durable_object_namespace");
+  if (classes.length > 0 && worker.migrationTag === undefined)
+    throw new Refusal(400, 10_061, `No migration made ${String(classes[0]?.["class_name"])} a Durable Object.`);
   const before = worker.versions.at(-1)?.bindings ?? [];
   const bindings = metadata.bindings.map((binding) => {
     if (binding.type !== "inherit") return binding;
@@ -169,7 +206,9 @@ async function upload(worker: Worker, body: Response): Promise<Version> {
 
 function addVersion(worker: Worker, bindings: Binding[], annotations: Record<string, string>): Version {
   const number = worker.versions.length + 1;
-  const version = { id: crypto.randomUUID(), number, createdOn: new Date().toISOString(), annotations, bindings };
+  const { migrationTag } = worker;
+  const createdOn = new Date().toISOString();
+  const version = { id: crypto.randomUUID(), number, createdOn, annotations, bindings, migrationTag };
   worker.versions.push(version);
   return version;
 }
@@ -188,13 +227,17 @@ function deploy(
   return deployment;
 }
 
-function shown({ id, number, createdOn, annotations, bindings }: Version): object {
+function shown({ id, number, createdOn, annotations, bindings, migrationTag }: Version): object {
   return {
     id,
     number,
     annotations,
     metadata: { created_on: createdOn, author_email: "somebody@example.com", source: "wrangler" },
-    resources: { bindings, script: { etag: id, handlers: ["fetch", "scheduled"] }, script_runtime: {} },
+    resources: {
+      bindings,
+      script: { etag: id, handlers: ["fetch", "scheduled"] },
+      script_runtime: { migration_tag: migrationTag },
+    },
     startup_time_ms: 5,
   };
 }

@@ -48,10 +48,12 @@ async function migrate(): Promise<void> {
 
 /** Uploads the Worker. Returns the id of the version. */
 async function upload(isDeployed: boolean): Promise<string> {
-  const isFirst = (await find(`/workers/services/${settings.name}`)) === undefined;
+  const service = await find(`/workers/services/${settings.name}`);
+  const isFirst = service === undefined;
   await find(`${script}/secrets`);
   if (isDeployed && isFirst) await send("GET", "/workers/subdomain");
   if (isDeployed) await find(`${script}/deployments`);
+  const migrations = pendingMigrations(await find(`/workers/services/${settings.name}`));
   const { directory, run_worker_first } = settings.assets;
   const { jwt } = await send("POST", `${script}/assets-upload-session`, { manifest: manifestOf(directory) });
   await find(`${script}/settings`);
@@ -59,8 +61,8 @@ async function upload(isDeployed: boolean): Promise<string> {
   const _headers = readFileSync(join(directory, "_headers"), "utf8");
   const assets = { jwt, config: { run_worker_first, _headers } };
   const form = new FormData();
-  form.set("metadata", JSON.stringify({ bindings: bindings(), annotations, assets }));
-  if (isDeployed && isFirst) {
+  form.set("metadata", JSON.stringify({ bindings: bindings(), annotations, assets, migrations }));
+  if (isDeployed && (isFirst || migrations !== undefined)) {
     const { deployment_id } = await send("PUT", script, form);
     return deployment_id.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   }
@@ -76,11 +78,21 @@ async function upload(isDeployed: boolean): Promise<string> {
   return id;
 }
 
+/** The migrations of Durable Objects that the Worker does not have. */
+function pendingMigrations(service: any): object | undefined {
+  const old_tag = service?.default_environment.script.migration_tag;
+  const first = settings.migrations.findIndex(({ tag }: any) => tag === old_tag) + 1;
+  const pending = settings.migrations.slice(first);
+  if (pending.length === 0) return undefined;
+  return { old_tag, new_tag: pending.at(-1).tag, steps: pending.map((step: object) => ({ ...step, tag: undefined })) };
+}
+
 function bindings(): object[] {
-  const { vars, kv_namespaces, d1_databases, ratelimits, version_metadata, assets } = settings;
+  const { vars, kv_namespaces, durable_objects, d1_databases, ratelimits, version_metadata, assets } = settings;
   return [
     ...Object.entries(vars).map(([name, text]) => ({ name, type: "plain_text", text })),
     ...kv_namespaces.map(({ binding, id }: any) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
+    ...durable_objects.bindings.map((object: object) => ({ ...object, type: "durable_object_namespace" })),
     ...d1_databases.map(({ binding, database_id }: any) => ({ name: binding, type: "d1", id: database_id })),
     ...ratelimits.map((limit: object) => ({ ...limit, type: "ratelimit" })),
     { name: version_metadata.binding, type: "version_metadata" },
