@@ -44,6 +44,7 @@ test("a preview is created, updated and deleted without touching staging", async
     DB: { id: database?.uuid },
     API_KEYS: { namespace_id: namespace?.id },
     RATE_LIMITER: { namespace_id: "1003" },
+    WEBHOOKS: { class_name: "WebhookEndpoint" },
     ENVIRONMENT: { text: "staging" },
   });
   expect(worker?.crons).toEqual([]);
