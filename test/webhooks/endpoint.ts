@@ -128,8 +128,8 @@ export class Hook {
     return this.stub.state(this.name);
   }
 
-  deliveries() {
-    return this.stub.deliveries(this.name);
+  async deliveries() {
+    return (await this.stub.deliveries(this.name, { limit: 2_000 })).deliveries;
   }
 
   /** Statements on the storage of the object. */

@@ -92,9 +92,8 @@ export interface TestOutcome {
   milliseconds: number;
 }
 
-/** A delivery as clients see it, and its position in the list: the newest has the highest. */
+/** A delivery as clients see it. */
 export interface Delivery {
-  position: string;
   event: string;
   type: string;
   status: "pending" | "delivered" | "failed";
@@ -262,18 +261,39 @@ export class WebhookEndpoint extends DurableObject<Env> {
     };
   }
 
-  /** All deliveries that are known, the newest first: those that wait, and then those that finished. */
-  async deliveries(name: string): Promise<Delivery[]> {
+  /**
+   * The deliveries that are known, the newest first: those that wait, and then those that finished.
+   *
+   * @param after the position that precedes the page.
+   * @returns a page, and the position of its last delivery if there are more.
+   */
+  async deliveries(
+    name: string,
+    { limit, after, status }: { limit: number; after?: string | undefined; status?: Delivery["status"] | undefined },
+  ): Promise<{ deliveries: Delivery[]; next: string | undefined }> {
+    const all = this.#allDeliveries(name).filter(
+      ({ position, delivery }) =>
+        (after === undefined || position < after) && (status === undefined || delivery.status === status),
+    );
+    const page = all.slice(0, limit);
+    return {
+      deliveries: page.map(({ delivery }) => delivery),
+      next: all.length > limit ? page.at(-1)?.position : undefined,
+    };
+  }
+
+  #allDeliveries(name: string): { position: string; delivery: Delivery }[] {
     this.#known(name);
     const waiting = [...this.#store.queue().rows.values()].toReversed();
     return [
-      ...waiting.map((row) => ({
-        ...deliveryOf({ ...row, event: eventId(row.key), status: "pending", position: `p${row.key}` }),
-        nextAttemptAt: toTime(row.nextAttemptAt),
+      ...waiting.map((row) => {
+        const delivery = deliveryOf({ ...row, event: eventId(row.key), status: "pending" });
+        return { position: `p${row.key}`, delivery: { ...delivery, nextAttemptAt: toTime(row.nextAttemptAt) } };
+      }),
+      ...this.#store.finished().map((row) => ({
+        position: `f${String(row.number).padStart(16, "0")}`,
+        delivery: deliveryOf(row),
       })),
-      ...this.#store
-        .finished()
-        .map((row) => deliveryOf({ ...row, position: `f${String(row.number).padStart(16, "0")}` })),
     ];
   }
 
@@ -693,7 +713,6 @@ function goesFirst({ resetAt }: Progress, { rows }: Queue): Waiting | undefined 
 
 /** A null is absent. */
 function deliveryOf({
-  position,
   event,
   type,
   status,
@@ -701,9 +720,9 @@ function deliveryOf({
   lastAttemptAt,
   response,
   error,
-}: Pick<Delivery, "position" | "event" | "type" | "status" | "attempts"> &
+}: Pick<Delivery, "event" | "type" | "status" | "attempts"> &
   Pick<Waiting, "lastAttemptAt" | "response" | "error">): Delivery {
-  const delivery: Delivery = { position, event, type, status, attempts };
+  const delivery: Delivery = { event, type, status, attempts };
   if (lastAttemptAt !== null) delivery.lastAttemptAt = toTime(lastAttemptAt);
   if (response !== null) delivery.response = response;
   if (error !== null) delivery.error = error;
