@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { SORTS } from "../src/db/page.ts";
 import type { Versioned } from "../src/db/resource.ts";
 import type { ErrorCode } from "../src/errors.ts";
+import { encodeEventCursor, EVENT_CURSOR } from "../src/feed/place.ts";
 import { CURSOR } from "../src/http/cursor.ts";
 import type { Field, Shape } from "../src/http/shape.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
@@ -126,6 +127,11 @@ export const versioned = ({ properties = {}, required = [], ...schema }: SchemaO
   properties: { ...properties, version: { ...VERSION, description: "The number in the `ETag`." } },
   required: [...required, "version"],
 });
+/** A cursor of the feed. */
+export const CURSOR_OF_EVENTS = {
+  pattern: EVENT_CURSOR.source,
+  example: encodeEventCursor("00000000000000025d41402a"),
+};
 
 export const ref = (schema: string): ReferenceObject => ({ $ref: `#/components/schemas/${schema}` });
 

@@ -13,13 +13,14 @@ import { events } from "./resources/events.ts";
 import { key } from "./resources/key.ts";
 import { orders } from "./resources/orders.ts";
 import { pets } from "./resources/pets.ts";
+import { deliveries, webhooks } from "./resources/webhooks.ts";
 import { NOT_BLANK, openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
 
 /** One line per resource. */
-const RESOURCES: Resource[] = [pets, categories, orders, events, key];
+const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
   type: "string",
@@ -119,6 +120,7 @@ export const document: OpenAPIObject = {
   ],
   tags: RESOURCES.map(({ tag }) => tag),
   paths,
+  webhooks: deliveries,
   components: {
     securitySchemes: {
       apiKey: {

@@ -11,15 +11,23 @@ type Project = "browser" | "load" | "third-party";
 export const RULES: [paths: string[], projects: Project[]][] = [
   // An operation, and what it writes. The tests in workerd and of the bundle compare its responses with the document. If it
   // changes the document, `npm run check` asks for new types of the client, and client/ has no rule.
-  [["src/{pets,categories,orders,events}/*-*.ts", "src/{changes,feed,idempotency,log}/**"], []],
+  [
+    ["src/{pets,categories,orders,events,webhooks}/*-*.ts", "src/{changes,idempotency,log}/**", "src/feed/event.ts"],
+    [],
+  ],
   // The commands of operators, and the checks.
   [["ops/**", "scripts/{docs,expand}/**"], []],
   [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
+  // The libraries of others verify webhooks in Node.js.
+  [["test/world/workerd.ts"], ["third-party"]],
   // The tests of other projects. test/built also has what the tests of these projects start.
   [["test/{auth,battery,categories,changes,commands,events,exact,http,log}/**", "test/built/*.test.ts"], []],
-  [["test/{model,mutants,openapi,orders,pets,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],
+  [["test/{model,mutants,openapi,orders,pets,webhooks,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],
   // The pages that /docs publishes, and what only these pages load.
-  [["docs/{errors,events,guarantees,keys,orders,versioning}.md", "openapi/page/**", "test/browser/**"], ["browser"]],
+  [
+    ["docs/{errors,events,guarantees,keys,orders,versioning,webhooks}.md", "openapi/page/**", "test/browser/**"],
+    ["browser"],
+  ],
   [["docs/**", "*.md"], []],
   [["test/third-party/**"], ["third-party"]],
   // Otherwise these tests run at night only. The client in other runtimes needs the faulty proxy too.

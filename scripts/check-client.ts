@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(join(CLIENT, "src", file), "utf8");
 
 const document = readDocument();
 const faults = findFaults(document, {
-  methods: ["index.ts", "pets.ts", "categories.ts", "orders.ts", "events.ts"].map(read).join("\n"),
+  methods: ["index.ts", "pets.ts", "categories.ts", "orders.ts", "events.ts", "webhooks.ts"].map(read).join("\n"),
   types: read("schema.ts"),
   int64Fields: INT64_FIELDS,
 });

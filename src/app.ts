@@ -8,6 +8,7 @@ import { createRoutes } from "./operation.ts";
 import { json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
 import { v1 } from "./v1.ts";
+import { nudges } from "./webhooks/nudge.ts";
 
 /** The whole service: the middleware of every request, the public paths, and the paths that need a key. */
 export function createApp() {
@@ -15,7 +16,7 @@ export function createApp() {
   app.onError(onError);
   app.notFound(unmatched(app, "/v1"));
 
-  app.use(lingeringClose, lifecycle);
+  app.use(lingeringClose, lifecycle, nudges);
   app.get("/", (c) => c.redirect("/docs"));
   app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
   app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));

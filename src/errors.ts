@@ -26,6 +26,8 @@ export const ERRORS = {
   pet_not_available: { status: 409, when: "The animal of the order does not exist or is not available." },
   order_shipped: { status: 409, when: "The order to cancel is shipped." },
   order_cancelled: { status: 409, when: "The order to ship is cancelled." },
+  webhook_limit: { status: 409, when: "There are 10 webhooks already." },
+  webhook_disabled: { status: 409, when: "The webhook is disabled." },
   cursor_expired: {
     status: 410,
     when: "The feed of events no longer has, or never had, the place that the cursor names.",

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { forgetOld } from "./changes/purge.ts";
+import { nudgeAll } from "./webhooks/nudge.ts";
 
 export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";
 
@@ -10,6 +11,10 @@ export default {
 
   /** Every hour, by the cron trigger in wrangler.toml. */
   async scheduled(_controller, env) {
+    // First: what follows may use up the statements of the plan.
+    await nudgeAll(env).catch((error: unknown) =>
+      console.error(JSON.stringify({ level: "error", message: "The webhooks were not nudged", cause: String(error) })),
+    );
     const { keys, events } = await forgetOld(env.DB, env.EVENT_DAYS);
     console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", ...keys }));
     console.log(JSON.stringify({ level: "info", event: "events forgotten", ...events }));

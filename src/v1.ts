@@ -4,6 +4,7 @@ import { events } from "./events/routes.ts";
 import { key } from "./key/routes.ts";
 import { store } from "./orders/routes.ts";
 import { pets } from "./pets/routes.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** The operations of version 1 of the interface, one line per resource. */
 export const v1 = createRoutes()
@@ -11,4 +12,5 @@ export const v1 = createRoutes()
   .route("/categories", categories)
   .route("/store", store)
   .route("/events", events)
+  .route("/webhooks", webhookRoutes)
   .route("/key", key);

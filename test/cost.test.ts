@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../src/changes/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
@@ -29,6 +29,8 @@ let warmKey: string;
 let readOnlyKey: string;
 beforeAll(async () => {
   // A day later, no read of a file before is still remembered.
+  // The receiver of webhooks.
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response());
   vi.useFakeTimers({ now: Date.now() + 24 * 60 * 60 * 1_000, toFake: ["Date"] });
   for (const insert of ROWS) await env.DB.prepare(insert).run();
   warmKey = await grantKey();
@@ -36,6 +38,8 @@ beforeAll(async () => {
   for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
   for (const [path, request] of BEFORE) await call(path, { ...request, key: warmKey });
 });
+
+afterAll(() => vi.restoreAllMocks());
 
 /** The path with the present end of the feed, if it names that. */
 async function filledIn(path: string): Promise<string> {

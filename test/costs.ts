@@ -107,6 +107,17 @@ export const COSTS = {
   "a page of 100 events": rows(107),
   "a page of events of one type": rows(5_009),
   "a page of no new events": rows(2),
+  "a list of webhooks": rows(1),
+  "a creation of a webhook": rows(8, 2),
+  "a webhook": rows(1),
+  "a change of a webhook": rows(27, 1),
+  "the state of a webhook": rows(1),
+  "the secret of a webhook": rows(1),
+  "a new secret of a webhook": rows(1),
+  "a test of a webhook": rows(1),
+  "a replay": rows(2),
+  "the deliveries of a webhook": rows(1),
+  "a deletion of a webhook": rows(3, 1),
   "an unknown path": NOTHING,
   "an unsupported method": NOTHING,
   "a key of the wrong form": NOTHING,
@@ -126,6 +137,7 @@ export interface CostRequest {
 }
 
 export const REX = { name: "Rex", categoryId: 1 };
+const HOOK = { url: "https://hooks.shop.com/", types: ["category.deleted"] };
 const HUNDRED = Array.from({ length: 100 }, () => REX);
 const patch = (body: object, headers = {}): CostRequest => ({ method: "PATCH", body, headers });
 /** Animals of a category that only lists name. */
@@ -276,6 +288,17 @@ export const REQUESTS: { [kind in RequestKind]: [status: number, path: string, r
   "a page of 100 events": [200, "/v1/events"],
   "a page of events of one type": [200, "/v1/events?type=category.deleted"],
   "a page of no new events": [200, `/v1/events?cursor=${END}`],
+  "a list of webhooks": [200, "/v1/webhooks"],
+  "a creation of a webhook": [201, "/v1/webhooks", create(HOOK)],
+  "a webhook": [200, "/v1/webhooks/1"],
+  "a change of a webhook": [200, "/v1/webhooks/1", patch({ url: "https://hooks.shop.com/pets" })],
+  "the state of a webhook": [200, "/v1/webhooks/1/state"],
+  "the secret of a webhook": [200, "/v1/webhooks/1/secret"],
+  "a new secret of a webhook": [200, "/v1/webhooks/1/rotate-secret", { method: "POST" }],
+  "a test of a webhook": [200, "/v1/webhooks/1/test", { method: "POST" }],
+  "a replay": [200, "/v1/webhooks/1/replay", create({ cursor: "latest" })],
+  "the deliveries of a webhook": [200, "/v1/webhooks/1/deliveries"],
+  "a deletion of a webhook": [204, "/v1/webhooks/1", { method: "DELETE" }],
   "an unknown path": [404, "/v1/stores"],
   "an unsupported method": [405, "/v1/pets", { method: "DELETE" }],
   "a key of the wrong form": [401, "/v1/pets", { key: "rex" }],

@@ -1,4 +1,4 @@
-import type { Animal, Category, Deleted, Key, Order, VersionedAnimal } from "./shapes.ts";
+import type { Animal, Category, Deleted, Key, Order, VersionedAnimal, Webhook } from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -36,6 +36,15 @@ export const ORDER: FieldsOf<Order> = {
   reference: "string undefined",
 };
 export const KEY: FieldsOf<Key> = { id: "string", name: "string", scopes: "object", expiresAt: "string undefined" };
+export const WEBHOOK: FieldsOf<Webhook> = {
+  id: "bigint",
+  url: "string",
+  types: "object",
+  enabled: "boolean",
+  disabledReason: "string undefined",
+  createdBy: "string",
+  createdAt: "string",
+};
 export const DELETED: FieldsOf<Deleted> = { id: "bigint" };
 
 /** Whether a value has these fields. Later versions add other fields, and values to enumerations. */

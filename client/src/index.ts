@@ -7,6 +7,7 @@ import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
 import type { Scope } from "./requests.ts";
 import type { Key } from "./shapes.ts";
+import { Webhooks } from "./webhooks.ts";
 
 export type { Session };
 export type { Fetch } from "./attempt.ts";
@@ -22,6 +23,7 @@ export type { Pets } from "./pets.ts";
 export type { ChangeOptions, Created, CreateOptions, GetOptions, Got, UpdateOptions, Versioned } from "./requests.ts";
 export type { RetryPolicy } from "./retry.ts";
 export type * from "./shapes.ts";
+export type { DeliveryPage, DeliveryQuery, Webhooks } from "./webhooks.ts";
 
 /** Every operation of the service. */
 class Resources {
@@ -30,6 +32,7 @@ class Resources {
   readonly categories: Categories;
   readonly orders: Orders;
   readonly events: Events;
+  readonly webhooks: Webhooks;
 
   constructor(scope: Scope) {
     this.#scope = scope;
@@ -37,6 +40,7 @@ class Resources {
     this.categories = new Categories(scope);
     this.orders = new Orders(scope);
     this.events = new Events(scope);
+    this.webhooks = new Webhooks(scope);
   }
 
   /**

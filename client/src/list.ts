@@ -158,7 +158,7 @@ const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]*))/i;
  *
  * The address in `Link` may be that of another origin, which must not get the API key. The cursor is all that it adds.
  */
-function nextCursor(headers: Headers): string | undefined {
+export function nextCursor(headers: Headers): string | undefined {
   for (const [, address = "", parameters = ""] of (headers.get("Link") ?? "").matchAll(LINK)) {
     const [, quoted, token] = REL.exec(parameters) ?? [];
     if (/(?:^|\s)next(?:$|\s)/i.test(quoted ?? token ?? "")) {

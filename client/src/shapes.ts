@@ -82,7 +82,23 @@ export type UnknownEvent = EventOf<OtherType, unknown>;
 /** A change. Its `type` tells what its `data` is. */
 export type PetStoreEvent = { [Type in EventType]: EventOf<Type, EventData[Type]> }[EventType] | UnknownEvent;
 
-type Query<Operation extends "listPets" | "listCategories" | "listOrders"> = Omit<
+/** What a receiver of a webhook gets, beside the events: a test, and the order to list everything anew. */
+export type WebhookMessage =
+  | (Schemas["TestMessage"] & { version?: undefined })
+  | (Schemas["FeedReset"] & { version?: undefined });
+
+/** What a receiver of a webhook gets. Its `type` tells what its `data` is. */
+export type WebhookEvent = PetStoreEvent | WebhookMessage;
+
+export type Webhook = Exact<Schemas["Webhook"]>;
+export type NewWebhook = Input<Schemas["NewWebhook"]>;
+export type WebhookPatch = Input<Schemas["WebhookPatch"]>;
+export type WebhookState = Schemas["WebhookState"];
+export type WebhookTest = Schemas["WebhookTest"];
+export type Delivery = Schemas["Delivery"];
+export type DeliveryStatus = Schemas["DeliveryStatus"];
+
+type Query<Operation extends "listPets" | "listCategories" | "listOrders" | "listWebhooks"> = Omit<
   Input<NonNullable<operations[Operation]["parameters"]["query"]>>,
   "include"
 >;
@@ -104,3 +120,4 @@ export type Inventory = Schemas["Inventory"];
 export type PetQuery = Query<"listPets">;
 export type CategoryQuery = Query<"listCategories">;
 export type OrderQuery = Query<"listOrders">;
+export type WebhookQuery = Query<"listWebhooks">;

@@ -1,8 +1,7 @@
 // The description of the feed.
-import { INT64, openList, ref, type Resource } from "../describe.ts";
+import { CURSOR_OF_EVENTS, INT64, openList, ref, type Resource } from "../describe.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { encodeEventCursor, EVENT_CURSOR } from "../../src/feed/place.ts";
 import { listEvents, MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
 
 const CREATED = {
@@ -12,7 +11,7 @@ const CREATED = {
   version: 1,
   data: { id: 1, name: "Max", categoryId: 7, status: "available" },
 };
-const PAGE = { events: [CREATED], cursor: encodeEventCursor(CREATED.id.slice("evt_".length)), more: false };
+const PAGE = { events: [CREATED], cursor: CURSOR_OF_EVENTS.example, more: false };
 
 export const events: Resource = {
   tag: {
@@ -83,7 +82,7 @@ export const events: Resource = {
         cursor: {
           type: "string",
           description: "Where the next request goes on. Opaque.",
-          pattern: EVENT_CURSOR.source,
+          pattern: CURSOR_OF_EVENTS.pattern,
           maxLength: PAGE.cursor.length,
           examples: [PAGE.cursor],
         },

@@ -39,12 +39,12 @@ interface Insertion<Table extends Versioned> {
  * repeated any number of times: the INSERT, unless the key is known; its entry; the event; and the SELECT of the entry, from this
  * attempt or an earlier one.
  *
- * @param type of the event.
+ * @param type of the event. Undefined for a resource whose changes leave none.
  * @param insertion the row, from the parameters of the request.
  */
 export function compileCreation<Body, Table extends Versioned, Fields extends object>(
   resource: Resource<Body, Table>,
-  type: EventType,
+  type: EventType | undefined,
   insertion: (db: QueryBuilder, parameter: Parameter<Fields>) => Insertion<Table>,
 ) {
   const { table, body } = resource;
@@ -66,15 +66,17 @@ export function compileCreation<Body, Table extends Versioned, Fields extends ob
     insertOnce: compile((db, parameter: Parameter<Fields & Attempt>) =>
       insert(db, parameter, isUnused(db, parameter)).returning({ id: id() }),
     ),
-    record: compileConsequence((db, _parameter, ifChanged) =>
-      insertEvents(db, type, resource, eq(table.id, ifChanged(lastInserted))),
-    ),
+    record:
+      type &&
+      compileConsequence((db, _parameter, ifChanged) =>
+        insertEvents(db, type, resource, eq(table.id, ifChanged(lastInserted))),
+      ),
     // If nothing was inserted, the key already has an entry.
     store: compileConsequence((db, parameter: Parameter<Attempt>, ifChanged) =>
       insertEntry(db, parameter, resource, eq(table.id, ifChanged(lastInserted))),
     ),
     // The entry changed `last_insert_rowid()`, and has the id.
-    recordStored: compileEventOf<Attempt>(type, resource, idInEntry),
+    recordStored: type && compileEventOf<Attempt>(type, resource, idInEntry),
   };
 }
 
@@ -107,13 +109,14 @@ export async function create<Body, Fields extends object>(
   ...consequences: Consequence[]
 ): Promise<Creation<Body> | undefined> {
   if (attempt === undefined) {
-    const [[inserted]] = await session.writeOnce(sequence(insert(fields), record({}), ...consequences));
+    const recorded = record ? [record({})] : [];
+    const [[inserted]] = await session.writeOnce(sequence(insert(fields), ...recorded, ...consequences));
     return inserted && { ...inserted, replayed: false };
   }
   const creation = sequence(
     insertOnce({ ...fields, ...attempt }),
     store(attempt),
-    recordStored(attempt),
+    ...(recordStored ? [recordStored(attempt)] : []),
     ...consequences,
   );
   const { first, entry } = await writeOnceUnderKey(session, creation, attempt);

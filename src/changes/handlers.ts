@@ -47,13 +47,18 @@ type WithBody<Schema extends z.ZodMiniType> = Context<
 export function creates<Schema extends z.ZodMiniObject, Body>(
   operationId: string,
   schema: () => Schema,
-  run: (session: Session, body: z.output<Schema>, attempt: Attempt | undefined) => Promise<Creation<Body> | undefined>,
+  run: (
+    session: Session,
+    body: z.output<Schema>,
+    attempt: Attempt | undefined,
+    c: Context<AppEnv>,
+  ) => Promise<Creation<Body> | undefined>,
   refused: () => Error = () => new Error("INSERT ... RETURNING returned no row"),
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const body = c.req.valid("json");
     const attempt = await idempotentAttempt(c, operationId, ...valuesOf(schema(), body));
-    const created = await run(openSession(c), body, attempt);
+    const created = await run(openSession(c), body, attempt, c);
     if (created === undefined) throw refused();
     c.get("headers")["Location"] = `${routePath(c)}/${created.id}`;
     setEntityTag(c, FIRST_VERSION);
@@ -107,13 +112,15 @@ function respondOnce<Body, Status extends 200 | 201>(
 interface Patched<Body, More, Values> {
   /** @throws ApiError when the path has no id. */
   id: (c: Context<AppEnv>) => Int64;
-  patch: (target: Target, values: Values, attempt: Attempt | undefined) => Patch;
+  patch: (target: Target, values: Values, attempt: Attempt | undefined, c: Context<AppEnv>) => Patch;
   /** Reads the row, after the patch. */
-  select: (target: Target, values: Values) => Statement<Stored<Body> & More>;
+  select: (target: Target, values: Values, c: Context<AppEnv>) => Statement<Stored<Body> & More>;
   /** The failure when there is no such row. */
   missing: () => ApiError;
   /** The failure when the row does not allow the patch. */
-  conflict: (row: Stored<Body> & More, values: Values) => ApiError | undefined;
+  conflict: (row: Stored<Body> & More, values: Values, c: Context<AppEnv>) => ApiError | undefined;
+  /** What follows from a patch that changed the row, beside the transaction. */
+  follow?: (row: Stored<Body> & More, c: Context<AppEnv>) => void;
   /** See `applyPatch`. */
   isRepeatable?: (preconditions: Preconditions, values: Values) => boolean;
 }
@@ -127,7 +134,7 @@ interface Patched<Body, More, Values> {
 export function patches<Schema extends z.ZodMiniObject, Body, More>(
   operationId: string,
   schema: () => Schema,
-  { id, patch, select, missing, conflict, isRepeatable }: Patched<Body, More, z.output<Schema>>,
+  { id, patch, select, missing, conflict, follow, isRepeatable }: Patched<Body, More, z.output<Schema>>,
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const values = c.req.valid("json");
@@ -136,20 +143,21 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
     const attempt = await idempotentAttempt(c, operationId, ...request);
     const session = openSession(c);
     const target = { id: id(c), ...versionsParameters(preconditions) };
-    const statements = patch(target, values, attempt);
+    const statements = patch(target, values, attempt, c);
     const { entry, replayed, row, changed } = await applyPatch(
       session,
       statements,
-      select(target, values),
+      select(target, values, c),
       attempt,
       isRepeatable?.(preconditions, values),
     );
+    if (row !== undefined && changed) follow?.(row, c);
     if (entry !== undefined) {
       setEntityTag(c, entry.version ?? FIRST_VERSION);
       return respondOnce<Body, 200>(c, { response: entry.response, replayed }, 200);
     }
     if (row === undefined) throw missing();
-    const refusal = conflict(row, values);
+    const refusal = conflict(row, values, c);
     if (refusal !== undefined) throw refusal;
     if (!changed && !isMet(preconditions, row.version)) throw preconditionFailed();
     setEntityTag(c, row.version);
@@ -168,12 +176,12 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
 export function removes(
   operationId: string,
   id: (c: Context<AppEnv>) => Int64,
-  run: (session: Session, target: Target, preconditions: Preconditions) => Promise<void>,
+  run: (session: Session, target: Target, preconditions: Preconditions, c: Context<AppEnv>) => Promise<void>,
 ) {
   const handler = async (c: Context<AppEnv>) => {
     const preconditions = preconditionsOf(c);
     const session = openSession(c);
-    await run(session, { id: id(c), ...versionsParameters(preconditions) }, preconditions);
+    await run(session, { id: id(c), ...versionsParameters(preconditions) }, preconditions, c);
     return noBody(c, 204);
   };
   return withFacts(handler, { operationId, preconditions: true });

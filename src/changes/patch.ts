@@ -47,12 +47,12 @@ type Parameters<Fields extends string> = Target & { [Field in Fields]: unknown }
  * Compiles the patches of a row, one for each set of fields, so that an omitted field and its index are not written. A patch
  * that changes nothing leaves the row and its version unchanged.
  *
- * @param type of the event.
+ * @param type of the event. Undefined for a resource whose changes leave none.
  * @param condition a further condition for a patch of these fields, or undefined.
  */
 export function compilePatch<Table extends Versioned, Fields extends string & keyof Table["_"]["columns"]>(
   resource: Resource<unknown, Table> & { readonly fields: { readonly [Field in Fields]: unknown } },
-  type: EventType,
+  type: EventType | undefined,
   condition: (
     db: QueryBuilder,
     parameter: Parameter<Parameters<Fields>>,
@@ -62,7 +62,7 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
   const { table } = resource;
   const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
   const compiled = new Map<string, ReturnType<typeof compileFields>>();
-  const record = compileEvent(type, resource);
+  const record = type && compileEvent(type, resource);
   return (target: Target, patch: { [Field in Fields]?: unknown }, attempt: Attempt | undefined): Patch => {
     const fields = (Object.keys(resource.fields) as Fields[]).filter((field) => patch[field] !== undefined);
     const name = fields.join();
@@ -70,9 +70,10 @@ export function compilePatch<Table extends Versioned, Fields extends string & ke
     compiled.set(name, { update, updateOnce, store });
     const changes = fields.length > 0;
     const parameters = { ...patch, ...target };
-    if (attempt === undefined) return changes ? sequence(update(parameters), record(target)) : [];
+    const recorded = record ? [record(target)] : [];
+    if (attempt === undefined) return changes ? sequence(update(parameters), ...recorded) : [];
     const once = { ...parameters, ...attempt };
-    return changes ? sequence(updateOnce(once), record(target), store.after(once)) : [store.alone(once)];
+    return changes ? sequence(updateOnce(once), ...recorded, store.after(once)) : [store.alone(once)];
   };
 
   function compileFields(fields: Fields[]) {

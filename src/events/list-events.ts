@@ -1,9 +1,8 @@
 import { and, eq, gte, lte, or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Scope } from "../auth/scopes.ts";
 import { beginAt, decodeEventCursor, encodeEventCursor, eventBody, type Place, placeOfEvent } from "../feed/place.ts";
-import { EVENT_TYPES, events, type EventType } from "../feed/table.ts";
+import { EVENT_TYPES, events, type EventType, scopeOf } from "../feed/table.ts";
 import { createHandlers, withFacts } from "../operation.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
@@ -57,9 +56,6 @@ function toTypes(value: unknown): EventType[] | undefined {
  * later version knows: before a release is complete, and after a rollback, this version passes on what the later one wrote.
  */
 const RESOURCES = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf(".") + 1)))];
-
-/** The scope that the data of an event needs. */
-const scopeOf = (type: string): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
 
 /**
  * The types, or the resources, that the request wants and that its key may read.

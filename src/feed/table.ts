@@ -1,3 +1,4 @@
+import type { Scope } from "../auth/scopes.ts";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** What an event reports. The list may grow. The part before the dot is the resource. */
@@ -14,6 +15,9 @@ export const EVENT_TYPES = [
   "order.updated",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The scope that the data of an event needs. */
+export const scopeOf = (type: string): Scope => (type.startsWith("order.") ? "store:read" : "pets:read");
 
 /**
  * The feed: an event for each change, in the order of the transactions. The scheduled job removes old ones. The table is never empty:

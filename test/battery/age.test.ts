@@ -11,6 +11,7 @@ beforeAll(async () => {
     ["/v1/pets", { name: "Rex", categoryId: 1 }],
     ["/v1/categories", { name: "Dogs" }],
     ["/v1/store/orders", { petId: 1 }],
+    ["/v1/webhooks", { url: "http://127.0.0.1:1/", types: ["category.deleted"] }],
   ] as const) {
     expect((await call(path, { method: "POST", key, body })).status).toBe(201);
   }

@@ -80,7 +80,9 @@ const STATES: [state: string, ...statements: string[]][] = [
   ["with an animal of the category", "UPDATE pets SET category_id = 1"],
 ];
 
-describe.each(OPERATIONS.filter(({ method }) => method !== "GET"))("$name", ({ path, request }) => {
+// The feed has no events of webhooks.
+const CHANGES = OPERATIONS.filter(({ method, template }) => method !== "GET" && !template.startsWith("/v1/webhooks"));
+describe.each(CHANGES)("$name", ({ path, request }) => {
   /** Sends the request and compares the events with the rows that changed. */
   async function expectEvents(headers: Record<string, string>, ...faults: Fault[]) {
     return expectEventsOf({ ...request, headers, bindings: { DB: faultyDatabase(...faults).DB } });

@@ -41,6 +41,13 @@ const newAnimal = () => create("/v1/pets", REX);
 const newCategory = (name: string = unique()) => create("/v1/categories", { name, description: "x" });
 const newOrder = async (pet: string) => create("/v1/store/orders", { petId: idOf(pet) });
 
+const WEBHOOKS = "/v1/webhooks";
+// No one listens there, and no test changes such an event.
+const HOOK = { url: "http://127.0.0.1:1/hook", types: ["category.deleted"] };
+const newHook = () => create(WEBHOOKS, HOOK);
+const lastHook = async () =>
+  `${WEBHOOKS}/${await env.DB.prepare("SELECT max(id) AS id FROM webhooks").first<number>("id")}`;
+
 /** A request that nothing refuses. */
 interface Request {
   path: string;
@@ -264,6 +271,44 @@ const KINDS: Kind[] = [
     nothing: { status: "shipped", reference: null },
     events: 1,
     disturb: () => ({ reference: unique() }),
+  },
+  {
+    name: "createWebhook",
+    async prepare() {
+      await env.DB.exec("DELETE FROM webhooks");
+      return {
+        path: WEBHOOKS,
+        body: HOOK,
+        same: { id: 5, types: ["category.deleted"], url: HOOK.url },
+        others: [
+          { ...HOOK, types: ["pet.deleted"] },
+          { ...HOOK, url: "http://127.0.0.1:2/" },
+        ],
+      };
+    },
+    invalid: { ...HOOK, types: [] },
+    events: 0,
+    disturb: () => ({ types: ["pet.deleted"] }),
+    async conflict() {
+      for (let count = 0; count < 10; count++) await newHook();
+      return ["webhook_limit", await lastHook()];
+    },
+  },
+  {
+    name: "updateWebhook",
+    async prepare() {
+      await env.DB.exec("DELETE FROM webhooks");
+      return {
+        path: await newHook(),
+        body: { types: ["pet.deleted"] },
+        same: { x: 1, types: ["pet.deleted"] },
+        others: [{ enabled: false }, {}],
+      };
+    },
+    invalid: { enabled: null },
+    nothing: { enabled: true },
+    events: 0,
+    disturb: () => ({ types: ["pet.created"] }),
   },
 ];
 

@@ -8,6 +8,7 @@ import { type Scope, SCOPES } from "../../src/auth/scopes.ts";
 import { failure, fakeService } from "./client/fake-service.ts";
 import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
 
+const MANAGE = "webhooks:manage";
 // Written by hand. The batteries take the scope of an operation from the document, and the document takes it from the guard, so
 // they would accept a wrong one. The client has its own paths.
 const OPERATIONS: [
@@ -54,6 +55,23 @@ const OPERATIONS: [
   ["updateOrder", "PATCH", "/v1/store/orders/{orderId}", "store:write", ({ orders }) => orders.ship(1)],
   ["cancelOrder", "DELETE", "/v1/store/orders/{orderId}", "store:write", ({ orders }) => orders.cancel(1)],
   ["listEvents", "GET", "/v1/events", "events:read", ({ events }) => events.list()],
+  ["listWebhooks", "GET", "/v1/webhooks", MANAGE, ({ webhooks }) => webhooks.list()[Symbol.asyncIterator]().next()],
+  ["createWebhook", "POST", "/v1/webhooks", MANAGE, ({ webhooks }) => webhooks.create({ url: "", types: [] })],
+  ["getWebhook", "GET", "/v1/webhooks/{webhookId}", MANAGE, ({ webhooks }) => webhooks.get(1)],
+  ["updateWebhook", "PATCH", "/v1/webhooks/{webhookId}", MANAGE, ({ webhooks }) => webhooks.update(1, {})],
+  ["deleteWebhook", "DELETE", "/v1/webhooks/{webhookId}", MANAGE, ({ webhooks }) => webhooks.delete(1)],
+  ["getWebhookState", "GET", "/v1/webhooks/{webhookId}/state", MANAGE, ({ webhooks }) => webhooks.state(1)],
+  ["getWebhookSecret", "GET", "/v1/webhooks/{webhookId}/secret", MANAGE, ({ webhooks }) => webhooks.secret(1)],
+  [
+    "rotateWebhookSecret",
+    "POST",
+    "/v1/webhooks/{webhookId}/rotate-secret",
+    MANAGE,
+    ({ webhooks }) => webhooks.rotateSecret(1),
+  ],
+  ["testWebhook", "POST", "/v1/webhooks/{webhookId}/test", MANAGE, ({ webhooks }) => webhooks.test(1)],
+  ["replayWebhook", "POST", "/v1/webhooks/{webhookId}/replay", MANAGE, ({ webhooks }) => webhooks.replay(1, "latest")],
+  ["listDeliveries", "GET", "/v1/webhooks/{webhookId}/deliveries", MANAGE, ({ webhooks }) => webhooks.deliveries(1)],
   ["getKey", "GET", "/v1/key", undefined, (store) => store.key()],
 ];
 

@@ -258,15 +258,15 @@ const EVENTS = [
   workerd(
     "a creation has no event",
     "changes/creation.ts",
-    "sequence(insert(fields), record({}), ...consequences)",
+    "sequence(insert(fields), ...recorded, ...consequences)",
     "sequence(insert(fields), ...consequences)",
     "events/changes",
   ),
   workerd(
     "the replay of a creation has an event",
     "changes/creation.ts",
-    "recordStored: compileEventOf<Attempt>(type, resource, idInEntry),",
-    "recordStored: compileConsequence((db, parameter: Parameter<Attempt>) => insertEvents(db, type, resource, eq(table.id, idInEntry(db, parameter)))),",
+    "recordStored: type && compileEventOf<Attempt>(type, resource, idInEntry),",
+    "recordStored: type && compileConsequence((db, parameter: Parameter<Attempt>) => insertEvents(db, type, resource, eq(table.id, idInEntry(db, parameter)))),",
     "battery/events",
   ),
   workerd(
@@ -299,7 +299,7 @@ const EVENTS = [
   ),
   workerd(
     "events of orders need the scope of the animals",
-    "events/list-events.ts",
+    "feed/table.ts",
     '"store:read" : "pets:read"',
     '"pets:read" : "pets:read"',
     "events/list-events",

@@ -14,6 +14,7 @@ import { parseTags } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/attempt.ts";
 import { category } from "../../src/categories/shape.ts";
 import { pet } from "../../src/pets/shape.ts";
+import { DELIVERY_CURSOR } from "../../src/webhooks/list-deliveries.ts";
 import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -185,10 +186,20 @@ describe("the schemas of requests match the checks of the service", () => {
     }
   });
 
-  /** The schema of a parameter. Asserts that it is the same in every operation. The cursor of the feed is another one. */
+  /** The operations with a cursor of their own, and the operation of each such parameter. */
+  const OWN_CURSORS = ["listEvents", "listDeliveries"];
+  const OPERATION_OF: { [name: string]: string } = {
+    "cursor of events": "listEvents",
+    "cursor of deliveries": "listDeliveries",
+  };
+
+  /** The schema of a parameter. Asserts that it is the same in every operation. */
   function schemaOf(name: string): object {
+    const only = OPERATION_OF[name];
     const parameters: { name?: string; schema?: object }[] = operations
-      .filter(({ operation }) => (operation.operationId === "listEvents") === (name === "cursor of events"))
+      .filter(({ operation: { operationId } }) =>
+        only === undefined ? !OWN_CURSORS.includes(operationId) : operationId === only,
+      )
       .flatMap(({ operation }) => operation.parameters);
     const shared = Object.values(document.components.parameters);
     const found = [...parameters, ...shared].filter((parameter) => parameter.name === name.split(" ")[0]);
@@ -250,6 +261,13 @@ describe("the schemas of requests match the checks of the service", () => {
       "cursor of events",
       (value) => value === "latest" || EVENT_CURSOR.test(value),
       fc.oneof(fc.constantFrom("latest", "Latest"), fc.constantFrom(31, 32, 33).chain(hex), textOf("0", "f", "G", "-")),
+    ],
+    [
+      "cursor of deliveries",
+      (value) => DELIVERY_CURSOR.test(value),
+      fc
+        .tuple(fc.constantFrom("f", "p", "x", "pmsg_"), fc.integer({ min: 14, max: 36 }).chain(hex))
+        .map((parts) => parts.join("")),
     ],
   ])("of %s", (name, accepts, text) => {
     const schema = schemaOf(name);

@@ -29,6 +29,9 @@ test("a response with one resource links to the other operations on it", () => {
     placeOrder: ["getOrder", "updateOrder", "cancelOrder"],
     getOrder: ["updateOrder", "cancelOrder"],
     updateOrder: ["getOrder", "cancelOrder"],
+    createWebhook: ["getWebhook", "updateWebhook", "deleteWebhook"],
+    getWebhook: ["updateWebhook", "deleteWebhook"],
+    updateWebhook: ["getWebhook", "deleteWebhook"],
   });
 });
 

@@ -12,7 +12,7 @@ export interface Operation {
   template: string;
   /** Undefined if every key may use it. */
   scope: Scope | undefined;
-  /** The scopes of a key for which a good request succeeds: the feed shows only the resources that its key may read. */
+  /** The scopes of a key for which a good request succeeds: the feed and a webhook show only what their key may read. */
   scopes: Scope[];
   /** Whether it takes a bookmark, because it uses the database. */
   usesDatabase: boolean;
@@ -46,7 +46,10 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
       path: `/v1${template.replace(/\{(\w+)\}/g, (_, name) => exampleOf(operation, name))}`,
       scope,
       usesDatabase: operation.parameters.some(({ $ref }) => $ref?.endsWith("/bookmark")),
-      scopes: [...(scope === undefined ? [] : [scope]), ...(template === "/events" ? (["pets:read"] as const) : [])],
+      scopes: [
+        ...(scope === undefined ? [] : [scope]),
+        ...(["/events", "/webhooks"].includes(template) ? (["pets:read"] as const) : []),
+      ],
       outcomes: Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status < 300 || status === 404 || status === 409),

@@ -1,5 +1,5 @@
+import type { Simulated } from "./specification.ts";
 import type { List, Page, Session } from "../../client/src/index.ts";
-import type { operations } from "../../client/src/schema.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import type { Known } from "./known.ts";
 import type { Random } from "./random.ts";
@@ -230,7 +230,7 @@ const KINDS = {
       return (client) => client.pets.updateMany(changes, { idempotencyKey });
     },
   },
-} satisfies { [name in keyof operations | "poll a page" | "clear the store"]: Kind };
+} satisfies { [name in Simulated | "poll a page" | "clear the store"]: Kind };
 export const CALLS: { readonly [name: string]: Kind } = KINDS;
 
 /** Pages that a program fetches at most. */

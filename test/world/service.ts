@@ -196,7 +196,9 @@ export class Service {
       clock.after(random.delay(0, WAY.most), () => this.#end(isolate));
     }
     const request = new Request(`https://petstore.example${path}`, { method, headers, body });
-    const response = await isolate.worker.default.fetch(request, this.#bindings(isolate, exchange, random), {});
+    const response = await isolate.worker.default.fetch(request, this.#bindings(isolate, exchange, random), {
+      waitUntil: () => {},
+    });
     const text = await response.text();
     if (!isolate.isAlive) return;
     isolate.running.delete(lose);
@@ -255,7 +257,11 @@ export class Service {
       ENVIRONMENT: "production",
       LOG_SUCCESS_SHARE: "0",
       VERSION: { id: isolate.version },
-      DB: Object.assign(d1Of(path), { all: paths.map(d1Of) }),
+      DB: Object.assign(d1Of(path), {
+        all: paths.map(d1Of),
+        // What follows a response is no part of its request.
+        prepare: (sql: string) => d1Of(this.#path(isolate, undefined, random)).prepare(sql),
+      }),
       API_KEYS: {
         get: (name: string, { cacheTtl }: { cacheTtl: number }) =>
           call(faults.meets(random, "key store fails"), "KV", () => keys.get(location, name, cacheTtl)),

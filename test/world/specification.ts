@@ -13,8 +13,11 @@ export type Question = (model: Model, at: number) => Expected;
 
 type Ask = (request: Asked) => Question;
 
-/** How the model answers each operation of the document. */
-const QUESTIONS: { [operationId in keyof operations]: Ask | "judged elsewhere" } = {
+/** The operations that the world has. It has no objects, and therefore no webhooks. */
+export type Simulated = Exclude<keyof operations, `${string}Webhook${string}` | "listDeliveries">;
+
+/** How the model answers each of these operations. */
+const QUESTIONS: { [operationId in Simulated]: Ask | "judged elsewhere" } = {
   createPet:
     ({ body, key }) =>
     (model) =>
@@ -125,7 +128,7 @@ interface Asked {
 export function questionOf({ method, path, headers, body, apiKey, refusal }: Exchange): Question | undefined {
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
-  const operationId = found?.methods[method.toLowerCase()]?.operationId as keyof operations | undefined;
+  const operationId = found?.methods[method.toLowerCase()]?.operationId as Simulated | undefined;
   if (operationId === undefined) {
     if (refusal !== undefined) return undefined;
     throw new Error(`${method} ${path} is no operation of the document`);

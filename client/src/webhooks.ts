@@ -1,0 +1,209 @@
+import { fits, WEBHOOK, type Fields } from "./fields.ts";
+import type { Int64Input } from "./int64.ts";
+import { List, nextCursor, search } from "./list.ts";
+import type { ReadOptions, RequestOptions } from "./options.ts";
+import {
+  change,
+  type ChangeOptions,
+  create,
+  type Created,
+  type CreateOptions,
+  get,
+  type GetOptions,
+  type Got,
+  pathOf,
+  remove,
+  type ResourceScope,
+  type Scope,
+  type UpdateOptions,
+} from "./requests.ts";
+import type { operations } from "./schema.ts";
+import type {
+  Delivery,
+  DeliveryStatus,
+  Etags,
+  Listed,
+  NewWebhook,
+  Webhook,
+  WebhookPatch,
+  WebhookQuery,
+  WebhookState,
+  WebhookTest,
+  WithEtags,
+} from "./shapes.ts";
+
+/** Which deliveries to list. */
+export interface DeliveryQuery extends RequestOptions {
+  /** Only those with this status. */
+  status?: DeliveryStatus | undefined;
+  /** The largest number of deliveries in a page. 20 unless given, and 100 at most. */
+  limit?: number | undefined;
+  /** The place of an earlier page. */
+  cursor?: string | undefined;
+}
+
+/** A part of the list of deliveries. */
+export interface DeliveryPage {
+  /** The newest first. */
+  readonly deliveries: Delivery[];
+  /** Where the next page starts. Undefined on the last one. */
+  readonly cursor: string | undefined;
+}
+
+const STATE: Fields = { health: "string", pending: "number", cursor: "string", resets: "number" };
+const DELIVERY = fits({ event: "string", type: "string", status: "string", attempts: "number" });
+const isDeliveries = (value: unknown) => Array.isArray(value) && value.every(DELIVERY);
+
+/** The webhooks, which deliver events to receivers. */
+export class Webhooks {
+  readonly #scope: ResourceScope<"webhook", Webhook>;
+
+  constructor(scope: Scope) {
+    this.#scope = { ...scope, path: "/webhooks", name: "webhook", fields: WEBHOOK };
+  }
+
+  /**
+   * Lists webhooks.
+   *
+   * @beta
+   */
+  list<Asked extends Etags = false>(
+    query: WebhookQuery & WithEtags<Asked> = {},
+    options: ReadOptions = {},
+  ): List<Listed<Webhook, Asked>> {
+    return new List(this.#scope, "listWebhooks", query, options);
+  }
+
+  /**
+   * Adds a webhook, exactly once. It delivers the events that follow: lists of the same session have what was there before.
+   *
+   * @beta
+   */
+  async create(webhook: NewWebhook, options: CreateOptions = {}): Promise<Created & { webhook: Webhook }> {
+    return create(this.#scope, "createWebhook", webhook, options);
+  }
+
+  /**
+   * Fetches a webhook.
+   *
+   * @beta
+   */
+  async get<Etag extends string | undefined = never>(
+    id: Int64Input,
+    options: GetOptions<Etag> = {},
+  ): Promise<Got<{ webhook: Webhook }, Etag>> {
+    return get(this.#scope, "getWebhook", pathOf(this.#scope, id), options);
+  }
+
+  /**
+   * Changes the given fields of a webhook, exactly once. Without `ifMatch`, the last change wins.
+   *
+   * @beta
+   */
+  async update(
+    id: Int64Input,
+    patch: WebhookPatch,
+    options: UpdateOptions = {},
+  ): Promise<Created & { webhook: Webhook }> {
+    return change(this.#scope, "updateWebhook", pathOf(this.#scope, id), patch, options);
+  }
+
+  /**
+   * Deletes a webhook. When a response is lost and the webhook is then gone, the deletion has succeeded.
+   *
+   * @beta
+   */
+  async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
+    await remove(this.#scope, "deleteWebhook", pathOf(this.#scope, id), options, true);
+  }
+
+  /**
+   * Fetches what a webhook does now.
+   *
+   * @beta
+   */
+  async state(id: Int64Input, options: RequestOptions = {}): Promise<WebhookState> {
+    return this.#ask("getWebhookState", "GET", `${pathOf(this.#scope, id)}/state`, STATE, options);
+  }
+
+  /**
+   * Fetches the newest secret.
+   *
+   * @beta
+   */
+  async secret(id: Int64Input, options: RequestOptions = {}): Promise<string> {
+    const path = `${pathOf(this.#scope, id)}/secret`;
+    return (await this.#ask<{ secret: string }>("getWebhookSecret", "GET", path, { secret: "string" }, options)).secret;
+  }
+
+  /**
+   * Makes a new secret. For 24 hours, deliveries have a signature with the one before too. When a response is lost, the client rotates
+   * again: `secret` tells the newest one.
+   *
+   * @beta
+   */
+  async rotateSecret(id: Int64Input, options: RequestOptions = {}): Promise<string> {
+    const path = `${pathOf(this.#scope, id)}/rotate-secret`;
+    const found = await this.#ask<{ secret: string }>(
+      "rotateWebhookSecret",
+      "POST",
+      path,
+      { secret: "string" },
+      options,
+    );
+    return found.secret;
+  }
+
+  /**
+   * Sends a test to the receiver, and tells how it responded.
+   *
+   * @beta
+   */
+  async test(id: Int64Input, options: RequestOptions = {}): Promise<WebhookTest> {
+    return this.#ask("testWebhook", "POST", `${pathOf(this.#scope, id)}/test`, { milliseconds: "number" }, options);
+  }
+
+  /**
+   * Goes on from a place in the feed: later events are delivered, again or for the first time.
+   *
+   * @param cursor a cursor of the feed, or `latest` for the present end, which drops everything that waits.
+   * @beta
+   */
+  async replay(id: Int64Input, cursor: string, options: RequestOptions = {}): Promise<WebhookState> {
+    return this.#ask("replayWebhook", "POST", `${pathOf(this.#scope, id)}/replay`, STATE, options, { cursor });
+  }
+
+  /**
+   * Fetches a page of deliveries, the newest first.
+   *
+   * @beta
+   */
+  async deliveries(id: Int64Input, { status, limit, cursor, ...options }: DeliveryQuery = {}): Promise<DeliveryPage> {
+    const { connection, memory } = this.#scope;
+    const { value, headers } = await connection.send(
+      {
+        ...options,
+        operation: "listDeliveries",
+        method: "GET",
+        path: `${pathOf(this.#scope, id)}/deliveries`,
+        query: search({ status, limit, cursor }),
+        expects: isDeliveries,
+      },
+      memory,
+    );
+    return { deliveries: value as Delivery[], cursor: nextCursor(headers) };
+  }
+
+  async #ask<Result>(
+    operation: keyof operations,
+    method: "GET" | "POST",
+    path: string,
+    fields: Fields,
+    options: RequestOptions,
+    body?: object,
+  ): Promise<Result> {
+    const { connection, memory } = this.#scope;
+    const call = { ...options, operation, method, path, expects: fits(fields), ...(body && { body }) };
+    return (await connection.send(call, memory)).value as Result;
+  }
+}

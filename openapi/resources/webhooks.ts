@@ -1,0 +1,513 @@
+// The description of the webhooks, and of the messages that receivers get.
+import type { PathsObject, SchemaObject } from "openapi3-ts/oas31";
+import {
+  CURSOR_OF_EVENTS,
+  INT64,
+  jsonContent,
+  listed,
+  objectSchema,
+  openList,
+  pageParameters,
+  ref,
+  type Resource,
+} from "../describe.ts";
+import { BOOKMARK } from "../../src/http/open-session.ts";
+import { DEFAULT_LIMIT, MAX_LIMIT } from "../../src/http/paging.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
+import { createWebhook, newWebhook } from "../../src/webhooks/create-webhook.ts";
+import { deleteWebhook } from "../../src/webhooks/delete-webhook.ts";
+import { getWebhook } from "../../src/webhooks/get-webhook.ts";
+import { getWebhookSecret } from "../../src/webhooks/get-webhook-secret.ts";
+import { getWebhookState } from "../../src/webhooks/get-webhook-state.ts";
+import { DELIVERY_CURSOR, DELIVERY_STATUSES, listDeliveries } from "../../src/webhooks/list-deliveries.ts";
+import { listWebhooks } from "../../src/webhooks/list-webhooks.ts";
+import { replay, replayWebhook } from "../../src/webhooks/replay-webhook.ts";
+import { rotateWebhookSecret } from "../../src/webhooks/rotate-webhook-secret.ts";
+import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
+import { testWebhook } from "../../src/webhooks/test-webhook.ts";
+import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
+import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
+import { MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
+
+const TIME = "2026-11-22T08:30:00.000Z";
+const CREATED = {
+  id: 1,
+  url: "https://hooks.shop.com/pets",
+  types: ["pet.created", "pet.updated"],
+  enabled: true,
+  createdBy: "key_1f0c5d2a9b7e",
+  createdAt: TIME,
+};
+const STATE = { health: "ok", pending: 0, cursor: CURSOR_OF_EVENTS.example, lastSuccessAt: TIME, resets: 0 };
+const SECRET = { secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" };
+const TEST = { response: 204, milliseconds: 87 };
+const DELIVERY = {
+  event: "evt_00000000000000025d41402a",
+  type: "pet.created",
+  status: "delivered",
+  attempts: 1,
+  lastAttemptAt: TIME,
+  response: 204,
+};
+const MESSAGE_ID = "msg_AAECAwQFBgcICQoLDA0ODw";
+const RESET = {
+  id: MESSAGE_ID,
+  type: "feed.reset",
+  timestamp: TIME,
+  data: { cursor: CURSOR_OF_EVENTS.example, bookmark: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" },
+};
+const TEST_MESSAGE = { id: MESSAGE_ID, type: "webhook.test", timestamp: TIME, data: {} };
+
+const time = (description: string): SchemaObject => ({
+  type: "string",
+  format: "date-time",
+  maxLength: TIME.length,
+  description,
+  examples: [TIME],
+});
+const count = (description: string, maximum: number): SchemaObject => ({
+  type: "integer",
+  format: "int32",
+  minimum: 0,
+  maximum,
+  description,
+  examples: [0],
+});
+const URL: SchemaObject = {
+  type: "string",
+  format: "uri",
+  minLength: 1,
+  maxLength: MAX_URL_CHARACTERS,
+  description:
+    "Where the deliveries go: `https`, a public DNS name, and neither port nor user, password or fragment. Stored as `URL.href` of the WHATWG.",
+  examples: [CREATED.url],
+};
+const TYPES: SchemaObject = {
+  type: "array",
+  items: ref("EventType"),
+  minItems: 1,
+  maxItems: MAX_TYPES,
+  uniqueItems: true,
+  description: "The types of events to deliver. The key needs the scope of each: `pets:read` or `store:read`.",
+  examples: [CREATED.types],
+};
+const ENABLED: SchemaObject = {
+  type: "boolean",
+  description: "Whether it delivers. A disabled webhook keeps its place in the feed.",
+  examples: [true],
+};
+const CURSOR: SchemaObject = {
+  type: "string",
+  pattern: CURSOR_OF_EVENTS.pattern,
+  maxLength: CURSOR_OF_EVENTS.example.length,
+  description: "A place in the feed, as `listEvents` has it.",
+  examples: [CURSOR_OF_EVENTS.example],
+};
+const RESPONSE: SchemaObject = {
+  type: "integer",
+  format: "int32",
+  minimum: 100,
+  maximum: 999,
+  description: "The status of the last response. Absent when there was none.",
+  examples: [204],
+};
+const ERROR: SchemaObject = {
+  description: "Why the last attempt got no response. Absent when it got one.",
+  ...openList("DeliveryError"),
+  examples: ["timeout"],
+};
+const message = (
+  description: string,
+  example: typeof TEST_MESSAGE | typeof RESET,
+  data: SchemaObject,
+): SchemaObject => ({
+  type: "object",
+  description,
+  properties: {
+    id: { type: "string", pattern: "^msg_[0-9A-Za-z_-]{22}$", maxLength: MESSAGE_ID.length, examples: [MESSAGE_ID] },
+    type: { type: "string", const: example.type },
+    timestamp: time("When the service made it."),
+    data,
+  },
+  required: Object.keys(example),
+  examples: [example],
+});
+
+const webhook: SchemaObject = {
+  type: "object",
+  description: "Delivers events to an address. Its secret and its state have operations of their own.",
+  properties: {
+    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [1] },
+    url: URL,
+    types: { ...TYPES, items: openList("EventType") },
+    enabled: ENABLED,
+    disabledReason: {
+      description: "Why the service disabled it. Absent when it did not. Enabling removes it.",
+      ...openList("DisabledReason"),
+      examples: ["gone"],
+    },
+    createdBy: {
+      type: "string",
+      minLength: 1,
+      maxLength: 100,
+      pattern: "^[\\s\\S]+$",
+      description: "The id of the API key that created it.",
+      examples: [CREATED.createdBy],
+    },
+    createdAt: time("When it was created."),
+  },
+  required: Object.keys(CREATED),
+  examples: [CREATED],
+};
+
+const WEBHOOK_ID = { webhookId: { description: "Identifier of the webhook.", schema: INT64, example: CREATED.id } };
+
+/** What the events of a resource are about, by the first part of their type. */
+const DATA: { [resource: string]: object } = {
+  pet: { id: 1, name: "Max", categoryId: 7, status: "available" },
+  category: { id: 7, name: "Camelids" },
+  order: {
+    id: 1,
+    petId: 1,
+    quantity: 1,
+    status: "placed",
+    createdAt: TIME,
+    shipDate: null,
+    complete: false,
+  },
+};
+const eventOf = (type: string) => ({
+  id: DELIVERY.event,
+  type,
+  timestamp: TIME,
+  version: 1,
+  data: type.endsWith(".deleted") ? { id: 1 } : DATA[type.split(".")[0] ?? ""],
+});
+const MESSAGES: [type: string, schema: string, example: object][] = [
+  ...EVENT_TYPES.map((type): [string, string, object] => [type, "Event", eventOf(type)]),
+  [TEST_MESSAGE.type, "TestMessage", TEST_MESSAGE],
+  [RESET.type, "FeedReset", RESET],
+];
+const SIGNED = {
+  "webhook-id": { schema: { type: "string", maxLength: 100 }, example: DELIVERY.event },
+  "webhook-timestamp": { schema: { type: "string", pattern: "^[0-9]+$", maxLength: 20 }, example: "1795336201" },
+  "webhook-signature": {
+    schema: { type: "string", pattern: "^v1,", maxLength: 200 },
+    example: "v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo=",
+  },
+} as const;
+
+/** The requests that receivers get (the field `webhooks` of OpenAPI 3.1), by the type of their event. */
+export const deliveries: PathsObject = Object.fromEntries(
+  MESSAGES.map(([type, schema, example]) => [
+    type,
+    {
+      post: {
+        summary: type,
+        description: "Signed as Standard Webhooks 1.0 says. Each event comes at least once.",
+        parameters: Object.entries(SIGNED).map(([name, header]) => ({ name, in: "header", required: true, ...header })),
+        requestBody: { required: true, content: jsonContent({ schema, example }) },
+        responses: {
+          "2XX": { description: "The receiver has it, for good." },
+          410: { description: "The receiver is gone. The service disables the webhook." },
+          default: { description: "The service tries again." },
+        },
+      },
+    },
+  ]),
+);
+
+export const webhooks: Resource = {
+  tag: {
+    name: "Webhooks",
+    description:
+      "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. [Receiving events](/docs/webhooks) shows a receiver.",
+  },
+  schemas: {
+    NewWebhook: {
+      type: "object",
+      description: "A webhook to add. Other fields, `id` among them, are ignored.",
+      ...objectSchema(newWebhook(), { url: URL, types: TYPES }),
+      examples: [{ url: CREATED.url, types: CREATED.types }],
+    },
+    WebhookPatch: {
+      type: "object",
+      description: "The fields of a webhook to change. Other fields are ignored.",
+      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED }),
+      examples: [{ enabled: false }],
+    },
+    Webhook: webhook,
+    ListedWebhook: listed(webhook),
+    Webhooks: {
+      type: "array",
+      description: "Webhooks in the order of the request.",
+      items: ref("ListedWebhook"),
+      maxItems: MAX_LIMIT,
+      examples: [[CREATED]],
+    },
+    DisabledReason: {
+      type: "string",
+      enum: [...DISABLED_REASONS],
+      description: "`gone`: the receiver responded to an event with 410.",
+      examples: ["gone"],
+    },
+    WebhookState: {
+      type: "object",
+      description: "What a webhook does now.",
+      properties: {
+        health: {
+          description: "`failing` after three failures in a row, until a success.",
+          ...openList("WebhookHealth"),
+        },
+        pending: count("Deliveries that wait for an attempt.", 1_000),
+        cursor: { ...CURSOR, description: "The place up to which it has read the feed." },
+        lastSuccessAt: time("When a delivery last succeeded. Absent when none did."),
+        nextAttemptAt: time("When the next attempt of a delivery that waits may start. Absent when none waits."),
+        resets: count("How often the feed lost the place.", 2 ** 31 - 1),
+      },
+      required: ["health", "pending", "cursor", "resets"],
+      examples: [STATE],
+    },
+    WebhookHealth: {
+      type: "string",
+      enum: ["ok", "failing"],
+      description: "The states of health in this version.",
+      examples: ["ok"],
+    },
+    WebhookSecret: {
+      type: "object",
+      description: "The secret that signs the deliveries. Keep it where no one else reads it.",
+      properties: {
+        secret: {
+          type: "string",
+          pattern: "^whsec_[0-9A-Za-z+/]{43}=$",
+          maxLength: SECRET.secret.length,
+          examples: [SECRET.secret],
+        },
+      },
+      required: ["secret"],
+      examples: [SECRET],
+    },
+    WebhookTest: {
+      type: "object",
+      description: "How the receiver responded to a test.",
+      properties: { response: RESPONSE, error: ERROR, milliseconds: count("How long the attempt lasted.", 60_000) },
+      required: ["milliseconds"],
+      examples: [TEST],
+    },
+    WebhookReplay: {
+      type: "object",
+      description: "The place to go on from.",
+      ...objectSchema(replay(), {
+        cursor: {
+          type: "string",
+          pattern: "^(?:latest|[0-9a-f]{32})$",
+          maxLength: CURSOR_OF_EVENTS.example.length,
+          description: "A cursor of `listEvents`, or `latest` for the present end.",
+          examples: ["latest"],
+        },
+      }),
+      examples: [{ cursor: "latest" }],
+    },
+    Delivery: {
+      type: "object",
+      description: "The delivery of an event.",
+      properties: {
+        event: {
+          type: "string",
+          pattern: "^(?:evt_[0-9a-f]{24}|msg_[0-9A-Za-z_-]{22})$",
+          maxLength: DELIVERY.event.length,
+          description: "The id of the event, which is the `webhook-id` of its attempts.",
+          examples: [DELIVERY.event],
+        },
+        type: {
+          description: "The type of the event, or `feed.reset`.",
+          ...openList("EventType"),
+          examples: [DELIVERY.type],
+        },
+        status: { description: "What became of it.", ...openList("DeliveryStatus"), examples: [DELIVERY.status] },
+        attempts: count("The attempts that count. Probes of an endpoint that fails do not.", 10),
+        lastAttemptAt: time("When the last attempt ended. Absent before the first one."),
+        nextAttemptAt: time("When its own next attempt is due. Absent when it is finished."),
+        response: RESPONSE,
+        error: ERROR,
+      },
+      required: ["event", "type", "status", "attempts"],
+      examples: [DELIVERY],
+    },
+    DeliveryStatus: {
+      type: "string",
+      enum: [...DELIVERY_STATUSES],
+      description: "`failed`: no attempt follows.",
+      examples: [DELIVERY.status],
+    },
+    DeliveryError: {
+      type: "string",
+      enum: ["timeout", "connection"],
+      description: "Why an attempt got no response.",
+      examples: ["timeout"],
+    },
+    Deliveries: {
+      type: "array",
+      description: "Deliveries, the newest first: those that wait, then those that finished.",
+      items: ref("Delivery"),
+      maxItems: MAX_LIMIT,
+      examples: [[DELIVERY]],
+    },
+    TestMessage: message("A test. It says nothing about the store.", TEST_MESSAGE, {
+      type: "object",
+      description: "Empty.",
+      examples: [{}],
+    }),
+    FeedReset: message("Events may be missing: list everything anew.", RESET, {
+      type: "object",
+      description: "Drop the copy and its bookmark, and list everything with this bookmark.",
+      properties: {
+        cursor: { ...CURSOR, description: "The place in the feed from which events follow." },
+        bookmark: {
+          type: "string",
+          pattern: BOOKMARK.source,
+          maxLength: RESET.data.bookmark.length,
+          description: "The `x-d1-bookmark` for the lists: a replica that lags would miss changes.",
+          examples: [RESET.data.bookmark],
+        },
+      },
+      required: ["cursor", "bookmark"],
+      examples: [RESET.data],
+    }),
+  },
+  operations: {
+    listWebhooks: {
+      handlers: listWebhooks,
+      stability: "beta",
+      summary: "List webhooks",
+      description:
+        "Returns webhooks in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
+      parameters: pageParameters("webhooks"),
+      success: { status: 200, description: "Webhooks.", body: { schema: "Webhooks", example: [CREATED] } },
+    },
+    createWebhook: {
+      handlers: createWebhook,
+      stability: "beta",
+      summary: "Add a webhook",
+      description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
+      idempotencyKey: "webhook",
+      body: { description: "A webhook", schema: "NewWebhook", example: { url: CREATED.url, types: CREATED.types } },
+      success: {
+        status: 201,
+        description: "The webhook was created.",
+        body: { schema: "Webhook", example: CREATED },
+      },
+      errors: ["webhook_limit"],
+    },
+    getWebhook: {
+      handlers: getWebhook,
+      stability: "beta",
+      summary: "Fetch a webhook",
+      description: "Returns a webhook, without its secret.",
+      parameters: WEBHOOK_ID,
+      success: { status: 200, description: "The webhook.", body: { schema: "Webhook", example: CREATED } },
+      errors: ["not_found"],
+    },
+    updateWebhook: {
+      handlers: updateWebhook,
+      stability: "beta",
+      summary: "Change a webhook",
+      description:
+        "Applies a JSON Merge Patch (RFC 7396). To set `url`, `types` or `enabled: true`, the key needs the read scope of each type that the webhook then has. A patch that changes nothing leaves the version unchanged.",
+      parameters: WEBHOOK_ID,
+      idempotencyKey: "change",
+      body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: false } },
+      success: {
+        status: 200,
+        description: "The whole webhook.",
+        body: { schema: "Webhook", example: { ...CREATED, enabled: false } },
+      },
+      errors: ["not_found"],
+    },
+    deleteWebhook: {
+      handlers: deleteWebhook,
+      stability: "beta",
+      summary: "Delete a webhook",
+      description: "Ends the deliveries. One attempt may still be on its way.",
+      parameters: WEBHOOK_ID,
+      success: { status: 204, description: "The webhook is deleted." },
+      errors: ["not_found"],
+    },
+    getWebhookState: {
+      handlers: getWebhookState,
+      stability: "beta",
+      summary: "Fetch the state of a webhook",
+      description: "Says whether its receiver responds, and what waits. It changes without a new version.",
+      parameters: WEBHOOK_ID,
+      success: { status: 200, description: "The state.", body: { schema: "WebhookState", example: STATE } },
+      errors: ["not_found"],
+    },
+    getWebhookSecret: {
+      handlers: getWebhookSecret,
+      stability: "beta",
+      summary: "Fetch the secret of a webhook",
+      description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
+      parameters: WEBHOOK_ID,
+      success: { status: 200, description: "The secret.", body: { schema: "WebhookSecret", example: SECRET } },
+      errors: ["not_found"],
+    },
+    rotateWebhookSecret: {
+      handlers: rotateWebhookSecret,
+      stability: "beta",
+      summary: "Rotate the secret of a webhook",
+      description:
+        "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
+      parameters: WEBHOOK_ID,
+      success: { status: 200, description: "The new secret.", body: { schema: "WebhookSecret", example: SECRET } },
+      errors: ["not_found"],
+    },
+    testWebhook: {
+      handlers: testWebhook,
+      stability: "beta",
+      summary: "Test a webhook",
+      description:
+        "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`.",
+      parameters: WEBHOOK_ID,
+      success: {
+        status: 200,
+        description: "How the receiver responded.",
+        body: { schema: "WebhookTest", example: TEST },
+      },
+      errors: ["not_found"],
+    },
+    replayWebhook: {
+      handlers: replayWebhook,
+      stability: "beta",
+      summary: "Deliver events again",
+      description:
+        "Goes on from a place in the feed: later events are delivered, again or for the first time, and deliveries of later events that waited are dropped. `latest` goes to the present end, and drops everything that waits.",
+      parameters: WEBHOOK_ID,
+      body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
+      success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
+      errors: ["not_found", "webhook_disabled", "cursor_expired"],
+    },
+    listDeliveries: {
+      handlers: listDeliveries,
+      stability: "beta",
+      summary: "List the deliveries of a webhook",
+      description:
+        "Returns the deliveries that wait, and the last 1,000 that finished, the newest first. If there are more, the `Link` header holds the address of the next page.",
+      parameters: {
+        ...WEBHOOK_ID,
+        limit: {
+          description: `Maximum number of deliveries to return. Defaults to ${DEFAULT_LIMIT}.`,
+          schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
+          example: DEFAULT_LIMIT,
+        },
+        cursor: {
+          description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
+          schema: { type: "string", maxLength: 35, pattern: DELIVERY_CURSOR.source },
+        },
+        status: { description: "Only deliveries with this status.", schema: ref("DeliveryStatus") },
+      },
+      success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
+      errors: ["not_found"],
+    },
+  },
+};

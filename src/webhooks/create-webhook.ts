@@ -1,0 +1,54 @@
+import { lt, sql } from "drizzle-orm";
+import { compileCreation, create } from "../changes/creation.ts";
+import { creates } from "../changes/handlers.ts";
+import { now } from "../db/clock.ts";
+import type { Parameter } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
+import { endOfFeed } from "../feed/place.ts";
+import { scopeOf } from "../feed/table.ts";
+import { apiKeyOf } from "../http/authentication.ts";
+import { guard, lacksScope } from "../http/guard.ts";
+import { jsonObject } from "../http/validation.ts";
+import { lazy } from "../lazy.ts";
+import { createHandlers } from "../operation.ts";
+import { forgetEnabled } from "./nudge.ts";
+import { webhooks } from "./table.ts";
+import { MAX_WEBHOOKS, readableTypes, typesField, urlField, urlOf, webhook } from "./webhook.ts";
+
+export const newWebhook = lazy(() => jsonObject({ url: urlField(), types: typesField() }));
+
+const creation = compileCreation(
+  webhook,
+  undefined,
+  (db, parameter: Parameter<{ url: string; types: string; createdBy: string }>) => ({
+    values: {
+      tag: sql`random() & 4294967295`,
+      url: sql`${parameter("url")}`,
+      types: sql`${parameter("types")}`,
+      enabled: sql`1`,
+      disabledReason: sql`NULL`,
+      createdBy: sql`${parameter("createdBy")}`,
+      createdAt: now,
+      place: sql`(${endOfFeed(db)})`,
+    },
+    where: lt(sql`(${db.select({ count: sql`count(*)` }).from(webhooks)})`, sql.raw(String(MAX_WEBHOOKS))),
+  }),
+);
+
+export const createWebhook = createHandlers(
+  guard("webhooks:manage"),
+  ...creates(
+    "createWebhook",
+    newWebhook,
+    async (session, { url, types }, attempt, c) => {
+      const readable = readableTypes(c);
+      const refused = types.find((type) => !readable.includes(type));
+      if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
+      const fields = { url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id };
+      const created = await create(session, creation, fields, attempt);
+      forgetEnabled();
+      return created;
+    },
+    () => new ApiError("webhook_limit", `There are ${MAX_WEBHOOKS} webhooks already.`),
+  ),
+);

@@ -1,0 +1,72 @@
+import { eq } from "drizzle-orm";
+import type { Context, MiddlewareHandler } from "hono";
+import { compile } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { webhooks } from "./table.ts";
+import { objectName } from "./webhook.ts";
+
+/** Milliseconds for which an isolate remembers the enabled webhooks. */
+export const REMEMBERED = 10_000;
+/** Milliseconds between two nudges of a webhook by an isolate, at least. */
+const BETWEEN_NUDGES = 1_000;
+
+/** The names of the objects of the enabled webhooks, and when each was last nudged. */
+let enabled: { nudgedAt: Map<string, number>; readAt: number } | undefined;
+
+const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/** After a change with a 2xx, tells the enabled webhooks that the feed has more. No request waits for it, and no response depends on it. */
+export const nudges: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  if (!CHANGES.has(c.req.method) || !c.res.ok) return;
+  const age = enabled === undefined ? Infinity : Date.now() - enabled.readAt;
+  const isFresh = age >= 0 && age < REMEMBERED;
+  if (isFresh && enabled?.nudgedAt.size === 0) return;
+  c.executionCtx.waitUntil(nudge(c.env, isFresh).catch(() => {}));
+};
+
+async function nudge({ DB, WEBHOOKS }: Env, isFresh: boolean): Promise<void> {
+  const known = isFresh && enabled !== undefined ? enabled : await readEnabled(DB);
+  const now = Date.now();
+  const names = [...known.nudgedAt].filter(([, nudgedAt]) => now - nudgedAt >= BETWEEN_NUDGES || now < nudgedAt);
+  for (const [name] of names) known.nudgedAt.set(name, now);
+  await Promise.allSettled(names.map(([name]) => WEBHOOKS.getByName(name).nudge(name)));
+}
+
+const selectEnabled = compile((db) =>
+  db
+    .select({ name: objectName.as("name") })
+    .from(webhooks)
+    .where(eq(webhooks.enabled, 1)),
+);
+
+async function readEnabled(DB: D1Database) {
+  // Before it is known: other requests must not read it too.
+  const before = enabled?.nudgedAt ?? new Map<string, number>();
+  const reading = (enabled = { nudgedAt: before, readAt: Date.now() });
+  const { sql, values } = selectEnabled({});
+  const { results } = await DB.prepare(sql)
+    .bind(...values)
+    .all<{ name: string }>();
+  reading.nudgedAt = new Map(results.map(({ name }) => [name, before.get(name) ?? 0]));
+  return reading;
+}
+
+/** Nudges every enabled webhook, for the hourly job. It repairs alarms that the platform gave up. */
+export async function nudgeAll({ DB, WEBHOOKS }: Pick<Env, "DB" | "WEBHOOKS">): Promise<void> {
+  const { nudgedAt } = await readEnabled(DB);
+  await Promise.allSettled([...nudgedAt.keys()].map((name) => WEBHOOKS.getByName(name).nudge(name)));
+}
+
+/** Forgets the list: the next nudge, also that of this request, reads it again. */
+export function forgetEnabled(): void {
+  enabled = undefined;
+}
+
+/** Tells a webhook that its configuration has changed. */
+export function announce(c: Context<AppEnv>, name: string): void {
+  forgetEnabled();
+  c.executionCtx.waitUntil(tell(c.env, name).catch(() => {}));
+}
+
+const tell = async ({ WEBHOOKS }: Env, name: string) => WEBHOOKS.getByName(name).changed(name);

@@ -1,0 +1,48 @@
+import { eq } from "drizzle-orm";
+import { compile, type Parameter } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { beginAt, decodeEventCursor, type Place, selectEnd, selectOnward } from "../feed/place.ts";
+import { jsonBody } from "../http/body.ts";
+import { guard } from "../http/guard.ts";
+import { openSession } from "../http/open-session.ts";
+import { json } from "../http/respond.ts";
+import { jsonObject, parsed, rule } from "../http/validation.ts";
+import { lazy } from "../lazy.ts";
+import { createHandlers, withFacts } from "../operation.ts";
+import { webhooks } from "./table.ts";
+import { ask, noSuchWebhook, objectName, webhookId } from "./webhook.ts";
+
+const LATEST = "latest";
+
+export const replay = lazy(() =>
+  jsonObject({
+    cursor: parsed<string, Place | typeof LATEST>(
+      (value) => (value === LATEST ? LATEST : typeof value === "string" ? decodeEventCursor(value) : undefined),
+      rule("latest, or one that this service handed out for events"),
+    ),
+  }),
+);
+
+const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  db
+    .select({ name: objectName.as("name"), enabled: webhooks.enabled })
+    .from(webhooks)
+    .where(eq(webhooks.id, parameter("id"))),
+);
+
+export const replayWebhook = createHandlers(guard("webhooks:manage"), jsonBody(replay), async (c) => {
+  const { cursor } = c.req.valid("json");
+  const session = openSession(c);
+  const isLatest = cursor === LATEST;
+  const at = isLatest ? selectEnd({}) : selectOnward({ id: cursor.id, limit: 1 });
+  // On the primary: a replica that lags may not have the place yet.
+  const [[webhook], rows] = await session.writeRepeatably([select({ id: webhookId(c) }), at]);
+  if (webhook === undefined) throw noSuchWebhook();
+  if (webhook.enabled === 0) throw new ApiError("webhook_disabled", "This webhook is disabled. Enable it first.");
+  const [first] = rows;
+  if (first === undefined || (!isLatest && !beginAt(rows, cursor)))
+    throw new ApiError("cursor_expired", "The feed does not have the place of this cursor, or no longer.");
+  return json(c, await ask(c, webhook.name, (object, name) => object.replay(name, first.place, isLatest)), 200);
+});
+withFacts(replayWebhook[2], { operationId: "replayWebhook" });

@@ -1,0 +1,146 @@
+import { eq, sql } from "drizzle-orm";
+import type { Context } from "hono";
+import * as z from "zod/mini";
+import { jsonObjectOf } from "../db/json-object.ts";
+import { compileSelect, type Resource } from "../db/resource.ts";
+import { compile, type Parameter } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError, serviceUnavailable } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
+import { apiKeyOf } from "../http/authentication.ts";
+import { openSession } from "../http/open-session.ts";
+import { idInPath } from "../http/path.ts";
+import { parsed, rule } from "../http/validation.ts";
+import type { WebhookEndpoint } from "./engine/endpoint.ts";
+import { webhooks } from "./table.ts";
+import { MAX_URL_CHARACTERS, receiverUrl } from "./url.ts";
+
+export const MAX_WEBHOOKS = 10;
+export const MAX_TYPES = 100;
+
+/**
+ * The id in the path.
+ *
+ * @throws ApiError `not_found`
+ */
+export function webhookId(c: Context<AppEnv, "/:webhookId">): Int64 {
+  return idInPath(c.req.param("webhookId"), noSuchWebhook);
+}
+
+export function noSuchWebhook(): ApiError {
+  return new ApiError("not_found", "There is no webhook with this id.");
+}
+
+/** A webhook as clients see it. Its object has the secret and the state. */
+export interface Webhook {
+  id: number;
+  url: string;
+  types: EventType[];
+  enabled: boolean;
+  disabledReason?: string;
+  createdBy: string;
+  createdAt: string;
+}
+
+export const webhook: Resource<Webhook, typeof webhooks> = {
+  table: webhooks,
+  body: () =>
+    jsonObjectOf<Webhook>(
+      {
+        id: webhooks.id,
+        url: webhooks.url,
+        types: sql`json(${webhooks.types})`,
+        enabled: sql`json(iif(${webhooks.enabled}, 'true', 'false'))`,
+        createdBy: webhooks.createdBy,
+        createdAt: webhooks.createdAt,
+      },
+      { disabledReason: webhooks.disabledReason },
+    ),
+};
+
+export const selectWebhook = compileSelect(webhook);
+
+/** SQL for the name of its object. */
+export const objectName = sql<string>`${webhooks.id} || '-' || ${webhooks.tag}`;
+
+const urlRule = rule(
+  `an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment`,
+);
+
+/** Anything but a text is refused before the body is read further. `urlOf` refuses the rest. */
+export const urlField = () => z.string(urlRule);
+
+/**
+ * The address in the form in which it is stored.
+ *
+ * @throws ApiError `invalid_request` for one that may not receive deliveries.
+ */
+export function urlOf(c: Context<AppEnv>, url: string): string {
+  const address = receiverUrl(url, c.env);
+  if (address === undefined) throw new ApiError("invalid_request", `url ${urlRule.error({ input: url })}.`);
+  return address;
+}
+
+export const typesField = () =>
+  parsed<EventType[], EventType[]>(
+    toTypes,
+    rule(`an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition`),
+  );
+
+function toTypes(value: unknown): EventType[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TYPES) return undefined;
+  const areKnown = value.every((type): type is EventType => EVENT_TYPES.some((known) => known === type));
+  return areKnown && new Set(value).size === value.length ? value : undefined;
+}
+
+/** The types that the key of the request may read. */
+export function readableTypes(c: Context<AppEnv>): EventType[] {
+  const { scopes } = apiKeyOf(c);
+  return EVENT_TYPES.filter((type) => scopes.includes(scopeOf(type)));
+}
+
+/** A refusal for lack of a scope, and a failure of storage, have no bookmark in any operation. */
+export function dropBookmark(c: Context<AppEnv>): void {
+  const usage = c.get("database");
+  if (usage !== undefined) usage.bookmark = undefined;
+}
+
+const selectName = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  db
+    .select({ name: objectName.as("name") })
+    .from(webhooks)
+    .where(eq(webhooks.id, parameter("id"))),
+);
+
+/**
+ * Asks the object of the webhook in the path.
+ *
+ * @param run a call of it, with its name.
+ * @throws ApiError `not_found`, or `service_unavailable` when the object does not answer.
+ */
+export async function askObject<Result>(
+  c: Context<AppEnv, "/:webhookId">,
+  run: (object: DurableObjectStub<WebhookEndpoint>, name: string) => Promise<Result>,
+): Promise<Result> {
+  const session = openSession(c);
+  const select = selectName({ id: webhookId(c) });
+  // What changes the object asks the primary: a replica may lag.
+  const [row] = c.req.method === "GET" ? await session.read(select) : await session.readFromPrimary(select);
+  if (row === undefined) throw noSuchWebhook();
+  return ask(c, row.name, run);
+}
+
+/** The same for a webhook whose name is known. */
+export async function ask<Result>(
+  c: Context<AppEnv>,
+  name: string,
+  run: (object: DurableObjectStub<WebhookEndpoint>, name: string) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run(c.env.WEBHOOKS.getByName(name), name);
+  } catch (cause) {
+    dropBookmark(c);
+    throw serviceUnavailable(cause);
+  }
+}

@@ -1,0 +1,466 @@
+import {
+  createExecutionContext,
+  createScheduledController,
+  runDurableObjectAlarm,
+  waitOnExecutionContext,
+} from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import worker from "../../src/index.ts";
+import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
+import { latest } from "../events/feed.ts";
+import { call, type Call, expectError, expectJson } from "../support/client.ts";
+import { grantKey } from "../support/keys.ts";
+import {
+  addEvents,
+  events,
+  Hook,
+  ids,
+  lines,
+  received,
+  respond,
+  SECOND,
+  URL_OF_RECEIVER,
+  useReceiver,
+} from "./endpoint.ts";
+
+useReceiver();
+
+const WEBHOOKS = "/v1/webhooks";
+const NEW = { url: URL_OF_RECEIVER, types: ["pet.created", "pet.updated"] };
+let key: string;
+let petsOnly: string;
+beforeAll(async () => {
+  key = await grantKey({ id: "key_0123456789ab" });
+  petsOnly = await grantKey({ scopes: ["webhooks:manage", "pets:read"] });
+});
+beforeEach(async () => {
+  await env.DB.exec("DELETE FROM webhooks");
+  forgetEnabled();
+});
+
+const send = (method: string, path: string, body?: object, more: Call = {}) =>
+  call(path, { method, key, ...(body && { body }), ...more });
+
+interface Webhook {
+  id: number;
+  url: string;
+  types: string[];
+  enabled: boolean;
+  disabledReason?: string;
+}
+
+/** Creates a webhook. Returns its path, and the object behind it. */
+async function create(more: object = {}) {
+  const response = await send("POST", WEBHOOKS, { ...NEW, ...more });
+  const webhook = (await expectJson(response, 201)) as Webhook;
+  const name = await env.DB.prepare("SELECT id || '-' || tag AS name FROM webhooks WHERE id = ?")
+    .bind(webhook.id)
+    .first<string>("name");
+  return { path: `${WEBHOOKS}/${webhook.id}`, webhook, hook: new Hook(name ?? ""), response };
+}
+
+describe("createWebhook", () => {
+  test("responds with the webhook, without secret, tag and place", async () => {
+    const { response, path, webhook } = await create({ url: "HTTPS://Hooks.Shop.com/pets", enabled: false, id: 77 });
+    expect(response.headers.get("Location")).toBe(path);
+    expect(response.headers.get("ETag")).toBe('"1"');
+    expect(webhook).toEqual({
+      id: expect.any(Number),
+      url: URL_OF_RECEIVER,
+      types: NEW.types,
+      enabled: true,
+      createdBy: "key_0123456789ab",
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(await expectJson(await send("GET", path), 200)).toEqual(webhook);
+    expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([webhook]);
+  });
+
+  test.each([
+    ["no address", { types: NEW.types }, "url is required"],
+    ["an address that is no text", { ...NEW, url: 1 }, "url has to be an https address"],
+    ["an address of the loopback", { ...NEW, url: "https://0x7f.1/" }, "url has to be an https address"],
+    ["an address with a port", { ...NEW, url: "https://hooks.shop.com:8443/" }, "url has to be"],
+    ["no types", { url: NEW.url }, "types is required"],
+    ["an empty list of types", { ...NEW, types: [] }, "types has to be an array of 1 to 100"],
+    ["a repeated type", { ...NEW, types: ["pet.created", "pet.created"] }, "types has to be"],
+    ["an unknown type", { ...NEW, types: ["pet.sold"] }, "types has to be"],
+    ["a type of the service", { ...NEW, types: ["feed.reset"] }, "types has to be"],
+    ["types that are no list", { ...NEW, types: "pet.created" }, "types has to be"],
+  ])("refuses %s", async (_name, body, message) => {
+    expect(await expectError(await send("POST", WEBHOOKS, body), "invalid_request")).toContain(message);
+    expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([]);
+  });
+
+  test("needs the scope of each type", async () => {
+    const orders = { ...NEW, types: ["pet.created", "order.placed"] };
+    const response = await send("POST", WEBHOOKS, orders, { key: petsOnly });
+    expect(response.headers.get("WWW-Authenticate")).toContain('scope="store:read"');
+    await expectError(response, "insufficient_scope");
+    expect((await send("POST", WEBHOOKS, NEW, { key: petsOnly })).status).toBe(201);
+    expect((await send("POST", WEBHOOKS, orders)).status).toBe(201);
+  });
+
+  test("allows ten, also when requests race", async () => {
+    const responses = await Promise.all(Array.from({ length: 14 }, () => send("POST", WEBHOOKS, NEW)));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
+    const refused = responses.filter(({ status }) => status !== 201);
+    for (const response of refused) await expectError(response, "webhook_limit");
+    expect(await expectJson(await send("GET", `${WEBHOOKS}?limit=100`), 200)).toHaveLength(10);
+  });
+
+  test("delivers what follows, and nothing from before", async () => {
+    await addEvents([1]);
+    const { hook } = await create();
+    const sent = await addEvents([2], [3]);
+    await runDurableObjectAlarm(hook.stub);
+    expect(ids()).toEqual(sent);
+  });
+
+  test("leaves no event", async () => {
+    const before = await latest(key);
+    const { path } = await create();
+    await send("PATCH", path, { enabled: false });
+    await send("DELETE", path);
+    expect(await latest(key)).toBe(before);
+  });
+});
+
+describe("updateWebhook", () => {
+  test("changes address, types and whether it is enabled, and tells the object", async () => {
+    const { path, webhook, hook } = await create();
+    await hook.run();
+    expect(await hook.alarm()).toBeGreaterThan(0);
+    const response = await send("PATCH", path, { url: "https://other.shop.com", types: ["pet.deleted"] });
+    expect(response.headers.get("ETag")).toBe('"2"');
+    expect(await hook.alarm()).toBe(0);
+    const changed = { ...webhook, url: "https://other.shop.com/", types: ["pet.deleted"] };
+    expect(await expectJson(response, 200)).toEqual(changed);
+    expect(await expectJson(await send("PATCH", path, { enabled: false }), 200)).toEqual({
+      ...changed,
+      enabled: false,
+    });
+    await hook.run();
+    expect(await hook.alarm()).toBeUndefined();
+    const same = await send("PATCH", path, { enabled: false });
+    expect(same.headers.get("ETag")).toBe('"3"');
+  });
+
+  test("that enables removes the reason", async () => {
+    const { path, hook } = await create();
+    await addEvents([1]);
+    respond(() => 410);
+    await hook.run();
+    const gone = await send("GET", path);
+    expect(gone.headers.get("ETag")).toBe('"2"');
+    expect(await expectJson(gone, 200)).toMatchObject({ enabled: false, disabledReason: "gone" });
+    const { disabledReason } = (await expectJson(await send("PATCH", path, { enabled: false }), 200)) as Webhook;
+    expect(disabledReason).toBe("gone");
+    const enabled = (await expectJson(await send("PATCH", path, { enabled: true }), 200)) as Webhook;
+    expect(enabled).toMatchObject({ enabled: true });
+    expect(enabled).not.toHaveProperty("disabledReason");
+  });
+
+  test.each([
+    [{ url: "http://hooks.shop.com/" }],
+    [{ types: [] }],
+    [{ enabled: 1 }],
+    [{ url: null }],
+    [{ types: null }],
+  ])("refuses %j", async (body) => {
+    const { path } = await create();
+    await expectError(await send("PATCH", path, body), "invalid_request");
+  });
+
+  test("needs the scopes of the types that the webhook then has, except to disable it", async () => {
+    const { path } = await create({ types: ["order.placed", "pet.created"] });
+    const patch = (body: object) => send("PATCH", path, body, { key: petsOnly });
+    for (const body of [{ url: "https://other.shop.com/" }, { enabled: true }, { types: ["order.shipped"] }]) {
+      const response = await patch(body);
+      expect(response.headers.get("WWW-Authenticate")).toContain('scope="store:read"');
+      await expectError(response, "insufficient_scope");
+    }
+    expect((await patch({ enabled: false })).status).toBe(200);
+    await expectError(await patch({ enabled: true }), "insufficient_scope");
+    // Without the types that it may not read, it may.
+    expect((await patch({ enabled: true, types: ["pet.created"] })).status).toBe(200);
+    expect((await patch({ url: "https://other.shop.com/" })).status).toBe(200);
+    expect((await send("DELETE", path, undefined, { key: petsOnly })).status).toBe(204);
+  });
+
+  test("takes preconditions", async () => {
+    const { path } = await create();
+    const patch = (version: number) =>
+      send("PATCH", path, { enabled: false }, { headers: { "If-Match": `"${version}"` } });
+    await expectError(await patch(2), "precondition_failed");
+    expect((await patch(1)).status).toBe(200);
+    const remove = (version: number) => send("DELETE", path, undefined, { headers: { "If-Match": `"${version}"` } });
+    await expectError(await remove(1), "precondition_failed");
+    expect((await remove(2)).status).toBe(204);
+  });
+});
+
+describe("a webhook that does not exist", () => {
+  test.each([
+    ["GET", ""],
+    ["PATCH", "", { enabled: false }],
+    ["DELETE", ""],
+    ["GET", "/state"],
+    ["GET", "/secret"],
+    ["POST", "/rotate-secret"],
+    ["POST", "/test"],
+    ["POST", "/replay", { cursor: "latest" }],
+    ["GET", "/deliveries"],
+  ])("is 404: %s %s", async (method, rest, body?: object) => {
+    for (const id of ["999999", "x"])
+      await expectError(await send(method, `${WEBHOOKS}/${id}${rest}`, body), "not_found");
+  });
+
+  test("because it was deleted has no object to ask", async () => {
+    const { path, hook } = await create();
+    expect((await send("DELETE", path)).status).toBe(204);
+    await expectError(await send("DELETE", path), "not_found");
+    await expectError(await send("GET", `${path}/secret`), "not_found");
+    // It was told.
+    expect(await hook.alarm()).toBe(0);
+  });
+});
+
+describe("the secret", () => {
+  test("comes from two operations only, and signs", async () => {
+    const { path, hook } = await create();
+    const { secret } = (await expectJson(await send("GET", `${path}/secret`), 200)) as { secret: string };
+    expect(secret).toBe(await hook.stub.secret(hook.name));
+    const { secret: next } = (await expectJson(await send("POST", `${path}/rotate-secret`), 200)) as { secret: string };
+    expect(next).not.toBe(secret);
+    expect(
+      await expectJson(
+        await send("GET", `${path}/secret`, undefined, { headers: { "Cache-Control": "max-age=60" } }),
+        200,
+      ),
+    ).toEqual({ secret: next });
+    for (const other of ["", "/state", "/deliveries"])
+      expect(await (await send("GET", path + other)).text()).not.toContain("whsec_");
+    expect(lines.join()).not.toContain(secret.slice(6));
+    expect(lines.join()).not.toContain(next.slice(6));
+  });
+});
+
+describe("testWebhook", () => {
+  test("says how the receiver responded, also of a disabled webhook", async () => {
+    const { path } = await create();
+    await send("PATCH", path, { enabled: false });
+    expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ response: 204, milliseconds: 0 });
+    expect(received.map(({ type }) => type)).toEqual(["webhook.test"]);
+    respond(() => new Error("refused"));
+    expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "connection", milliseconds: 0 });
+  });
+});
+
+describe("replayWebhook", () => {
+  test("delivers again from a cursor of the feed", async () => {
+    const { path, hook } = await create();
+    await addEvents([1]);
+    const cursor = await latest(key);
+    const sent = await addEvents([2], [3]);
+    await hook.run();
+    const state = await expectJson(await send("POST", `${path}/replay`, { cursor }), 200);
+    expect(state).toMatchObject({ health: "ok", pending: 0, cursor });
+    await hook.pass(0);
+    expect(ids().slice(3)).toEqual(sent);
+  });
+
+  test("goes to the present end with latest", async () => {
+    const { path, hook } = await create();
+    await addEvents([1]);
+    const state = await expectJson(await send("POST", `${path}/replay`, { cursor: "latest" }), 200);
+    expect(state).toMatchObject({ cursor: await latest(key) });
+    await hook.run();
+    expect(received).toHaveLength(0);
+  });
+
+  test("is refused for a disabled webhook, a place that is gone, and no cursor", async () => {
+    const { path } = await create();
+    await addEvents([1]);
+    const cursor = await latest(key);
+    await env.DB.exec("DELETE FROM events WHERE id = (SELECT max(id) FROM events)");
+    await expectError(await send("POST", `${path}/replay`, { cursor }), "cursor_expired");
+    for (const body of [{}, { cursor: "first" }, { cursor: `${cursor.slice(0, -1)}x` }])
+      await expectError(await send("POST", `${path}/replay`, body), "invalid_request");
+    await send("PATCH", path, { enabled: false });
+    await expectError(await send("POST", `${path}/replay`, { cursor: "latest" }), "webhook_disabled");
+  });
+});
+
+describe("listDeliveries", () => {
+  test("has pages with the newest first, and a filter", async () => {
+    const { path, hook } = await create();
+    const sent = await addEvents(...events(25));
+    respond(({ resource }) => (resource % 10 === 0 ? 500 : 204));
+    await hook.run();
+    const found: { event: string; status: string }[] = [];
+    let next: string | undefined = `${path}/deliveries?limit=4`;
+    while (next !== undefined) {
+      const response = await send("GET", next);
+      found.push(...((await expectJson(response, 200)) as typeof found));
+      next = /<https:\/\/[^/]+([^>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+    }
+    expect(found.map(({ event }) => event).toSorted()).toEqual(sent);
+    expect(found.map(({ status }) => status)).toEqual([
+      "pending",
+      "pending",
+      ...Array.from({ length: 23 }, () => "delivered"),
+    ]);
+    expect(found[0]).toEqual({
+      event: sent[19],
+      type: "pet.updated",
+      status: "pending",
+      attempts: 1,
+      lastAttemptAt: new Date().toISOString(),
+      nextAttemptAt: expect.any(String),
+      response: 500,
+    });
+    const pending = (await expectJson(await send("GET", `${path}/deliveries?status=pending`), 200)) as typeof found;
+    expect(pending.map(({ event }) => event)).toEqual([sent[19], sent[9]]);
+    expect(await expectJson(await send("GET", `${path}/deliveries?status=failed`), 200)).toEqual([]);
+  });
+
+  test.each(["limit=0", "limit=101", "status=lost", "cursor=x", "cursor=f000000000000000100000000", "sort=id"])(
+    "refuses %s",
+    async (query) => {
+      const { path } = await create();
+      await expectError(await send("GET", `${path}/deliveries?${query}`), "invalid_request");
+    },
+  );
+});
+
+test("an object that does not answer is 503, and the operations of the database go on", async () => {
+  const { path } = await create();
+  const failing = {
+    getByName: () => ({
+      state: async () => {
+        throw new Error("The object is overloaded");
+      },
+    }),
+  };
+  const bindings = { WEBHOOKS: failing as unknown as Env["WEBHOOKS"] };
+  await expectError(await send("GET", `${path}/state`, undefined, { bindings }), "service_unavailable");
+  for (const [method, body] of [["GET"], ["PATCH", { enabled: false }], ["DELETE"]] as const)
+    expect((await send(method, path, body, { bindings })).ok).toBe(true);
+  expect((await send("POST", WEBHOOKS, NEW, { bindings })).status).toBe(201);
+});
+
+describe("the nudge", () => {
+  const createPet = (more: Call = {}) => send("POST", "/v1/pets", { name: "Rex", categoryId: 1 }, more);
+  /** Counts the reads of the list, and the nudges of each object. */
+  function observed() {
+    const reads: string[] = [];
+    const nudges: string[] = [];
+    const DB = new Proxy(env.DB, {
+      get(target, property) {
+        if (property !== "prepare") {
+          const value: unknown = Reflect.get(target, property);
+          return typeof value === "function" ? value.bind(target) : value;
+        }
+        return (sql: string) => {
+          reads.push(sql);
+          return target.prepare(sql);
+        };
+      },
+    });
+    const getByName = (name: string) => ({
+      nudge: async () => void nudges.push(name),
+      changed: async () => {},
+    });
+    return { reads, nudges, bindings: { DB, WEBHOOKS: { getByName } as unknown as Env["WEBHOOKS"] } };
+  }
+
+  test("comes with a change, and the event arrives", async () => {
+    const { hook } = await create();
+    await hook.run();
+    vi.setSystemTime(Date.now() + 30 * SECOND);
+    await createPet();
+    expect(await hook.alarm()).toBe(0);
+    await runDurableObjectAlarm(hook.stub);
+    expect(received.map(({ type }) => type)).toEqual(["pet.created"]);
+  });
+
+  test("comes with a batch and with a new reference too, and their events arrive in order", async () => {
+    await createPet();
+    const [{ id: petId }] = (await expectJson(await send("GET", "/v1/pets"), 200)) as [{ id: number }];
+    const order = (await expectJson(await send("POST", "/v1/store/orders", { petId }), 201)) as { id: number };
+    const { hook } = await create({ types: ["pet.updated", "order.updated"] });
+    for (const [method, path, body] of [
+      ["PATCH", "/v1/pets/batch", [{ id: petId, name: "Max" }]],
+      ["PATCH", `/v1/store/orders/${order.id}`, { reference: "cart 7" }],
+    ] as const) {
+      await hook.run();
+      vi.setSystemTime(Date.now() + 30 * SECOND);
+      expect((await send(method, path, body)).status).toBe(200);
+      expect(await hook.alarm()).toBe(0);
+      await runDurableObjectAlarm(hook.stub);
+    }
+    const { events: feed } = (await expectJson(await send("GET", "/v1/events"), 200)) as { events: { id: string }[] };
+    expect(received.map(({ type }) => type)).toEqual(["pet.updated", "order.updated"]);
+    expect(received.map(({ body }) => JSON.parse(body))).toEqual(feed.slice(-2));
+  });
+
+  test("comes once a second from an isolate, and the list is read every ten seconds", async () => {
+    const { hook } = await create();
+    forgetEnabled();
+    const { reads, nudges, bindings } = observed();
+    for (let count = 0; count < 5; count++) await createPet({ bindings });
+    expect([reads.length, nudges.length]).toEqual([1, 1]);
+    vi.setSystemTime(Date.now() + SECOND);
+    for (let count = 0; count < 5; count++) await createPet({ bindings });
+    expect([reads.length, nudges]).toEqual([1, [hook.name, hook.name]]);
+    vi.setSystemTime(Date.now() + REMEMBERED);
+    await createPet({ bindings });
+    expect([reads.length, nudges.length]).toEqual([2, 3]);
+  });
+
+  test("costs a store without webhooks one read of the list in ten seconds", async () => {
+    const { reads, nudges, bindings } = observed();
+    for (let count = 0; count < 20; count++) await createPet({ bindings });
+    expect([reads.length, nudges.length]).toEqual([1, 0]);
+  });
+
+  test("comes after no read, no failure, and to no disabled webhook", async () => {
+    const { path } = await create();
+    forgetEnabled();
+    const { reads, nudges, bindings } = observed();
+    await send("GET", "/v1/pets", undefined, { bindings });
+    await send("POST", "/v1/pets", { name: "" }, { bindings });
+    expect([reads.length, nudges.length]).toEqual([0, 0]);
+    await send("PATCH", path, { enabled: false });
+    forgetEnabled();
+    await createPet({ bindings });
+    expect(nudges).toEqual([]);
+  });
+
+  test("that fails changes no response", async () => {
+    await create();
+    forgetEnabled();
+    const getByName = () => {
+      throw new Error("no object");
+    };
+    const bindings = { WEBHOOKS: { getByName } as unknown as Env["WEBHOOKS"] };
+    expect((await createPet({ bindings })).status).toBe(201);
+    forgetEnabled();
+    const DB = { ...observed().bindings.DB, withSession: env.DB.withSession.bind(env.DB) } as unknown as D1Database;
+    expect((await createPet({ bindings: { DB } })).status).toBe(201);
+  });
+
+  test("comes every hour to each enabled webhook", async () => {
+    const [one, other] = [await create(), await create()];
+    await send("PATCH", other.path, { enabled: false });
+    for (const { hook } of [one, other]) await hook.run();
+    vi.setSystemTime(Date.now() + 30 * SECOND);
+    const context = createExecutionContext();
+    await worker.scheduled(createScheduledController(), env);
+    await waitOnExecutionContext(context);
+    expect(await one.hook.alarm()).toBe(0);
+    expect(await other.hook.alarm()).toBeUndefined();
+  });
+});
