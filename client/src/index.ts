@@ -23,6 +23,13 @@ export type { Pets } from "./pets.ts";
 export type { ChangeOptions, Created, CreateOptions, GetOptions, Got, UpdateOptions, Versioned } from "./requests.ts";
 export type { RetryPolicy } from "./retry.ts";
 export type * from "./shapes.ts";
+export {
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookHeaders,
+  type WebhookVerificationCode,
+  WebhookVerificationError,
+} from "./verify-webhook.ts";
 export type { DeliveryPage, DeliveryQuery, Webhooks } from "./webhooks.ts";
 
 /** Every operation of the service. */
