@@ -433,49 +433,7 @@ export interface webhooks {
          * pet.created
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePetCreated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -495,49 +453,7 @@ export interface webhooks {
          * pet.updated
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePetUpdated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -557,49 +473,7 @@ export interface webhooks {
          * pet.deleted
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePetDeleted"];
         delete?: never;
         options?: never;
         head?: never;
@@ -619,49 +493,7 @@ export interface webhooks {
          * category.created
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveCategoryCreated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -681,49 +513,7 @@ export interface webhooks {
          * category.updated
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveCategoryUpdated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -743,49 +533,7 @@ export interface webhooks {
          * category.deleted
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveCategoryDeleted"];
         delete?: never;
         options?: never;
         head?: never;
@@ -805,49 +553,7 @@ export interface webhooks {
          * order.placed
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveOrderPlaced"];
         delete?: never;
         options?: never;
         head?: never;
@@ -867,49 +573,7 @@ export interface webhooks {
          * order.shipped
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveOrderShipped"];
         delete?: never;
         options?: never;
         head?: never;
@@ -929,49 +593,7 @@ export interface webhooks {
          * order.cancelled
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveOrderCancelled"];
         delete?: never;
         options?: never;
         head?: never;
@@ -991,49 +613,7 @@ export interface webhooks {
          * order.updated
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Event"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveOrderUpdated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1053,49 +633,7 @@ export interface webhooks {
          * webhook.test
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["TestMessage"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveWebhookTest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1115,49 +653,7 @@ export interface webhooks {
          * feed.reset
          * @description Signed as Standard Webhooks 1.0 says. Each event comes at least once.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @example evt_00000000000000025d41402a */
-                    "webhook-id": string;
-                    /** @example 1795336201 */
-                    "webhook-timestamp": string;
-                    /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["FeedReset"];
-                };
-            };
-            responses: {
-                /** @description The receiver is gone. The service disables the webhook. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The receiver has it, for good. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description The service tries again. */
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveFeedReset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7209,6 +6705,522 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
+            };
+        };
+    };
+    receivePetCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePetUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePetDeleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveCategoryCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveCategoryUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveCategoryDeleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveOrderPlaced: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveOrderShipped: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveOrderCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveOrderUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWebhookTest: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveFeedReset: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @example evt_00000000000000025d41402a */
+                "webhook-id": string;
+                /** @example 1795336201 */
+                "webhook-timestamp": string;
+                /** @example v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo= */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FeedReset"];
+            };
+        };
+        responses: {
+            /** @description The receiver is gone. The service disables the webhook. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver has it, for good. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The service tries again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

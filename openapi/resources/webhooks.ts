@@ -188,8 +188,12 @@ const MESSAGES: [type: string, schema: string, example: object][] = [
   [TEST_MESSAGE.type, "TestMessage", TEST_MESSAGE],
   [RESET.type, "FeedReset", RESET],
 ];
+const EVENT_ID = "^(?:evt_[0-9a-f]{24}|msg_[0-9A-Za-z_-]{22})$";
 const SIGNED = {
-  "webhook-id": { schema: { type: "string", maxLength: 100 }, example: DELIVERY.event },
+  "webhook-id": {
+    schema: { type: "string", pattern: EVENT_ID, maxLength: DELIVERY.event.length },
+    example: DELIVERY.event,
+  },
   "webhook-timestamp": { schema: { type: "string", pattern: "^[0-9]+$", maxLength: 20 }, example: "1795336201" },
   "webhook-signature": {
     schema: { type: "string", pattern: "^v1,", maxLength: 200 },
@@ -203,8 +207,10 @@ export const deliveries: PathsObject = Object.fromEntries(
     type,
     {
       post: {
+        operationId: `receive${type.replace(/(?:^|[.])([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
         summary: type,
         description: "Signed as Standard Webhooks 1.0 says. Each event comes at least once.",
+        security: [],
         parameters: Object.entries(SIGNED).map(([name, header]) => ({ name, in: "header", required: true, ...header })),
         requestBody: { required: true, content: jsonContent({ schema, example }) },
         responses: {
@@ -315,7 +321,7 @@ export const webhooks: Resource = {
       properties: {
         event: {
           type: "string",
-          pattern: "^(?:evt_[0-9a-f]{24}|msg_[0-9A-Za-z_-]{22})$",
+          pattern: EVENT_ID,
           maxLength: DELIVERY.event.length,
           description: "The id of the event, which is the `webhook-id` of its attempts.",
           examples: [DELIVERY.event],
