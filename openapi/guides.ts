@@ -12,6 +12,7 @@ const DOCS = join(import.meta.dirname, "../docs");
 export const GUIDES = {
   orders: "Selling an animal",
   events: "Keeping a copy",
+  webhooks: "Receiving events",
   errors: "Errors",
   guarantees: "Guarantees",
   keys: "API keys",
