@@ -66,6 +66,14 @@ export function showRevocation(
     ? `${id} is revoked since ${revokedAt}. ${delay}`
     : `The revocation of ${id} is written, with the time ${revokedAt}. KV does not show it yet. ${delay}`;
   terminal.print(json ? JSON.stringify(record) : report);
+  if (record.scopes.includes("webhooks:manage")) {
+    const place = env === "local" ? "--local" : `--env ${env} --remote`;
+    terminal.say(
+      "Its webhooks deliver on. This lists them, and docs/runbook.md, A key leaked, disables them:\n" +
+        `npx wrangler d1 execute petstore-${env} ${place} --json --command "\n` +
+        `  SELECT id, url, types, enabled FROM webhooks WHERE created_by = '${id}'"`,
+    );
+  }
   if (isShown) return;
   if (json) terminal.say(report);
   terminal.say(`Then look at it: npm run keys -- show ${id} --env ${env}`);

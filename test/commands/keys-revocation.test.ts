@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
@@ -151,6 +152,16 @@ describe("revoke", () => {
     const { stdout, stderr } = await keys("revoke", ID);
     expect(stdout).toMatch(new RegExp(`^${ID} is revoked since ${stored().revokedAt}\\.`));
     expect(stderr).toBe("");
+  });
+
+  test("says how to find the webhooks of a key that manages them, as the runbook does", async () => {
+    write({ ...RECORD, scopes: ["webhooks:manage"] });
+    const { code, stderr } = await keys("revoke", ID);
+    expect(code).toBe(0);
+    const [, command = ""] = /^(npx wrangler [^]+"\n[^]+")\n$/m.exec(stderr) ?? [];
+    const page = readFileSync("docs/runbook.md", "utf8");
+    expect(page).toContain(command.replaceAll("staging", "production").replace(ID, "key_XXXXXXXXXXXX"));
+    expect(command).not.toBe("");
   });
 
   test("writes its revocation again when a rotation wrote over it", async () => {

@@ -20,6 +20,8 @@ const KEY_RECORD: KeyRecord = {
 const ANIMAL = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 9007199254740993, 'available')";
 const IDEMPOTENCY_KEY = `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
   VALUES ('${KEY_ID}', '1', '', 1, unixepoch())`;
+const WEBHOOK = `INSERT INTO webhooks (tag, url, types, created_by, created_at, place)
+  VALUES (1, 'https://shop.example/', '["pet.created"]', '${KEY_ID}', '2026-01-01T00:00:00.000Z', '1.1')`;
 const LINES = [
   {
     level: "info",
@@ -73,7 +75,7 @@ export class Operator {
     );
     for (const worker of ["petstore-production", "petstore-staging"]) {
       addReleases(api, worker, 3, checkout.git("rev-parse", "HEAD"));
-      for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY]) api.databases.query(worker, sql);
+      for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY, WEBHOOK]) api.databases.query(worker, sql);
       const keys = api.namespaces.titled(`${worker}-api-keys`);
       const entry = { value: JSON.stringify(KEY_RECORD), metadata: KEY_RECORD };
       keys?.entries.set(await keyRecordName(operator.key), entry);

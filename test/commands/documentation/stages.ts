@@ -26,6 +26,12 @@ async function expectNewCopy({ api, follower = expect.unreachable() }: Operator)
   expect(await follower.goOn()).toEqual({ status: 200 });
 }
 
+function expectDisabledWebhook({ api }: Operator): void {
+  expect(api.databases.query(PRODUCTION, "SELECT enabled, version FROM webhooks")).toEqual([
+    { enabled: 0, version: 2 },
+  ]);
+}
+
 /** Puts an account into the state in which a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   // The first release of staging, and a later one of production.
@@ -71,7 +77,9 @@ export const AFTER: { [section: string]: (operator: Operator) => void | Promise<
   "docs/releases.md, Previews": ({ api }) => {
     expect([...api.workers.all.keys()].toSorted()).toEqual([PRODUCTION, "petstore-staging"]);
   },
-  "docs/runbook.md, A key leaked": ({ api }) => {
+  "docs/runbook.md, A key leaked": (operator) => {
+    const { api } = operator;
+    expectDisabledWebhook(operator);
     const keys = [...(api.namespaces.titled(`${PRODUCTION}-api-keys`)?.entries.values() ?? [])];
     expect(keys.map(({ value }) => "revokedAt" in JSON.parse(value))).toEqual([true, false]);
   },
@@ -87,6 +95,7 @@ export const AFTER: { [section: string]: (operator: Operator) => void | Promise<
     expect(version?.bindings.map(({ name }) => name)).toContain("DB");
     await expectNewCopy(operator);
   },
+  "docs/runbook.md, A receiver of webhooks fails": expectDisabledWebhook,
   "docs/runbook.md, The feed lost changes": expectNewCopy,
   "docs/runbook.md, The database was deleted": async (operator) => {
     const { api } = operator;
@@ -99,6 +108,7 @@ export const AFTER: { [section: string]: (operator: Operator) => void | Promise<
     ]);
     const [counter] = api.databases.query(PRODUCTION, "SELECT seq FROM sqlite_sequence WHERE name = 'pets'");
     expect(counter?.["seq"]).toBeGreaterThanOrEqual(1_000_000_002);
+    expectDisabledWebhook(operator);
     await expectNewCopy(operator);
   },
   "docs/runbook.md, The Worker was deleted": ({ api }) => {
