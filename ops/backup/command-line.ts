@@ -91,9 +91,11 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
         // Loaded here, because it loads wrangler, which a backup does not need.
         const { restoreDatabase } = await import("./restore.ts");
         const restoring = restoreDatabase(database, folder, options, terminal, interruption);
-        const { moment } = await restoring.catch((error: unknown) => {
+        const { moment, tables } = await restoring.catch((error: unknown) => {
           throw interruption.explain(error);
         });
+        if ((tables["webhooks"]?.rows ?? 0) > 0)
+          terminal.say("Every webhook is disabled. Before you enable one: docs/runbook.md, After a restore.");
         terminal.say(
           `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
             "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",

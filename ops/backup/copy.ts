@@ -32,7 +32,8 @@ import { unzip, zip } from "./zipped-json.ts";
 
 // A copy of a database that others change meanwhile. Its pages are of different moments. So the copy then follows the feed of events from
 // the place that was noted before the first page, and reads each changed row again. The last step reads the end of the feed, the rows that
-// it names, the idempotency keys since, the counters and the number of rows in one transaction: the backup is the truth of that moment.
+// it names, the idempotency keys since, the webhooks, the counters and the number of rows in one transaction: the backup is the truth of
+// that moment.
 
 /** Where a backup is until it is finished. Its presence means that a repetition goes on. */
 const WORK = "unfinished";
@@ -44,6 +45,8 @@ const PROGRESS = 100;
 
 const EVENTS = "events";
 const KEYS = "idempotency_keys";
+/** Its changes leave no event, and its few rows are less than a page. The last transaction reads it whole. */
+const WEBHOOKS = "webhooks";
 /** The table of the resource that an event reports, by the first part of its type. Null if it reports none. */
 const RESOURCES: { [type: string]: string | null } = {
   pet: "pets",
@@ -86,6 +89,7 @@ interface End {
   time: string;
   counters: { [table: string]: string };
   rows: { [table: string]: number };
+  webhooks: Line[];
   /** The oldest id of tables whose oldest rows a job removes. */
   oldest: { [table: string]: string };
 }
@@ -186,7 +190,7 @@ class Copy {
   async readAll(): Promise<End> {
     const ended = this.#read<End>("end");
     if (ended !== undefined) return ended;
-    for (const table of this.#started.tables) await this.#readPages(table);
+    for (const table of this.#started.tables) if (table.name !== WEBHOOKS) await this.#readPages(table);
     for (;;) {
       while (!(await this.#readChanges()).isLast);
       await this.#readPages(this.#table(KEYS));
@@ -288,6 +292,8 @@ class Copy {
       selectRow(keys, lastKey?.id),
       selectPage(keys, lastKey?.id ?? BEFORE_ALL),
       ...counts,
+      // A database of the release before has no such table.
+      ...tables.filter(({ name }) => name === WEBHOOKS).map((table) => selectPage(table, BEFORE_ALL)),
     ]);
     const [clock, newest, counters = [], applied = [], maximum, same, since, ...counted] = results;
     if (applied.map(({ name }) => name).join() !== this.#started.migrations.join()) throw new OtherHistory();
@@ -308,6 +314,7 @@ class Copy {
       counters: Object.fromEntries(
         counters.flatMap(({ name, seq }) => (tables.some((table) => table.name === name) ? [[name, seq]] : [])),
       ),
+      webhooks: toLines(counted[tables.length]),
       rows: Object.fromEntries(tables.map(({ name }, index) => [name, Number(rowOf(index)?.["count"])])),
       oldest: Object.fromEntries(
         tables.flatMap(({ name }, index) =>
@@ -361,8 +368,12 @@ class Copy {
     return changes;
   }
 
-  *#merged(table: string, { rows: counts, oldest }: End, changes: readonly Changes[]): Generator<string> {
+  *#merged(table: string, { rows: counts, oldest, webhooks }: End, changes: readonly Changes[]): Generator<string> {
     if (counts[table] === 0) return;
+    if (table === WEBHOOKS) {
+      for (const { line } of webhooks) yield line;
+      return;
+    }
     const since = new Map<string, string | undefined>();
     for (const { events, rows } of changes) {
       for (const { id, line } of table === EVENTS ? events : (rows[table] ?? [])) since.set(id, line);

@@ -227,7 +227,9 @@ async function compare(database: Database, { tables }: Manifest): Promise<void> 
   }
 }
 
-/** Raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done. */
+/**
+ * Disables the webhooks, raises the counters and starts the feed anew, in one transaction that may run twice. With it, the restore is done.
+ */
 async function finish(database: Database, manifest: Manifest, before: Counters): Promise<void> {
   const { counters, moment } = manifest;
   const age = await ageOf(manifest, database);
@@ -241,6 +243,8 @@ async function finish(database: Database, manifest: Manifest, before: Counters):
         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
         `UPDATE sqlite_sequence SET seq = ${raiseId(largerId(counters[table] ?? "0", before[table]), age)} WHERE name = '${table}'`,
       ]),
+    // A copy elsewhere must not deliver to the receivers of production.
+    "UPDATE webhooks SET enabled = 0, version = version + 1 WHERE enabled = 1",
     "DELETE FROM events",
     // Above every event of both histories, so that each cursor of before expires.
     `INSERT INTO events (id, tag, type, version, data, created_at)

@@ -73,6 +73,16 @@ function valuesOf(line: string): string[] {
   });
 }
 
+/** What a restore brings back: every webhook is disabled. */
+export function disabled(contents: Contents): Contents {
+  const text = (value: number) => `integer:${Buffer.from(String(value)).toString("hex")}`;
+  const webhooks = contents["webhooks"]?.map((row) => {
+    const [enabled = 0, version = 0] = [4, 9].map((column) => Number(Buffer.from(row[column]?.slice(8) ?? "", "hex")));
+    return row.with(4, text(0)).with(9, text(version + enabled));
+  });
+  return { ...contents, webhooks: webhooks ?? [] };
+}
+
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
 const PLANES = Array.from({ length: 17 }, (_, plane) =>
@@ -207,6 +217,12 @@ export const CHANGES: { [name: string]: (sqlite: DatabaseSync, random: (limit: n
     sqlite.exec(`UPDATE orders SET reference = ${random(2) === 0 ? "NULL" : "hex(randomblob(8))"},
       version = version + 1 WHERE ${id}`);
     record(sqlite, "orders", "order.updated", id);
+  },
+  "creations, changes and deletions of webhooks": (sqlite, random) => {
+    const id = some(sqlite, "webhooks", random);
+    if (random(3) > 0) sqlite.exec(`UPDATE webhooks SET enabled = 1 - enabled, version = version + 1 WHERE ${id}`);
+    else sqlite.exec(`DELETE FROM webhooks WHERE ${id}`);
+    if (random(3) === 0) addWebhook(sqlite, `https://shop.example/${random(99)}`);
   },
   "keys of patches without a change": (sqlite, random) => addKey(sqlite, null, "{}", random(9)),
   "removals of old events": (sqlite, random) =>
