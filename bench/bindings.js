@@ -11,13 +11,14 @@ const known = {};
 for (const answer of answers) (known[`${answer.method} ${answer.sql}`] ??= []).push(answer);
 
 class Statement {
-  constructor(sql, values, real) {
+  constructor(sql, values, real, inSession) {
     this.sql = sql;
     this.values = values;
     this.real = real;
+    this.inSession = inSession;
   }
   bind(...values) {
-    return new Statement(this.sql, values, this.real?.bind(...values));
+    return new Statement(this.sql, values, this.real?.bind(...values), this.inSession);
   }
   async all() {
     const { meta, results } = await this.answer("all");
@@ -38,16 +39,16 @@ class Statement {
     return (same.find(({ values }) => values.every((value, index) => value === this.values[index])) ?? same[0]).answer;
   }
   keep(method, answer) {
-    answers.push({ method, sql: this.sql, values: this.values, answer });
+    answers.push({ method, sql: this.sql, values: this.values, answer, inSession: this.inSession });
     return answer;
   }
 }
 
 /** @param real the real D1 or a session of it, if any. */
-const database = (real) => ({
-  withSession: (start) => (real === undefined ? stub : database(real.withSession(start))),
+const database = (real, inSession = false) => ({
+  withSession: (start) => (real === undefined ? stub : database(real.withSession(start), true)),
   getBookmark: () => "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683",
-  prepare: (sql) => new Statement(sql, [], real?.prepare(sql)),
+  prepare: (sql) => new Statement(sql, [], real?.prepare(sql), inSession),
   async batch(statements) {
     if (real === undefined) return Promise.all(statements.map((statement) => statement.all()));
     const results = await real.batch(statements.map((statement) => statement.real));
@@ -55,6 +56,8 @@ const database = (real) => ({
   },
 });
 const stub = database();
+/** The objects of the webhooks, which answer without an effect. */
+const object = new Proxy({}, { get: () => async () => ({ deliveries: [] }) });
 const bindings = {
   ENVIRONMENT: "production",
   LOG_SUCCESS_SHARE: "1",
@@ -66,6 +69,7 @@ const bindings = {
     },
   },
   RATE_LIMITER: { limit: async () => ({ success: true }) },
+  WEBHOOKS: { getByName: () => object },
 };
 const stubbed = { ...bindings, DB: stub };
 

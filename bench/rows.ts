@@ -94,6 +94,8 @@ interface Ran {
   sql: string;
   values: SQLInputValue[];
   answer: { results: unknown[]; meta: { rows_read: number; rows_written: number } };
+  /** What follows a response, at any time, opens no session. */
+  inSession: boolean;
 }
 
 interface Figures {
@@ -169,7 +171,10 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
       ...(body && { body: JSON.stringify(body) }),
     });
     const ran: Ran[] = JSON.parse((await send(port, { ...LIST, path: "/answers" })).body);
-    add(name, ran.slice(seen));
+    add(
+      name,
+      ran.slice(seen).filter(({ inSession }) => inSession),
+    );
     seen = ran.length;
     return answer;
   };
@@ -212,7 +217,7 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
       .prepare(sql)
       .bind(...values)
       .run();
-    add(JOB, [{ sql, values, answer }]);
+    add(JOB, [{ sql, values, answer, inSession: false }]);
     return answer;
   };
   const prepare = (sql: string) => ({ bind: (...values: SQLInputValue[]) => ({ run: () => run(sql, values) }) });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { keyRecordName } from "../src/auth/key-record.ts";
+import { SCOPES } from "../src/auth/scopes.ts";
 
 /** Of the service. */
 export const COMPATIBILITY_DATE =
@@ -67,6 +68,6 @@ export async function startBundles(
 export const RECORD = JSON.stringify({
   id: "key_000000000000",
   name: "test",
-  scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read"],
+  scopes: SCOPES,
   createdAt: "2026-01-01T00:00:00.000Z",
 });
