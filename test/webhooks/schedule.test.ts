@@ -254,6 +254,20 @@ describe("an endpoint that failed three times in a row", () => {
     expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
   });
 
+  test("does not wait in its next hold for what the receiver asked in one that ended early", async () => {
+    const hook = await addHook();
+    await addEvents(...events(3));
+    respond(() => new Response(null, { status: 503, headers: { "Retry-After": "86400" } }));
+    await hook.run();
+    respond(() => 500);
+    await hook.set("url = ?", "https://hooks.shop.com/new");
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ health: "failing" });
+    const count = received.length;
+    await hook.pass(5 * SECOND);
+    expect(received).toHaveLength(count + 1);
+  });
+
   test("is held after a test without success, which is no failure either", async () => {
     const hook = await failing(3);
     expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 500, milliseconds: 0 });

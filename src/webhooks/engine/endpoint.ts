@@ -369,6 +369,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
   #endHold(progress: Progress): void {
     progress.failures = 0;
     progress.probes = 0;
+    // What the receiver asked for in this hold is no matter of the next one.
+    progress.probeAt = 0;
     progress.heldUntil = Date.now();
   }
 
