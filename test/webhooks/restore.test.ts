@@ -78,6 +78,31 @@ describe("a feed that lost the place", () => {
     expect(resets()).toHaveLength(1);
   });
 
+  test("is noticed after a replay from the present end, which the object never read", async () => {
+    const hook = await addHook();
+    await addEvents(...events(5));
+    await hook.run();
+    await forgetNewest(2);
+    const sent = await addEvents(...events(10, 50));
+    await hook.stub.replay(hook.name, (sent.at(-1) ?? "").slice(4), true);
+    await hook.pass(0);
+    expect(resets()).toHaveLength(1);
+    expect(await hook.state()).toMatchObject({ resets: 1 });
+  });
+
+  test("is not a place before the one that a replay went to, when the feed no longer has it", async () => {
+    const hook = await addHook();
+    await addEvents(...events(5));
+    await hook.run();
+    const sent = await addEvents(...events(5));
+    await hook.stub.replay(hook.name, (sent.at(-1) ?? "").slice(4), true);
+    await hook.pass(0);
+    await env.DB.exec("UPDATE events SET created_at = '2020-01-01T00:00:00.000Z'");
+    await forgetOld(env.DB, "7");
+    await hook.run();
+    expect(resets()).toHaveLength(0);
+  });
+
   test("drops what was pending, and a second loss replaces the message that still waits", async () => {
     const hook = await addHook();
     await addEvents(...events(3));
@@ -165,6 +190,14 @@ describe("a replay", () => {
     respond(() => 204);
     await hook.pass(10 * SECOND);
     expect(ids().slice(2).toSorted()).toEqual(sent);
+  });
+
+  test("starts an object that never started", async () => {
+    const hook = await addHook();
+    const sent = await addEvents(...events(3));
+    await hook.stub.replay(hook.name, (sent[1] ?? "").slice(4), false);
+    await hook.pass(0);
+    expect(ids()).toEqual(sent.slice(2));
   });
 
   test("from the present end drops everything that is pending", async () => {

@@ -361,7 +361,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   #jump(progress: Progress, place: string): void {
     progress.place = place;
-    if (place > progress.highest) progress.highest = place;
+    // Otherwise it stays until a run has seen that the feed still has it.
+    progress.highest ||= place;
     progress.generation++;
   }
 
@@ -406,6 +407,10 @@ export class WebhookEndpoint extends DurableObject<Env> {
     if (progress.generation !== generation) return this.#readAt;
     const isLost = !beginAt(events, place) || newest?.place !== highest;
     if (isLost) await this.#reset(progress, session);
+    else if (place.text > highest) {
+      progress.highest = place.text;
+      this.#store.save(progress);
+    }
 
     const types = new Set<unknown>(JSON.parse(row.types));
     const run: Run = {
