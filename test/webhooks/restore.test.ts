@@ -330,6 +330,18 @@ describe("the secret", () => {
     expect(alone).toBe(expectedAlone);
   });
 
+  test("that is made while deliveries run signs those that start later", async () => {
+    const hook = await addHook();
+    await addEvents([1, 1], [1, 2]);
+    respond(async ({ version }) => {
+      if (version === 1) await hook.stub.rotate(hook.name);
+      return 204;
+    });
+    await hook.run();
+    const signatures = received.map(({ init }) => new Headers(init.headers).get("webhook-signature")?.split(" "));
+    expect(signatures.map((each) => each?.length)).toEqual([1, 2]);
+  });
+
   test("is not in the database, nor in the log", async () => {
     const hook = await addHook();
     const secrets = [await hook.stub.secret(hook.name), await hook.stub.rotate(hook.name)];

@@ -616,10 +616,9 @@ export class WebhookEndpoint extends DurableObject<Env> {
   async #attemptAll(progress: Progress, run: Run, next: (running: Running) => Attempt | undefined): Promise<Result[]> {
     const results: Result[] = [];
     const running: Running = new Map();
-    const secrets = this.#signing();
     const attempt = async (one: Attempt) => {
       const { key, resource } = one.row;
-      const outcome = await deliver(run.url, { id: eventId(key), body: one.body }, secrets, this.env);
+      const outcome = await deliver(run.url, { id: eventId(key), body: one.body }, this.#signing(), this.env);
       running.delete(resource);
       results.push(this.#settle(progress, run, one, outcome));
     };
