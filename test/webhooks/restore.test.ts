@@ -17,6 +17,7 @@ import {
   ids,
   lines,
   MINUTE,
+  pass,
   received,
   respond,
   SECOND,
@@ -386,6 +387,10 @@ describe("a run that fails", () => {
     const hook = await addHook();
     await hook.run();
     const sent = await addEvents(...events(3));
+    respond(() => {
+      pass(10 * SECOND);
+      return 204;
+    });
     await runInDurableObject(hook.stub, async (object, { storage }) => {
       const { sql } = storage;
       const original = sql.exec.bind(sql);
@@ -397,6 +402,8 @@ describe("a run that fails", () => {
       exec.mockRestore();
     });
     expect(await hook.deliveries()).toEqual([]);
+    // From its end on: otherwise, a receiver that is slow would get the same wave again and again, without a pause.
+    expect(await hook.alarm()).toBe(5 * SECOND);
     await hook.run();
     expect(ids()).toEqual([...sent, ...sent]);
     expect((await hook.deliveries()).map(({ event }) => event)).toEqual(sent.toReversed());

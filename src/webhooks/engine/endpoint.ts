@@ -299,10 +299,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** Never throws: after six retries, the platform would give up, and the alarm would be gone. */
   override async alarm(): Promise<void> {
-    let next: number | undefined = Date.now() + PAUSE_AFTER_FAILURE;
+    let next: number | undefined;
     try {
       next = await this.#run();
     } catch (error) {
+      next = Date.now() + PAUSE_AFTER_FAILURE;
       // What is only in memory is lost, as after a crash.
       Object.assign(this.#progress ?? {}, this.#store.progress());
       const cause = error instanceof Error ? (error.cause ?? error) : error;
