@@ -76,7 +76,7 @@ const disable = compile((db, parameter: Parameter<Webhook & { url: string }>) =>
 );
 
 /** The state of a webhook as clients see it. */
-export interface WebhookState {
+interface WebhookState {
   health: "ok" | "failing";
   pending: number;
   cursor: string;
@@ -86,7 +86,7 @@ export interface WebhookState {
 }
 
 /** The outcome of a test as clients see it. */
-export interface TestOutcome {
+interface TestOutcome {
   response?: number;
   error?: "timeout" | "connection";
   milliseconds: number;
@@ -157,8 +157,6 @@ function webhookOf(name: string): Webhook {
   const [id = "", tag = ""] = name.split("-");
   return { id: id as Int64, tag: Number(tag) };
 }
-
-export const nameOf = ({ id, tag }: Webhook): string => `${id}-${tag}`;
 
 const NEVER_ATTEMPTED = { attempts: 0, firstFailureAt: null, lastAttemptAt: null, response: null, error: null };
 

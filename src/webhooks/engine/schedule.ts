@@ -11,9 +11,9 @@ const JITTER = 0.1;
 const PROBE_DELAYS = [5 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE];
 const LONGEST_RETRY_AFTER = 24 * HOUR;
 /** Milliseconds for which a resource keeps its order after the first failure of its oldest pending event. */
-export const ORDER_LASTS = HOUR;
+const ORDER_LASTS = HOUR;
 /** Failures in a row after which an endpoint fails. */
-export const FAILURES_OF_A_HOLD = 3;
+const FAILURES_OF_A_HOLD = 3;
 
 /** How an attempt ended. */
 export interface Outcome {

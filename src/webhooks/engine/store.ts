@@ -1,7 +1,7 @@
 import { type Endpoint, type Outcome, Queue, type Waiting } from "./schedule.ts";
 
 /** Finished deliveries that are kept. */
-export const MAX_FINISHED = 1_000;
+const MAX_FINISHED = 1_000;
 
 // Tables and columns are only added, so that the version before can run on them. Those without a rowid write one row where others write
 // two.
@@ -71,7 +71,7 @@ export interface Secrets {
 }
 
 /** A delivery that has ended. */
-export interface Finished {
+interface Finished {
   /** Counts the finished deliveries. */
   number: number;
   /** The id of the event. */
@@ -159,11 +159,6 @@ export class Store {
       this.#rows<Waiting>(`SELECT ${WAITING} FROM pending ORDER BY key`),
       unordered.map(({ resource }) => resource),
     );
-  }
-
-  /** The number of deliveries that wait. */
-  pending(): number {
-    return this.#rows<{ count: number }>("SELECT count(*) AS count FROM pending")[0]?.count ?? 0;
   }
 
   /** The body of a delivery that waits. Undefined when it no longer does. */
