@@ -388,13 +388,17 @@ describe("an object", () => {
     expect(await hook.alarm()).toBe(0);
   });
 
-  test("looks every minute, without a nudge", async () => {
+  test("looks once more after a nudge that found nothing, and then every minute, without a nudge", async () => {
     const hook = await addHook();
     await hook.run();
-    expect(await hook.alarm()).toBe(MINUTE);
     await addEvents([1]);
-    await hook.pass(MINUTE);
+    await hook.pass(SECOND);
     expect(received).toHaveLength(1);
+    await hook.pass(SECOND);
+    expect(await hook.alarm()).toBe(MINUTE);
+    await addEvents([2]);
+    await hook.pass(MINUTE);
+    expect(received).toHaveLength(2);
   });
 
   test("does not know another webhook with the same id", async () => {

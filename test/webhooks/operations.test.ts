@@ -379,7 +379,7 @@ describe("the nudge", () => {
   test("comes with a change, and the event arrives", async () => {
     const { hook } = await create();
     await hook.run();
-    vi.setSystemTime(Date.now() + 30 * SECOND);
+    await hook.pass(30 * SECOND);
     await createPet();
     expect(await hook.alarm()).toBe(0);
     await runDurableObjectAlarm(hook.stub);
@@ -396,7 +396,7 @@ describe("the nudge", () => {
       ["PATCH", `/v1/store/orders/${order.id}`, { reference: "cart 7" }],
     ] as const) {
       await hook.run();
-      vi.setSystemTime(Date.now() + 30 * SECOND);
+      await hook.pass(30 * SECOND);
       expect((await send(method, path, body)).status).toBe(200);
       expect(await hook.alarm()).toBe(0);
       await runDurableObjectAlarm(hook.stub);
@@ -456,7 +456,7 @@ describe("the nudge", () => {
     const [one, other] = [await create(), await create()];
     await send("PATCH", other.path, { enabled: false });
     for (const { hook } of [one, other]) await hook.run();
-    vi.setSystemTime(Date.now() + 30 * SECOND);
+    await one.hook.pass(30 * SECOND);
     const context = createExecutionContext();
     await worker.scheduled(createScheduledController(), env);
     await waitOnExecutionContext(context);

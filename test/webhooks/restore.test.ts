@@ -386,6 +386,7 @@ describe("a run that fails", () => {
   test("while it records a wave forgets the wave, and delivers it again", async () => {
     const hook = await addHook();
     await hook.run();
+    await hook.pass(SECOND);
     const sent = await addEvents(...events(3));
     respond(() => {
       pass(10 * SECOND);

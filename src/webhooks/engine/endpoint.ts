@@ -173,6 +173,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
   #isStopped = false;
   /** When the feed was last read. */
   #readAt = 0;
+  /** Whether a nudge came since then. */
+  #isNudged = false;
 
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
@@ -183,6 +185,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
   /** Tells that the feed has a new event. */
   async nudge(name: string): Promise<void> {
     this.#known(name);
+    this.#isNudged = true;
     await this.#wake(this.#readAt + SHORTEST_PAUSE);
   }
 
@@ -393,6 +396,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
     const { generation, highest } = progress;
     const place = placeAt(progress.place);
+    const isNudged = this.#isNudged;
+    this.#isNudged = false;
     // One transaction: no restore comes in between.
     const [[row], events, [newest]] = await session.writeRepeatably([
       selectConfiguration(webhook),
@@ -433,7 +438,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
       if (run.failure !== undefined) log("a delivery did not succeed", progress, run.failure);
     }
     if (this.#isStopped || progress.generation !== run.generation) return Date.now();
-    const pause = run.hasRead ? SHORTEST_PAUSE : LONGEST_PAUSE;
+    // A nudge without an event may have swallowed the next one, because an isolate nudges once a second.
+    const pause = run.hasRead || isNudged ? SHORTEST_PAUSE : LONGEST_PAUSE;
     const next = Math.min(Date.now() + pause, this.#nextAttempt(progress, run.queue));
     return Math.max(next, this.#readAt + SHORTEST_PAUSE);
   }
