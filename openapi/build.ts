@@ -8,6 +8,8 @@ process.chdir(join(import.meta.dirname, ".."));
 
 /** The sources of the pages. The lock file represents the packages. */
 const SOURCES = [
+  "client/README.md",
+  "client/released",
   "docs",
   "examples/claim.mjs",
   "examples/clients",

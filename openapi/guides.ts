@@ -5,11 +5,13 @@ import { Marked, parseInline, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { diagram } from "./diagram.ts";
+import { packageTable } from "./packages.ts";
 
-const DOCS = join(import.meta.dirname, "../docs");
+const ROOT = join(import.meta.dirname, "..");
 
-/** The published guides: the page in docs/, and its title. */
+/** The published guides: their name, and their title. */
 export const GUIDES = {
+  client: "TypeScript client",
   orders: "Selling an animal",
   events: "Keeping a copy",
   webhooks: "Receiving events",
@@ -18,6 +20,9 @@ export const GUIDES = {
   keys: "API keys",
   versioning: "Versioning",
 };
+
+/** The page of a guide, from the root of the repository. */
+export const sourceOf = (name: string) => (name === "client" ? "client/README.md" : `docs/${name}.md`);
 
 interface Section {
   /** Of its heading. */
@@ -38,7 +43,7 @@ export interface Guide {
 }
 
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
-  const markdown = readFileSync(join(DOCS, `${name}.md`), "utf8");
+  const markdown = readFileSync(join(ROOT, sourceOf(name)), "utf8").replace("<!-- packages -->", packageTable());
   const marked = new Marked(gfmHeadingId(), {
     renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : false) },
   });
@@ -86,6 +91,8 @@ function withPageLinks(html: string): string {
     .replaceAll(/<a href="([\w/-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
       page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
     )
+    .replaceAll('<a href="../client/README.md', '<a href="/docs/client')
+    .replaceAll(/<code>(\/docs\/\w+)<\/code>/g, '<a href="$1"><code>$1</code></a>')
     .replaceAll(/<a href="\.\.\/examples\/(?:clients\/)?/g, '<a href="/docs/examples/');
 }
 

@@ -5,6 +5,7 @@ import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
 import { document } from "./document.ts";
 import { guides } from "./guides.ts";
+import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { introductionOf, NEW_KEY, referenceDocument } from "./reference.ts";
 
@@ -15,6 +16,7 @@ write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 for (const file of ["claim.mjs", ...readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`)]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
 }
+for (const { file } of readPackages()) write(`docs/${file}`, readFileSync(join(RELEASED, file)));
 write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n`);
 
 const page = writeAssets("page", {

@@ -18,10 +18,10 @@ const written = new Set<string>();
 mkdirSync(UNFINISHED, { recursive: true });
 
 /** Writes only changed files, and replaces each at once, for concurrent readers of the folder. */
-export function write(file: string, content: string): void {
+export function write(file: string, content: string | Buffer): void {
   const path = join(PUBLIC, file);
   written.add(path);
-  if (statSync(path, { throwIfNoEntry: false }) && readFileSync(path, "utf8") === content) return;
+  if (statSync(path, { throwIfNoEntry: false }) && readFileSync(path).equals(Buffer.from(content))) return;
   const unfinished = join(UNFINISHED, String(process.pid));
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(unfinished, content);

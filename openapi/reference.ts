@@ -6,13 +6,17 @@ import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, 
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { BADGES } from "./badges.ts";
 import { type Guide, guides } from "./guides.ts";
+import { readPackages } from "./packages.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";
 
 /** What the console shows for an `Idempotency-Key` that nobody entered. */
 export const NEW_KEY = "{{new-for-each-request}}";
 
-const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8");
+const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8").replace(
+  "{client package}",
+  readPackages().at(-1)?.file ?? "",
+);
 
 interface Part {
   [name: string]: unknown;

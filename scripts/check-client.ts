@@ -1,12 +1,15 @@
 // npm run check:client: builds the client. Fails when it lacks an operation of the OpenAPI document or has another stability for
-// it, when its types are stale, when a 64-bit field is missing, or when it exceeds its budget.
+// it, when its types are stale, when a 64-bit field is missing, when it exceeds its budget, or when a released package has changed.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import packageJson from "../client/package.json" with { type: "json" };
 import { INT64_FIELDS } from "../client/src/int64.ts";
+import { RELEASED } from "../openapi/packages.ts";
 import { BUDGET_BYTES, clientSize } from "./client/build.ts";
 import { CLIENT, operationsOf, readDocument } from "./client/document.ts";
 import { findFaults } from "./client/faults.ts";
+import { findPackageFaults } from "./client/released.ts";
 
 const read = (file: string) => readFileSync(join(CLIENT, "src", file), "utf8");
 
@@ -27,5 +30,6 @@ if (status === 0) {
   faults.push("The client does not compile.");
 }
 
+faults.push(...findPackageFaults(RELEASED, packageJson.version));
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;

@@ -1,6 +1,7 @@
 // Figures in the prose of the documentation that come from the code.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import clientPackage from "../../client/package.json" with { type: "json" };
 import { DEFAULT_POLICY } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
 import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
@@ -87,6 +88,7 @@ const storageDollars = (stored - storage.included) * storage.dollars;
 /** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
   "client/README.md": [
+    `/docs/petstore-client-${clientPackage.version}.tgz`,
     `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
     `retry: { ${Object.entries(DEFAULT_POLICY)
       .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)

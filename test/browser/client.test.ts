@@ -1,11 +1,15 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { build } from "esbuild";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type * as Client from "../../client/src/index.ts";
+import { readPackages } from "../../openapi/packages.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { newProject } from "../built/project.ts";
 import { openPage, origins } from "./chromium.ts";
@@ -113,4 +117,35 @@ test("it gets the code and the request id of an error", async () => {
   const requestId = await (await response).headerValue("X-Request-Id");
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
   expect(error).toEqual({ code: "not_found", status: 404, requestId });
+});
+
+test("a page without a bundler imports the package that the service serves, and runs the first program of the guide", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-page-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const address = `${origins.loopback}/docs/${readPackages().at(-1)?.file}`;
+  execFileSync("npm", ["install", "--registry=http://127.0.0.1:9", `--cache=${folder}/cache`, address], {
+    cwd: folder,
+    stdio: "ignore",
+  });
+  const guide = readFileSync("client/README.md", "utf8");
+  const [, map = ""] = /```html\n(.+?)```/s.exec(guide) ?? [];
+  const [, program = ""] = /```ts\n(.+?)```/s.exec(guide) ?? [];
+  const settings = JSON.stringify({ BASE: options.baseUrl, KEY: options.apiKey });
+  const html = `<!doctype html><link rel="icon" href="data:,">${map}
+    <script type="module">${program.replace("process.env", settings)}; console.log("The program ended.");</script>`;
+  const site = createServer(({ url = "" }, response) => {
+    const isModule = /^\/node_modules\/@petstore\/client\/dist\/[\w-]+\.js$/.test(url);
+    response.setHeader("Content-Type", isModule ? "text/javascript" : "text/html");
+    response.end(isModule ? readFileSync(join(folder, url)) : html);
+  });
+  await once(site.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => site.close().closeAllConnections());
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const { page, faults: messages } = await openPage("/", { origin });
+  await expect.poll(() => messages).toContain("The program ended.");
+  // Playwright shows no bigint. The other messages are that the page asks the service.
+  const printed = messages.filter((text) => !text.startsWith(`asks ${options.baseUrl}/`));
+  expect(printed).toEqual(expect.arrayContaining(["undefined Rex", "The program ended."]));
+  expect(printed.filter((text) => !/^undefined \S|^The program ended\.$/.test(text))).toEqual([]);
+  await page.context().close();
 });

@@ -183,7 +183,7 @@ test("the samples are ours, in four languages, and each can be copied", async ()
 test("each step of the quick start can be copied", async () => {
   const { page } = await openReference("/docs");
   const steps = page.locator("#reference .introduction-section .code");
-  expect(await steps.count()).toBe(5);
+  expect(await steps.count()).toBe(6);
   for (const step of await steps.all()) {
     await step.hover();
     await step.getByRole("button", { name: "Copy" }).click();
@@ -199,7 +199,7 @@ test("on a desktop, the code of each step stands beside it and is not cut off", 
   const start = page.locator("#reference .introduction-description .markdown").last();
   const steps = await start.locator("> p").all();
   const codes = await start.locator("> .code").all();
-  expect([steps.length, codes.length]).toEqual([5, 5]);
+  expect([steps.length, codes.length]).toEqual([6, 6]);
   for (const [index, code] of codes.entries()) {
     const [step, box] = [await steps[index]?.boundingBox(), await code.boundingBox()];
     expect(Math.abs((box?.y ?? Infinity) - (step?.y ?? 0))).toBeLessThan(10);

@@ -1,7 +1,12 @@
+import { copyFileSync, appendFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { OpenAPIObject, SchemaObject } from "openapi3-ts/oas31";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { originOf } from "../../scripts/client/document.ts";
 import { type ClientSource, findFaults } from "../../scripts/client/faults.ts";
+import { findPackageFaults } from "../../scripts/client/released.ts";
+import { readPackages, RELEASED } from "../../openapi/packages.ts";
 
 function toys(operation: object = {}, weight: SchemaObject = { type: "integer", format: "int32" }): OpenAPIObject {
   const getToy = { operationId: "getToy", "x-stability": "stable", responses: {}, ...operation };
@@ -85,5 +90,29 @@ test("a field of the client has to have format int64 everywhere in the document"
   expect(faultsOf(toys(), { int64Fields: ["id", "weight", "height"] })).toEqual([
     "weight is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",
     "height is in INT64_FIELDS of client/src/int64.ts, but does not always have format int64.",
+  ]);
+});
+
+test("a released package never changes", () => {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-released-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(RELEASED, folder, { recursive: true });
+  const { file, version } = readPackages().at(-1) ?? expect.unreachable();
+  expect(findPackageFaults(folder, version)).toEqual([]);
+  expect(findPackageFaults(folder, "99.0.0")).toEqual([
+    "The newest package is not that of version 99.0.0. Run npm run pack:client.",
+  ]);
+  copyFileSync(join(folder, file), join(folder, "petstore-client-99.0.0.tgz"));
+  expect(findPackageFaults(folder, version)).toEqual([
+    "client/released/petstore-client-99.0.0.tgz has no digest in SHA256SUMS. Run npm run pack:client.",
+  ]);
+  rmSync(join(folder, "petstore-client-99.0.0.tgz"));
+  appendFileSync(join(folder, file), "x");
+  expect(findPackageFaults(folder, version)).toEqual([
+    `client/released/${file} has changed. Lock files of clients have its digest: restore it.`,
+  ]);
+  rmSync(join(folder, file));
+  expect(findPackageFaults(folder, version)).toEqual([
+    `client/released/${file} is gone. Lock files of clients name it: restore it.`,
   ]);
 });

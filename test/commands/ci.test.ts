@@ -3,7 +3,7 @@ import { appendFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { join, matchesGlob } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { GUIDES } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/guides.ts";
 import { affectedProjects, RULES } from "../../scripts/affected-projects.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
@@ -24,7 +24,10 @@ test.each([
   ["test/third-party/package-lock.json", ["third-party"]],
   ["test/load/fuzz.test.ts", ["load"]],
   ["docs/decisions/events.md", []],
-  ...Object.keys(GUIDES).map((guide): [string, string[]] => [`docs/${guide}.md`, ["browser"]]),
+  ...Object.keys(GUIDES).map((guide): [string, string[]] => [
+    sourceOf(guide),
+    guide === "client" ? CHOSEN : ["browser"],
+  ]),
 ])("a change of %s affects %j", (file, projects) => {
   expect([...affectedProjects(["CHANGELOG.md", file])].toSorted()).toEqual(projects);
 });

@@ -1,10 +1,12 @@
 import { type ChildProcess, execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { readPackages } from "../../openapi/packages.ts";
 import { openNamespace } from "../../ops/keys/namespace.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
 import { type DevService, killGroup, spawnDev, startDev } from "./dev-service.ts";
@@ -59,6 +61,14 @@ test("prints the addresses of the service and its reference", async () => {
   const response = await fetch(reference);
   expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: reference });
   expect(await response.text()).toContain("<title>Reference");
+});
+
+test("serves the released packages of the client", async () => {
+  for (const { file, sha256 } of readPackages()) {
+    const response = await fetch(new URL(`/docs/${file}`, first.base));
+    const digest = createHash("sha256").update(Buffer.from(await response.arrayBuffer()));
+    expect([response.status, digest.digest("hex")]).toEqual([200, sha256]);
+  }
 });
 
 test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to paste", () => {

@@ -26,6 +26,8 @@ let project: string;
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
   for (const source of [
+    "client/README.md",
+    "client/released",
     "docs",
     "examples/claim.mjs",
     "examples/clients",
