@@ -90,6 +90,7 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
     schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
+    example: "AAAAAAAAAAKLLL5F",
   },
   sort: {
     description: "The order: `id`, which is the default, or `-id` for the newest first. A cursor belongs to one order.",

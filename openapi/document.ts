@@ -55,6 +55,7 @@ const BOOKMARK_PARAMETER: ParameterObject = {
   in: "header",
   required: false,
   description: "The `x-d1-bookmark` of an earlier response. The request sees at least what that response saw or wrote.",
+  example: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683",
   schema: { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
 };
 
@@ -64,6 +65,7 @@ const precondition = (name: string, description: string): ParameterObject => ({
   in: "header",
   required: false,
   description,
+  example: '"1"',
   schema: { type: "string", maxLength: MAX_TAGS_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
 });
 
@@ -82,6 +84,7 @@ const PARAMETERS = {
     in: "header",
     required: false,
     description: `\`max-age=N\`: the response may be up to N seconds old, ${MAX_READ_AGE} at most, and come from the memory of the service with an \`Age\`. \`no-cache\` and \`no-store\`: ask the database. Other directives are ignored.`,
+    example: "max-age=10",
     schema: { type: "string", maxLength: MAX_CACHE_CONTROL_LENGTH, pattern: "^[\\t -~]*$" },
   },
 } satisfies { [name: string]: ParameterObject };

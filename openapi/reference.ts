@@ -31,6 +31,12 @@ export function referenceDocument(document: OpenAPIObject): string {
     ...exactly,
     info: { ...info, description: `${introductionOf(document)}\n\n${QUICK_START}` },
     paths: withSamplesAndScopes(exactly),
+    components: {
+      ...exactly.components,
+      parameters: Object.fromEntries(
+        Object.entries(exactly.components?.parameters ?? {}).map(([name, one]) => [name, forTheConsole("", one)]),
+      ),
+    },
     tags: [...tags, ...guideTags],
     "x-tagGroups": [
       { name: "Operations", tags: tags.map(({ name }) => name) },
@@ -68,7 +74,7 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
 const scopeOf = ({ "x-required-scope": scope }: OperationObject) =>
   scope === undefined ? "Every valid API key may use it." : `The API key needs the scope \`${scope}\`.`;
 
-/** Removes the examples, because the console sends each of them. A creation gets a key: page/reference.js replaces NEW_KEY. */
+/** Removes the examples, because the console sends each of them, required or not. A creation gets a key: page/reference.js replaces NEW_KEY. */
 function forTheConsole(method: string, parameter: ParameterObject | ReferenceObject): object {
   if ("$ref" in parameter) return parameter;
   const { example: _, ...rest } = parameter;

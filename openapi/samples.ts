@@ -1,6 +1,75 @@
 // Samples of each operation in several languages, for the reference. The renderer's own samples round large integers in bodies.
 import type { OperationObject, ParameterObject } from "openapi3-ts/oas31";
+import { readPackages } from "./packages.ts";
 import { write } from "./read.ts";
+
+/** A new key for each reader of the page: page/reference.js fills it in. */
+const NEW_UUID = "{uuid}";
+
+/** The calls of the client, by operation id. It sends an `Idempotency-Key` by itself. */
+const CALLS: { [operationId: string]: string } = {
+  listPets: `for await (const animal of store.pets.list({ status: "available" })) {
+  console.log(animal.id, animal.name);
+}`,
+  createPet: `const { animal, etag } = await store.pets.create({
+  name: "Ada the Alpaca",
+  categoryId: 7n,
+});
+console.log(animal.id, etag);`,
+  createPets: `const count = await store.pets.createMany([
+  { name: "Ada the Alpaca", categoryId: 7n },
+  { name: "Gil the Goldfish", categoryId: 8n },
+]);
+console.log(count);`,
+  updatePets: `const count = await store.pets.updateMany([
+  { id: 1n, version: 1, status: "pending" },
+  { id: 2n, version: 1, name: "Max" },
+]);
+console.log(count);`,
+  getPet: `const { animal, etag } = await store.pets.get(1n);
+console.log(animal.name, etag);`,
+  updatePet: `const { animal } = await store.pets.update(
+  1n,
+  { status: "pending" },
+  { ifMatch: '"1"' },
+);
+console.log(animal.status);`,
+  deletePet: `await store.pets.delete(1n);`,
+  listCategories: `for await (const category of store.categories.list()) {
+  console.log(category.id, category.name);
+}`,
+  createCategory: `const { category } = await store.categories.create({
+  name: "Camelids",
+  description: "Alpacas, camels and llamas.",
+});
+console.log(category.id);`,
+  getCategory: `const { category, etag } = await store.categories.get(1n);
+console.log(category.name, etag);`,
+  updateCategory: `const { category } = await store.categories.update(1n, {
+  name: "Camelids",
+});
+console.log(category.name);`,
+  deleteCategory: `await store.categories.delete(1n);`,
+  listOrders: `for await (const order of store.orders.list({ status: "placed" })) {
+  console.log(order.id, order.petId);
+}`,
+  placeOrder: `const { order } = await store.orders.place({ petId: 1n });
+console.log(order.id, order.status);`,
+  getOrder: `const { order } = await store.orders.get(1n);
+console.log(order.status);`,
+  getInventory: `const { inventory, age } = await store.orders.inventory();
+console.log(inventory.available, age);`,
+  updateOrder: `const { order } = await store.orders.ship(1n);
+console.log(order.shipDate);`,
+  cancelOrder: `await store.orders.cancel(1n);`,
+  listEvents: `const { events, cursor, more } = await store.events.list({
+  types: ["pet.created"],
+});
+for (const event of events) console.log(event.type, event.data);
+console.log(cursor, more);`,
+  getKey: `const { name, scopes } = await store.key();
+console.log(name, scopes);`,
+};
 
 interface Sample {
   lang: string;
@@ -11,7 +80,9 @@ interface Sample {
 interface Request {
   method: string;
   url: string;
-  body?: { mediaType: string; text: string };
+  /** All but `Authorization`. */
+  headers: [name: string, value: string][];
+  body?: string;
 }
 
 /** `path` is the one in the document. */
@@ -19,9 +90,13 @@ export function samplesOf(method: string, path: string, operation: OperationObje
   const request: Request = {
     method: method.toUpperCase(),
     url: `{base}${withExamples(path, operation)}`,
+    headers: [],
     ...bodyOf(operation),
   };
+  if (operation.parameters?.some((parameter) => "name" in parameter && parameter.name === "Idempotency-Key"))
+    request.headers.push(["Idempotency-Key", NEW_UUID]);
   return [
+    { lang: "typescript", label: "TypeScript", source: typescript(operation) },
     { lang: "curl", label: "curl", source: curl(request) },
     { lang: "javascript", label: "JavaScript", source: javascript(request) },
     { lang: "python", label: "Python", source: python(request) },
@@ -36,56 +111,71 @@ function withExamples(path: string, { parameters = [] }: OperationObject): strin
   });
 }
 
-function bodyOf({ requestBody }: OperationObject): Pick<Request, "body"> {
-  if (requestBody === undefined || "$ref" in requestBody) return {};
+function bodyOf({ requestBody }: OperationObject): Pick<Request, "headers" | "body"> | undefined {
+  if (requestBody === undefined || "$ref" in requestBody) return undefined;
   const [[mediaType, { examples = {} }] = ["", {}]] = Object.entries(requestBody.content);
   const [example] = Object.values(examples);
   const text = write(example === undefined || "$ref" in example ? undefined : example.value);
   if (/['`\\]/.test(text)) throw new Error(`The samples cannot quote ${text}`);
-  return { body: { mediaType, text } };
+  return { headers: [["Content-Type", mediaType]], body: text };
 }
 
-function curl({ method, url, body }: Request): string {
+function typescript({ operationId = "" }: OperationObject): string {
+  const call = CALLS[operationId];
+  if (call === undefined) throw new Error(`openapi/samples.ts has no call of the client for ${operationId}.`);
+  return `// npm install {origin}/docs/${readPackages().at(-1)?.file}
+import { PetStore } from "@petstore/client";
+
+const { KEY: apiKey = "" } = process.env;
+const store = new PetStore({ baseUrl: "{base}", apiKey });
+
+${call}`;
+}
+
+function curl({ method, url, headers, body }: Request): string {
   const lines = [
     method === "GET" ? `curl "${url}"` : `curl -X ${method} "${url}"`,
     '-H "Authorization: Bearer $KEY"',
-    ...(body === undefined ? [] : [`-H "Content-Type: ${body.mediaType}"`, `-d '${body.text}'`]),
+    ...headers.map(([name, value]) => `-H "${name}: ${value}"`),
+    ...(body === undefined ? [] : [`-d '${body}'`]),
   ];
   return lines.join(" \\\n  ");
 }
 
-function javascript({ method, url, body }: Request): string {
-  const type = body === undefined ? "" : `, "Content-Type": "${body.mediaType}"`;
+/** Says what an `Idempotency-Key` is for, in a comment that begins so. */
+const adviceOn = (name: string, comment: string) =>
+  name === "Idempotency-Key" ? ` ${comment} The same in a retry, and new for the next request.` : "";
+
+function javascript({ method, url, headers, body }: Request): string {
+  const lines = headers.map(([name, value]) => `\n    "${name}": "${value}",${adviceOn(name, "//")}`);
   return `const response = await fetch("${url}", {
   method: "${method}",
-  headers: { Authorization: \`Bearer \${process.env.KEY}\`${type} },${body === undefined ? "" : `\n  body: '${body.text}',`}
+  headers: {
+    Authorization: \`Bearer \${process.env.KEY}\`,${lines.join("")}
+  },${body === undefined ? "" : `\n  body: '${body}',`}
 });
 // JSON.parse would round large integers.
 console.log(response.status, await response.text());`;
 }
 
-function python({ method, url, body }: Request): string {
-  const type = body === undefined ? "" : `, "Content-Type": "${body.mediaType}"`;
+function python({ method, url, headers, body }: Request): string {
+  const lines = headers.map(([name, value]) => `\n        "${name}": "${value}",${adviceOn(name, " #")}`);
   return `import os
 import requests
 
 response = requests.request(
     "${method}",
     "${url}",
-    headers={"Authorization": "Bearer " + os.environ["KEY"]${type}},${body === undefined ? "" : `\n    data='${body.text}',`}
+    headers={
+        "Authorization": "Bearer " + os.environ["KEY"],${lines.join("")}
+    },${body === undefined ? "" : `\n    data='${body}',`}
 )
 print(response.status_code, response.text)`;
 }
 
-function go({ method, url, body }: Request): string {
-  const [reader, imports, type] =
-    body === undefined
-      ? ["nil", "", ""]
-      : [
-          `strings.NewReader(\`${body.text}\`)`,
-          '\n\t"strings"',
-          `\n\trequest.Header.Set("Content-Type", "${body.mediaType}")`,
-        ];
+function go({ method, url, headers, body }: Request): string {
+  const [reader, imports] = body === undefined ? ["nil", ""] : [`strings.NewReader(\`${body}\`)`, '\n\t"strings"'];
+  const lines = headers.map(([name, value]) => `\n\trequest.Header.Set("${name}", "${value}")${adviceOn(name, "//")}`);
   return `package main
 
 import (
@@ -100,7 +190,7 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+os.Getenv("KEY"))${type}
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("KEY"))${lines.join("")}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		panic(err)

@@ -9,7 +9,13 @@ const [{ createApiReference }, response] = await Promise.all([import(renderer), 
 const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 const base = `${location.origin}/v1`;
 const text = await response.text();
-const reference = JSON.parse(text.replaceAll("{base}", base).replaceAll("{origin}", location.origin));
+// Pages without HTTPS have no crypto.randomUUID.
+const reference = JSON.parse(
+  text
+    .replaceAll("{base}", base)
+    .replaceAll("{origin}", location.origin)
+    .replaceAll("{uuid}", () => crypto.randomUUID?.() ?? "new-for-each-request"),
+);
 reference.servers = [{ url: base }];
 reference.info.description = reference.info.description
   .replaceAll("{key}", isLocal ? localKey : "petstore_...")

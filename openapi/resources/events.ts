@@ -113,6 +113,7 @@ export const events: Resource = {
           description:
             "The place after which the page starts: the `cursor` of an earlier response, or `latest` for the present end. Without it, the page starts with the oldest event.",
           schema: { type: "string", maxLength: PAGE.cursor.length, pattern: "^(?:latest|[0-9a-f]{32})$" },
+          example: PAGE.cursor,
         },
         limit: {
           description: `Maximum number of events to return. Defaults to ${MAX_LIMIT}.`,

@@ -43,13 +43,15 @@ test("an example is a JSON text with exact integers", () => {
   const content = { "application/json": { schema: {}, examples: { example: { value: example } } } };
   const withLargeIntegers = {
     ...document,
-    paths: { "/pets": { ...paths?.["/pets"], post: { responses: {}, requestBody: { content } } } },
+    paths: {
+      "/pets": { ...paths?.["/pets"], post: { operationId: "createPet", responses: {}, requestBody: { content } } },
+    },
   };
   const { post } = JSON.parse(referenceDocument(withLargeIntegers)).paths["/pets"];
   expect(post.requestBody.content["application/json"].examples.example.serializedValue).toBe(
     '{\n  "name": "Rex",\n  "categoryId": 9007199254740993\n}',
   );
-  for (const { source } of post["x-codeSamples"])
+  for (const { source } of post["x-codeSamples"].slice(1))
     expect(source).toContain('{"name":"Rex","categoryId":9007199254740993}');
 });
 
@@ -57,7 +59,11 @@ test.each(operations)("%s has a badge unless it is stable, and samples that name
   const [method = "", path = ""] = route.split(" ");
   const names = (operation["x-badges"] ?? []).map(({ name }: { name: string }) => name.toLowerCase());
   expect(names).toEqual(operation["x-stability"] === "stable" ? [] : [operation["x-stability"]]);
-  for (const { label, source } of operation["x-codeSamples"]) {
+  const [first, ...others] = operation["x-codeSamples"];
+  expect(first.label).toBe("TypeScript");
+  const takesKey = operation["parameters"].some(({ name }: { name?: string }) => name === "Idempotency-Key");
+  for (const { label, source } of others) {
+    expect(source.includes("Idempotency-Key"), label).toBe(takesKey);
     expect(source, label).toContain(`{base}${path.replace(/\{\w+\}/, "1")}"`);
     if (method !== "get") expect(source, label).toContain(method.toUpperCase());
   }

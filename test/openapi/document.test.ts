@@ -9,7 +9,7 @@ import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { EVENT_CURSOR } from "../../src/feed/place.ts";
-import { CURSOR, encodeCursor } from "../../src/http/cursor.ts";
+import { CURSOR, decodeCursor, encodeCursor } from "../../src/http/cursor.ts";
 import { parseTags } from "../../src/http/precondition.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/attempt.ts";
 import { category } from "../../src/categories/shape.ts";
@@ -81,6 +81,20 @@ test("every example is valid under its schema", () => {
     }
   }
   expect(examples).toBeGreaterThan(30);
+});
+
+test("every header and cursor of a request has an example that is one", () => {
+  const parameters = [
+    ...Object.values(document.components.parameters),
+    ...operations.flatMap(({ operation }) => operation.parameters),
+  ];
+  const named = parameters.filter((one) => "in" in one && (one.in === "header" || one.name === "cursor"));
+  const examples = new Map(
+    named.map((one) => [`${one.name} ${one.schema.maxLength}`, "example" in one ? one.example : undefined]),
+  );
+  for (const one of named) expect(isValid("example" in one ? one.example : undefined, one.schema), one.name).toBe(true);
+  expect(decodeCursor(examples.get("cursor 16") ?? "")).toEqual({ after: "2", sort: "id" });
+  expect(examples.size).toBe(7);
 });
 
 test("every integer, string and array has bounds", () => {
