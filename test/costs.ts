@@ -159,7 +159,7 @@ export const ROWS = [
   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
    INSERT INTO categories (name) SELECT 'Category ' || i FROM n`,
   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
-   INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
+   INSERT INTO events (tag, type, version, data, created_at) SELECT i, 'pet.created', 1, '{"id":1,"name":"Rex","categoryId":1,"status":"sold"}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n`,
 ];
 
 /** The requests that come first. Their cost is not asked. */

@@ -27,9 +27,11 @@ export function compareKnownValues(
   if (!isOpen(released, before) && !isOpen(current, after)) return [];
   const known = before.flatMap((one) => listedIn(released, one) ?? []);
   const stillKnown = after.flatMap((one) => listedIn(current, one) ?? []);
-  return missing(known, stillKnown).map(
-    (value) => `${where}: may no longer be ${write(value)}, so clients that wait for it never receive it`,
-  );
+  return missing(known, stillKnown).map((value) => neverReceived(where, value));
+}
+
+export function neverReceived(where: string, value: unknown): string {
+  return `${where}: may no longer be ${write(value)}, so clients that wait for it never receive it`;
 }
 
 function isOpen(document: OpenAPIObject, alternatives: Schema[]): boolean {

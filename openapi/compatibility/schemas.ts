@@ -4,7 +4,7 @@
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import { expand, follow, sharedName, show, write } from "../read.ts";
 import { fieldsOf, flatten, type Keywords, type Schema } from "./flatten.ts";
-import { compareKnownValues, listedIn, refused, withoutKnownValues } from "./open-lists.ts";
+import { compareKnownValues, listedIn, neverReceived, refused, withoutKnownValues } from "./open-lists.ts";
 import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, tellValues, typesOf } from "./values.ts";
 
 export interface Documents {
@@ -19,7 +19,7 @@ export interface Comparison extends Documents {
 }
 
 /** Keywords with their own rules. Any other keyword only restricts the values of its schema. */
-const STRUCTURE = /^(type|properties|required|additionalProperties|items|default|readOnly|writeOnly)$/;
+const STRUCTURE = /^(type|discriminator|properties|required|additionalProperties|items|default|readOnly|writeOnly)$/;
 
 /** Keywords that define the meaning of a value. */
 const MEANING = ["default", "readOnly", "writeOnly"];
@@ -53,6 +53,8 @@ function compareSides(comparison: Comparison, where: string, from: Schema, to: S
 function compareKeywords(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
   const { direction, released, current } = comparison;
   const [from, to] = sides(comparison, before, after);
+  const tagged = compareTagged(comparison, where, from, to);
+  if (tagged !== undefined) return tagged;
   if ([from, to].some(({ oneOf, anyOf }) => oneOf ?? anyOf)) return compareAlternatives(comparison, where, from, to);
 
   const types = compareTypes(direction, where, typesOf(from), typesOf(to));
@@ -102,6 +104,53 @@ function compareAlternatives(comparison: Comparison, where: string, from: Keywor
   });
   if (comparison.direction === "request") return changes;
   return [...compareKnownValues(comparison, where, taken, given), ...changes];
+}
+
+/**
+ * Compares the alternatives that a discriminator names, value by value. A value that `to` does not name belongs to the alternative beside
+ * them. Returns undefined if there are none.
+ */
+function compareTagged(comparison: Comparison, where: string, from: Keywords, to: Keywords): string[] | undefined {
+  const { direction } = comparison;
+  const [fromDocument, toDocument] = sides(comparison, comparison.released, comparison.current);
+  const [given, taken] = [taggedOf(fromDocument, from), taggedOf(toDocument, to)];
+  if (given === undefined || given.tag !== taken?.tag) return undefined;
+  const place = `${where}.${given.tag}`;
+  const changes = [...given.schemas].flatMap(([value, schema]) => {
+    const accepted = taken.schemas.get(value) ?? taken.schemas.get(OTHERS);
+    return accepted === undefined
+      ? tellValues(direction, place, [value])
+      : compareSides(comparison, `${where}(${value})`, schema, accepted);
+  });
+  if (direction === "request") return changes;
+  const gone = [...taken.schemas.keys()].filter((value) => value !== OTHERS && !given.schemas.has(value));
+  return [...changes, ...gone.map((value) => neverReceived(place, value))];
+}
+
+/** The alternative that the discriminator does not name. */
+const OTHERS = "any other value";
+
+/** The alternatives by the value that names them, each without the field of that value. */
+function taggedOf(
+  document: OpenAPIObject,
+  keywords: Keywords,
+): { tag: string; schemas: Map<string, Schema> } | undefined {
+  const { oneOf, anyOf, discriminator } = keywords;
+  const beside = discriminator === undefined ? (oneOf ?? anyOf ?? []).map((one) => flatten(document, one)) : [];
+  const { propertyName: tag, mapping = {} } =
+    [keywords, ...beside].find((one) => one.discriminator)?.discriminator ?? {};
+  if (tag === undefined) return undefined;
+  const other = beside.find((one) => one.discriminator === undefined);
+  const named = Object.entries(mapping).map(([value, $ref]) => [value, flatten(document, { $ref })] as const);
+  return {
+    tag,
+    schemas: new Map(
+      [...named, ...(other === undefined ? [] : [[OTHERS, other] as const])].map(([value, schema]) => {
+        const { properties: { [tag]: _, ...properties } = {}, ...rest } = schema;
+        return [value, { ...rest, properties }];
+      }),
+    ),
+  };
 }
 
 /** `anyOf` counts as `oneOf`: for mutually exclusive alternatives they are equivalent. */

@@ -1,6 +1,7 @@
 // The description of the feed.
-import { CURSOR_OF_EVENTS, INT64, openList, ref, type Resource } from "../describe.ts";
-import { EVENT_TYPES } from "../../src/feed/table.ts";
+import type { SchemaObject } from "openapi3-ts/oas31";
+import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION } from "../describe.ts";
+import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { listEvents, MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
 
@@ -11,7 +12,75 @@ const CREATED = {
   version: 1,
   data: { id: 1, name: "Max", categoryId: 7, status: "available" },
 };
+const ORDER = {
+  id: 1,
+  petId: 1,
+  quantity: 1,
+  status: "placed",
+  createdAt: CREATED.timestamp,
+  shipDate: null,
+  complete: false,
+};
 const PAGE = { events: [CREATED], cursor: CURSOR_OF_EVENTS.example, more: false };
+
+/** The schema of each type. Types with the same data share one. */
+const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
+  "pet.created": "PetEvent",
+  "pet.updated": "PetEvent",
+  "pet.deleted": "DeletedEvent",
+  "category.created": "CategoryEvent",
+  "category.updated": "CategoryEvent",
+  "category.deleted": "DeletedEvent",
+  "order.placed": "OrderEvent",
+  "order.shipped": "OrderEvent",
+  "order.cancelled": "OrderEvent",
+  "order.updated": "OrderEvent",
+};
+
+/** An event whose `type` and `data` are as in the example. */
+function eventOf(
+  schema: string,
+  description: string,
+  dataSchema: SchemaObject,
+  type: string,
+  data: object,
+): SchemaObject {
+  const types = EVENT_TYPES.filter((one) => SCHEMAS[one] === schema);
+  const example = { ...CREATED, type, data };
+  return {
+    type: "object",
+    description,
+    properties: {
+      id: {
+        type: "string",
+        description: "Unique for good. The ids of a feed ascend as texts.",
+        pattern: "^evt_[0-9a-f]{24}$",
+        maxLength: CREATED.id.length,
+        examples: [CREATED.id],
+      },
+      type: {
+        description: "What happened.",
+        ...(types.length > 0 ? { type: "string", enum: types } : { ...UNKNOWN_VALUE, not: { enum: [...EVENT_TYPES] } }),
+        examples: [type],
+      },
+      timestamp: {
+        type: "string",
+        format: "date-time",
+        maxLength: CREATED.timestamp.length,
+        description:
+          "When it happened, in UTC. Events are in the order of the changes, also when a clock was set back.",
+        examples: [CREATED.timestamp],
+      },
+      version: {
+        ...VERSION,
+        description: "The version of the resource after the change. The versions of a resource ascend without a gap.",
+      },
+      data: { ...dataSchema, examples: [data] },
+    },
+    required: Object.keys(CREATED),
+    examples: [example],
+  };
+}
 
 export const events: Resource = {
   tag: {
@@ -21,46 +90,50 @@ export const events: Resource = {
   },
   schemas: {
     Event: {
-      type: "object",
-      description: "A change. Other fields may come: ignore those that you do not know.",
-      properties: {
-        id: {
-          type: "string",
-          description: "Unique for good. The ids of a feed ascend as texts.",
-          pattern: "^evt_[0-9a-f]{24}$",
-          maxLength: CREATED.id.length,
-          examples: [CREATED.id],
-        },
-        type: {
-          description: "What happened. The list may grow: ignore types that you do not know.",
-          ...openList("EventType"),
-          examples: [CREATED.type],
-        },
-        timestamp: {
-          type: "string",
-          format: "date-time",
-          maxLength: CREATED.timestamp.length,
-          description:
-            "When it happened, in UTC. Events are in the order of the changes, also when a clock was set back.",
-          examples: [CREATED.timestamp],
-        },
-        version: {
-          type: "integer",
-          format: "int32",
-          minimum: 1,
-          maximum: 2 ** 31 - 1,
-          description: "The version of the resource after the change. The versions of a resource ascend without a gap.",
-          examples: [CREATED.version],
-        },
-        data: {
-          description: "The resource after the change. Of a deleted one, its `id`.",
-          anyOf: [ref("Animal"), ref("Category"), ref("Order"), ref("Deleted")],
-          examples: [CREATED.data],
-        },
+      description:
+        "A change of a type that this version has. `type` tells what `data` is. Other fields may come: ignore those that you do not know.",
+      oneOf: [...new Set(Object.values(SCHEMAS))].map(ref),
+      discriminator: {
+        propertyName: "type",
+        mapping: Object.fromEntries(Object.entries(SCHEMAS).map(([type, schema]) => [type, ref(schema).$ref])),
       },
-      required: Object.keys(CREATED),
       examples: [CREATED],
     },
+    PetEvent: eventOf(
+      "PetEvent",
+      "A new or changed animal.",
+      { ...ref("Animal"), description: "The animal after the change." },
+      CREATED.type,
+      CREATED.data,
+    ),
+    CategoryEvent: eventOf(
+      "CategoryEvent",
+      "A new or changed category.",
+      { ...ref("Category"), description: "The category after the change." },
+      "category.created",
+      { id: 7, name: "Dogs" },
+    ),
+    OrderEvent: eventOf(
+      "OrderEvent",
+      "A new or changed order.",
+      { ...ref("Order"), description: "The order after the change." },
+      "order.placed",
+      ORDER,
+    ),
+    DeletedEvent: eventOf(
+      "DeletedEvent",
+      "A resource is deleted.",
+      { ...ref("Deleted"), description: "The `id` that it had." },
+      "pet.deleted",
+      { id: 1 },
+    ),
+    UnknownEvent: eventOf(
+      "UnknownEvent",
+      "An event of a type that a later version adds. Ignore it.",
+      { description: "Depends on the type." },
+      "pet.moved",
+      { id: 1 },
+    ),
     Deleted: {
       type: "object",
       description: "A resource that is deleted.",
@@ -74,8 +147,9 @@ export const events: Resource = {
       properties: {
         events: {
           type: "array",
-          description: "Events in the order of the changes. There may be none, also when there are more.",
-          items: ref("Event"),
+          description:
+            "Events in the order of the changes. There may be none, also when there are more. The list of types may grow: ignore types that you do not know.",
+          items: { anyOf: [ref("Event"), ref("UnknownEvent")] },
           maxItems: MAX_LIMIT,
           examples: [[CREATED]],
         },
@@ -107,7 +181,7 @@ export const events: Resource = {
       handlers: listEvents,
       stability: "beta",
       summary: "Follow the changes",
-      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads about ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. The feed ignores preconditions and \`Cache-Control\`.`,
+      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads about ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. Events are kept for 7 days, unless the operator sets another time. A cursor that is older gets a 410: request \`cursor=latest\`, list the resources again with the bookmark of that response, and go on from the new cursor ([Keeping a copy](/docs/events#when-the-cursor-has-expired)). The feed ignores preconditions and \`Cache-Control\`.`,
       parameters: {
         cursor: {
           description:

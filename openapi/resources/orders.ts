@@ -118,7 +118,16 @@ export const orders: Resource = {
     Inventory: {
       type: "object",
       description: "The number of animals of each status.",
-      properties: Object.fromEntries(PET_STATUSES.map((status) => [status, COUNT])),
+      properties: Object.fromEntries(
+        PET_STATUSES.map((status) => [
+          status,
+          {
+            ...COUNT,
+            description: `The number of animals whose status is \`${status}\`.`,
+            examples: [INVENTORY[status]],
+          },
+        ]),
+      ),
       required: [...PET_STATUSES],
       examples: [INVENTORY],
     },

@@ -212,7 +212,7 @@ export const pets: Resource = {
       stability: "stable",
       summary: "Fetch an animal",
       description:
-        "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `status` filter instead.",
+        "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `id` filter instead: `/pets?id=1`. It returns a list of one animal, or of none.",
       parameters: PET_ID,
       success: {
         status: 200,

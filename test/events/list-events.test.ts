@@ -14,12 +14,22 @@ beforeAll(async () => {
   key = await grantKey();
 });
 
-/** Adds events whose data is their number, from 1 on. `type` is SQL over `n`. */
+/** SQL for the data of an event, whose id is its number. */
+const DATA = `CASE
+  WHEN type LIKE '%.deleted' THEN json_object('id', n)
+  WHEN type LIKE 'pet.%' THEN json_object('id', n, 'name', 'Rex', 'categoryId', 1, 'status', 'sold')
+  WHEN type LIKE 'category.%' THEN json_object('id', n, 'name', 'Dogs')
+  ELSE json_object('id', n, 'petId', 1, 'quantity', 1, 'status', 'placed', 'createdAt', '2026-11-22T08:30:00.000Z',
+    'shipDate', NULL, 'complete', json('false'))
+END`;
+
+/** Adds events with these data, from 1 on. `type` is SQL over `n`. */
 async function fill(count: number, type: string): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
      INSERT INTO events (tag, type, version, data, created_at)
-     SELECT random() & 4294967295, ${type}, 1, json_object('id', n), strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM numbers`,
+     SELECT random() & 4294967295, type, 1, ${DATA}, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+     FROM (SELECT n, ${type} AS type FROM numbers)`,
   )
     .bind(count)
     .run();

@@ -28,7 +28,7 @@ beforeEach(async () => {
 async function fill(...ages: number[]): Promise<void> {
   await env.DB.prepare(
     `INSERT INTO events (tag, type, version, data, created_at)
-     SELECT random() & 4294967295, 'pet.created', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || value || ' days')
+     SELECT random() & 4294967295, 'pet.deleted', 1, '{"id":1}', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || value || ' days')
      FROM json_each(?) ORDER BY key`,
   )
     .bind(JSON.stringify(ages))

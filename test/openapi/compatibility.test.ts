@@ -37,6 +37,26 @@ describe("in the document of the service", () => {
     ["a new error code", (copy) => copy.components.schemas.ErrorCode.enum.push("teapot")],
     ["a new state of orders", (copy) => copy.components.schemas.OrderStatus.enum.push("returned")],
     [
+      "a new type of events",
+      ({ components: { schemas } }) => {
+        schemas.PetEvent.properties.type.enum.push("pet.moved");
+        schemas.UnknownEvent.properties.type.not.enum.push("pet.moved");
+        Object.assign(schemas.Event.discriminator.mapping, { "pet.moved": "#/components/schemas/PetEvent" });
+      },
+    ],
+    [
+      "a new type of events with data of its own",
+      ({ components: { schemas } }) => {
+        const { type, ...properties } = schemas.PetEvent.properties;
+        const data = { type: "object", properties: { stars: { type: "integer" } } };
+        const moved = { ...properties, type: { ...type, enum: ["pet.rated"] }, data };
+        Object.assign(schemas, { RatedEvent: { ...schemas.PetEvent, properties: moved } });
+        schemas.UnknownEvent.properties.type.not.enum.push("pet.rated");
+        schemas.Event.oneOf.unshift({ $ref: "#/components/schemas/RatedEvent" });
+        Object.assign(schemas.Event.discriminator.mapping, { "pet.rated": "#/components/schemas/RatedEvent" });
+      },
+    ],
+    [
       "a newly deprecated operation",
       (copy) => Object.assign(copy.paths["/pets"].post, { deprecated: true, "x-sunset": "2040-01-01" }),
     ],
@@ -61,6 +81,20 @@ describe("in the document of the service", () => {
       "a removed operation",
       (copy) => Reflect.deleteProperty(copy.paths["/pets/{petId}"], "get"),
       /^GET \/pets\/\{petId\}: the operation is gone, /,
+    ],
+    [
+      "a removed type of events",
+      (copy) => Reflect.deleteProperty(copy.components.schemas.Event.discriminator.mapping, "pet.deleted"),
+      /^schemas\/EventPage\.events\[\]\.type: may no longer be "pet\.deleted", so clients that wait for it never receive it$/,
+    ],
+    [
+      "a type of events whose data may be missing",
+      ({ components: { schemas } }) => {
+        const required = schemas.DeletedEvent.required.filter((name) => name !== "data");
+        Object.assign(schemas, { RareEvent: { ...schemas.DeletedEvent, required } });
+        schemas.Event.discriminator.mapping["pet.deleted"] = "#/components/schemas/RareEvent";
+      },
+      /^schemas\/EventPage\.events\[\]\(pet\.deleted\)\.data: the field may now be missing, /,
     ],
     [
       "another operationId",

@@ -148,6 +148,11 @@ test("the lists that may grow are the open lists in responses", () => {
   expect(isValid({ ...error, code: "Too early!" }, schemas.Error)).toBe(false);
   const [order] = schemas.Order.examples;
   expect(isValid({ ...order, status: "returned" }, schemas.Order)).toBe(true);
+  const [event] = schemas.Event.examples;
+  const { items } = schemas.EventPage.properties.events;
+  expect(isValid({ ...event, type: "pet.moved", data: { to: "Rome" } }, items)).toBe(true);
+  expect(isValid({ ...event, type: "pet.created", data: { id: 1 } }, items)).toBe(false);
+  expect(isValid({ ...event, type: "pet.deleted", data: { id: 1 } }, items)).toBe(true);
   const [animal] = schemas.Animal.examples;
   expect(isValid({ ...animal, status: "returned" }, schemas.Animal)).toBe(false);
 });

@@ -1,5 +1,5 @@
 import type { Schema } from "@cfworker/json-schema";
-import { UNKNOWN_VALUE } from "../../openapi/describe.ts";
+import { ref, UNKNOWN_VALUE } from "../../openapi/describe.ts";
 
 /**
  * Closes the schema of a value that the service sends. A field that is not in the document is then a fault, and so is a value
@@ -34,5 +34,5 @@ export function closeInside(schema: Schema): Schema {
 }
 
 function isUnknownValue(schema: Schema): boolean {
-  return JSON.stringify(schema) === JSON.stringify(UNKNOWN_VALUE);
+  return schema.$ref === ref("UnknownEvent").$ref || JSON.stringify(schema) === JSON.stringify(UNKNOWN_VALUE);
 }
