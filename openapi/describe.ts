@@ -32,9 +32,10 @@ export interface Operation {
   body?: Body & { description: string };
   success: { status: number; description: string; body?: Body };
   /**
-   * The failures of this operation alone. `failures.ts` adds those of every operation, body, `Idempotency-Key` and precondition.
+   * The failures of this operation alone, each with the message that it returns. `failures.ts` adds those of every operation, body,
+   * `Idempotency-Key` and precondition. Another message for one of these may be here too.
    */
-  errors?: ErrorCode[];
+  errors?: { [code in ErrorCode]?: string };
   /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
 }

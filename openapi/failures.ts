@@ -1,7 +1,9 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
-import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { type ErrorCode, ERRORS, serviceUnavailable, toApiError } from "../src/errors.ts";
 import type { Scope } from "../src/auth/scopes.ts";
+import { MAX_BODY_BYTES } from "../src/http/body.ts";
+import { MAX_LIMIT } from "../src/http/paging.ts";
 import type { Facts } from "../src/operation.ts";
 import { factsOf, type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
@@ -36,9 +38,56 @@ function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method
   return names;
 }
 
+/** What a body without its required fields, or a wrong one, gets in operations that say nothing else. */
+const BAD_LIMIT = `limit has to be an integer from 1 to ${MAX_LIMIT}, in decimal digits.`;
+const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
+
+/** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
+function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }: Operation): string[] {
+  const own = errors[code];
+  if (own !== undefined) return [own];
+  const carried = handlers as readonly { scope?: Scope; mediaTypes?: readonly string[] }[];
+  const mediaTypes = carried.flatMap((handler) => handler.mediaTypes ?? []);
+  switch (code) {
+    case "invalid_request":
+      return ["limit" in parameters ? BAD_LIMIT : NO_PARAMETERS];
+    case "unauthorized":
+      return ["Send an API key in the header `Authorization: Bearer <API_KEY>`.", "The API key is not valid."];
+    case "insufficient_scope":
+      return [`This API key lacks the scope ${carried.find(({ scope }) => scope !== undefined)?.scope}.`];
+    case "unsupported_media_type":
+      return [
+        `The request body has to be ${mediaTypes.join(" or ")}.`,
+        "The request body has to be sent without a Content-Encoding.",
+      ];
+    case "payload_too_large":
+      return [`The request body is larger than ${MAX_BODY_BYTES} bytes.`];
+    case "precondition_failed":
+      return ["The present version does not meet If-Match or If-None-Match."];
+    case "idempotency_key_reused":
+      return ["This Idempotency-Key was used for another request."];
+    case "rate_limited":
+      return ["Too many requests with this API key. Slow down."];
+    case "internal_error":
+      return [toApiError(undefined).message];
+    case "service_unavailable":
+      return [serviceUnavailable(undefined).message];
+    default:
+      return [ERRORS[code].when];
+  }
+}
+
+/** When an operation returns a code: its own message, without the place in a batch, or the condition of the code. */
+function conditionOf(code: ErrorCode, operation: Operation): string {
+  if (code === "invalid_request") return ERRORS[code].when;
+  if (code === "precondition_failed" && factsOf(operation).preconditions !== undefined)
+    return "The present version does not meet `If-Match` or `If-None-Match`.";
+  return operation.errors?.[code]?.replace(/^\d+: /, "") ?? ERRORS[code].when;
+}
+
 /** The error codes of an operation, in ascending order of status. */
 export function codesOf(operation: Operation): ErrorCode[] {
-  const { body, errors = [] } = operation;
+  const { body, errors = {} } = operation;
   const { idempotent, preconditions } = factsOf(operation);
   const needsScope = operation.handlers.some((handler) => (handler as { scope?: Scope }).scope !== undefined);
   const codes = [
@@ -46,9 +95,9 @@ export function codesOf(operation: Operation): ErrorCode[] {
     ...(body === undefined ? [] : OF_EVERY_BODY),
     ...(idempotent === undefined ? [] : OF_EVERY_IDEMPOTENCY_KEY),
     ...(preconditions === undefined ? [] : OF_EVERY_PRECONDITION),
-    ...errors,
+    ...(Object.keys(errors) as ErrorCode[]),
   ];
-  return codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
+  return [...new Set(codes)].toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
 }
 
 /**
@@ -66,19 +115,28 @@ export function failures(
     Object.entries(byStatus).map(([status, codes = []]) => {
       // The failures of the operation itself follow a database query, so their responses have a bookmark.
       const own = codes.some((code) =>
-        [...(operation.errors ?? []), ...OF_EVERY_IDEMPOTENCY_KEY, ...OF_EVERY_PRECONDITION].includes(code),
+        [
+          ...Object.keys(operation.errors ?? {}).filter((one) => one !== "invalid_request"),
+          ...OF_EVERY_IDEMPOTENCY_KEY,
+          ...OF_EVERY_PRECONDITION,
+        ].includes(code),
       );
       const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, factsOf(operation), method)))];
       return [
         status,
         {
-          description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join(" "),
+          description: codes.map((code) => `\`${code}\`: ${conditionOf(code, operation)}`).join(" "),
           headers: { ...headersOf([...names, ...(own ? (["x-d1-bookmark"] as const) : [])]), ...more },
           content: {
             "application/json": {
               schema: ref("Error"),
               examples: Object.fromEntries(
-                codes.map((code) => [code, { value: { code, message: ERRORS[code].when, status: Number(status) } }]),
+                codes.flatMap((code) =>
+                  messagesOf(code, operation).map((message, index) => [
+                    index === 0 ? code : `${code}_${index + 1}`,
+                    { value: { code, message, status: Number(status) } },
+                  ]),
+                ),
               ),
             },
           },

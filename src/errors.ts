@@ -23,7 +23,10 @@ export const ERRORS = {
     status: 409,
     when: "A placed order holds the animal whose status is changed, or an order that is not cancelled names the animal that is deleted.",
   },
-  pet_not_available: { status: 409, when: "The animal of the order does not exist or is not available." },
+  pet_not_available: {
+    status: 409,
+    when: "The animal of the order does not exist, is not available, or was sold by an order.",
+  },
   order_shipped: { status: 409, when: "The order to cancel is shipped." },
   order_cancelled: { status: 409, when: "The order to ship is cancelled." },
   webhook_limit: { status: 409, when: "There are 10 webhooks already." },

@@ -99,7 +99,10 @@ export const categories: Resource = {
         description: "The category was created.",
         body: { schema: "Category", example: CAMELIDS },
       },
-      errors: ["category_exists"],
+      errors: {
+        invalid_request: "name is required: a string of 1 to 255 well-formed characters, not only white space.",
+        category_exists: "Another category has this name.",
+      },
     },
     getCategory: {
       handlers: getCategory,
@@ -112,7 +115,9 @@ export const categories: Resource = {
         description: "The category.",
         body: { schema: "Category", example: CAMELIDS },
       },
-      errors: ["not_found"],
+      errors: {
+        not_found: "There is no category with this id.",
+      },
     },
     updateCategory: {
       handlers: updateCategory,
@@ -128,7 +133,11 @@ export const categories: Resource = {
         description: "The whole category.",
         body: { schema: "Category", example: CAMELIDS },
       },
-      errors: ["not_found", "category_exists"],
+      errors: {
+        invalid_request: "name has to be a string of 1 to 255 well-formed characters, not only white space.",
+        not_found: "There is no category with this id.",
+        category_exists: "Another category has this name.",
+      },
     },
     deleteCategory: {
       handlers: deleteCategory,
@@ -137,7 +146,10 @@ export const categories: Resource = {
       description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: CATEGORY_ID,
       success: { status: 204, description: "The category is deleted." },
-      errors: ["not_found", "category_in_use"],
+      errors: {
+        not_found: "There is no category with this id.",
+        category_in_use: "An animal names this category.",
+      },
     },
   },
 };

@@ -204,7 +204,10 @@ export const events: Resource = {
         description: "Events, and where to go on.",
         body: { schema: "EventPage", example: PAGE },
       },
-      errors: ["cursor_expired"],
+      errors: {
+        cursor_expired:
+          "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",
+      },
     },
   },
 };

@@ -173,7 +173,10 @@ export const orders: Resource = {
         description: "The order is placed, and its animal is pending.",
         body: { schema: "Order", example: PLACED },
       },
-      errors: ["pet_not_available"],
+      errors: {
+        invalid_request: "petId is required: an integer from -2^63 to 2^63 - 1.",
+        pet_not_available: "The animal does not exist, is not available, or was sold by an order.",
+      },
     },
     getOrder: {
       handlers: getOrder,
@@ -186,7 +189,9 @@ export const orders: Resource = {
         description: "The order.",
         body: { schema: "Order", example: PLACED },
       },
-      errors: ["not_found"],
+      errors: {
+        not_found: "There is no order with this id.",
+      },
     },
     getInventory: {
       handlers: getInventory,
@@ -213,7 +218,11 @@ export const orders: Resource = {
         description: "The whole order.",
         body: { schema: "Order", example: SHIPPED },
       },
-      errors: ["not_found", "order_cancelled"],
+      errors: {
+        invalid_request: 'status has to be "shipped".',
+        not_found: "There is no order with this id.",
+        order_cancelled: "This order is cancelled.",
+      },
     },
     cancelOrder: {
       handlers: cancelOrder,
@@ -223,7 +232,10 @@ export const orders: Resource = {
         "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
       parameters: ORDER_ID,
       success: { status: 204, description: "The order is cancelled." },
-      errors: ["not_found", "order_shipped"],
+      errors: {
+        not_found: "There is no order with this id.",
+        order_shipped: "This order is shipped.",
+      },
     },
   },
 };

@@ -169,6 +169,10 @@ export const pets: Resource = {
         description: "The animal was created.",
         body: { schema: "Animal", example: ADA },
       },
+      errors: {
+        invalid_request:
+          "name is required: a string of 1 to 255 well-formed characters, not only white space; categoryId is required: an integer from -2^63 to 2^63 - 1.",
+      },
     },
     createPets: {
       handlers: createPets,
@@ -186,6 +190,10 @@ export const pets: Resource = {
         status: 201,
         description: "The animals were created.",
         body: { schema: "Pets", example: [ADA] },
+      },
+      errors: {
+        invalid_request:
+          "0: name is required: a string of 1 to 255 well-formed characters, not only white space; 0: categoryId is required: an integer from -2^63 to 2^63 - 1.",
       },
     },
     updatePets: {
@@ -205,7 +213,12 @@ export const pets: Resource = {
         description: "The animals, as they are now.",
         body: { schema: "VersionedPets", example: [{ ...ADA, status: "pending", version: 2 }] },
       },
-      errors: ["not_found", "pet_on_order", "precondition_failed"],
+      errors: {
+        invalid_request: "0: status has to be one of available, pending, sold.",
+        not_found: "0: There is no animal with this id.",
+        pet_on_order: "0: A placed order holds this animal: ship or cancel the order, which changes the status.",
+        precondition_failed: "0: The present version is another one.",
+      },
     },
     getPet: {
       handlers: getPet,
@@ -219,7 +232,9 @@ export const pets: Resource = {
         description: "The animal.",
         body: { schema: "Animal", example: ADA },
       },
-      errors: ["not_found"],
+      errors: {
+        not_found: "There is no animal with this id.",
+      },
     },
     updatePet: {
       handlers: updatePet,
@@ -235,7 +250,11 @@ export const pets: Resource = {
         description: "The whole animal.",
         body: { schema: "Animal", example: { ...ADA, status: "pending" } },
       },
-      errors: ["not_found", "pet_on_order"],
+      errors: {
+        invalid_request: "status has to be one of available, pending, sold.",
+        not_found: "There is no animal with this id.",
+        pet_on_order: "A placed order holds this animal: ship or cancel the order, which changes the status.",
+      },
     },
     deletePet: {
       handlers: deletePet,
@@ -244,7 +263,10 @@ export const pets: Resource = {
       description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
       success: { status: 204, description: "The animal is deleted." },
-      errors: ["not_found", "pet_on_order"],
+      errors: {
+        not_found: "There is no animal with this id.",
+        pet_on_order: "An order that is not cancelled names this animal.",
+      },
     },
   },
 };

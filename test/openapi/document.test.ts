@@ -131,8 +131,8 @@ test("the document has the error codes of the service, each with its status", ()
     );
     for (const [status, response] of responses) {
       if (Number(status) < 400) continue;
-      for (const code of Object.keys(response.content["application/json"].examples)) {
-        expect(ERRORS[code as keyof typeof ERRORS].status).toBe(Number(status));
+      for (const { value } of Object.values(response.content["application/json"].examples)) {
+        expect(ERRORS[value.code as keyof typeof ERRORS].status).toBe(Number(status));
       }
     }
   }

@@ -19,6 +19,9 @@ const EVERYWHERE = new Set([
   "transfer-encoding",
 ]);
 
+/** The places of the items of a batch, at the beginning of a message. */
+const PLACES = /(?<="message":")\d+(, \d+)*: /;
+
 /** The parts of a response that a document describes. */
 export interface Documented {
   status: number;
@@ -63,7 +66,21 @@ export function comparisonWith(document: OpenAPIObject) {
     if (method === "HEAD") return differences;
     if (mediaType === null) return text === "" ? differences : [...differences, `${what}: the body is not empty`];
     const body: unknown = /[/+]json$/.test(mediaType) ? JSON.parse(text) : text;
-    return [...differences, ...differencesOfValue(body, content[mediaType]?.schema ?? {}, `${what}: the body`)];
+    const examples = Object.values(content[mediaType]?.examples ?? {});
+    return [
+      ...differences,
+      ...differencesOfValue(body, content[mediaType]?.schema ?? {}, `${what}: the body`),
+      ...(status < 400 ? [] : differencesOfMessage(body, examples as { value: unknown }[], what)),
+    ];
+  }
+
+  /** A failure has the message of an example. That of a batch names other places, and some messages depend on the request. */
+  function differencesOfMessage(body: unknown, examples: { value: unknown }[], what: string): string[] {
+    const { code, message } = body as { code: string; message: string };
+    const known = examples.map(({ value }) => JSON.stringify(value).replace(PLACES, ""));
+    const isKnown =
+      /^(invalid_request|insufficient_scope)$/.test(code) || known.includes(JSON.stringify(body).replace(PLACES, ""));
+    return isKnown || examples.length === 0 ? [] : [`${what}: the message of ${code} is in no example: ${message}`];
   }
 
   function differencesOfHeaders(sent: Headers, documented: HeadersObject, what: string): string[] {
