@@ -15,6 +15,7 @@ import { orders } from "./resources/orders.ts";
 import { pets } from "./resources/pets.ts";
 import { deliveries, webhooks } from "./resources/webhooks.ts";
 import { NOT_BLANK, openList, type Resource } from "./describe.ts";
+import { GUIDES } from "./guides.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
 import { operationObject, routeOf } from "./operation.ts";
@@ -104,8 +105,11 @@ for (const resource of RESOURCES) {
 const INFO = {
   title: "Pet Store Service",
   summary: "Animals, their categories and orders for them.",
-  description:
-    "This API runs a pet store: list, add, change and delete animals, name their categories, and sell them with orders. An animal is never sold twice, and a retry with the same Idempotency-Key creates nothing.\n\nGuides: [errors](/docs/errors), [paging](/docs/guarantees#order-and-pages), [idempotency](/docs/guarantees#created-exactly-once), [consistency](/docs/guarantees#consistency), [API keys](/docs/keys), [versioning policy](/docs/versioning).",
+  description: `This API runs a pet store: list, add, change and delete animals, name their categories, and sell them with orders. An animal is never sold twice, and a retry with the same Idempotency-Key creates nothing.\n\nGuides: ${Object.entries(
+    GUIDES,
+  )
+    .map(([name, title]) => `[${title}](/docs/${name})`)
+    .join(", ")}.`,
   version: packageJson.version,
   license: { name: "MIT", identifier: "MIT" },
   contact: { name: "The Pet Store Service authors" },

@@ -45,6 +45,8 @@ import {
   totalOf,
   wholeCost,
 } from "./costs.ts";
+import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
 import { REVOCATION_SECONDS } from "./tables.ts";
 
@@ -85,6 +87,14 @@ const stored = logged * STORED_MONTHS;
 const ingestionDollars = (logged - ingestion.included) * ingestion.dollars;
 const storageDollars = (stored - storage.included) * storage.dollars;
 
+/** Days for which the feed keeps an event. */
+const EVENT_DAYS = Number(/EVENT_DAYS = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
+
+/** The names of the tables of the service, as SQL. */
+const TABLES = globSync("src/*/table.ts", { cwd: ROOT }).flatMap((file) =>
+  [...readFileSync(join(ROOT, file), "utf8").matchAll(/sqliteTable\(\s*"(\w+)"/g)].map(([, name = ""]) => name),
+);
+
 /** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
   "client/README.md": [
@@ -94,7 +104,10 @@ export const FIGURES: { [page: string]: string[] } = {
       .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)
       .join(", ")} }`,
   ],
+  "CONTRIBUTING.md": Object.keys(GUIDES).map((guide) => `\`${sourceOf(guide)}\``),
+  "README.md": Object.keys(GUIDES).map((guide) => `(${sourceOf(guide)})`),
   "docs/backups.md": [
+    ...(DERIVED_TABLES.join() === "inventory" ? ["The last count of the animals is left out too"] : DERIVED_TABLES),
     `[${count(API_LIMIT)} requests in ${WINDOW / 60_000} minutes]`,
     `send ${BURST} requests at once, and then ${PACE} a minute: at most ${count(Math.round(API_LIMIT * SUSTAINED))} in`,
     `So ${Math.round(API_LIMIT * (1 - SUSTAINED))} are left for other commands`,
@@ -153,7 +166,10 @@ export const FIGURES: { [page: string]: string[] } = {
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
     `larger than ${MAX_BODY_BYTES / 1024} KiB`,
   ],
+  "docs/events.md": [`Events stay for ${EVENT_DAYS} days`, `not run for ${EVENT_DAYS} days gets a 410`],
+  "docs/operations.md": TABLES.map((name) => `\`${name}\``),
   "docs/guarantees.md": [
+    `kept for ${EVENT_DAYS} days`,
     `A name has up to ${MAX_NAME_CHARACTERS} characters, and a description up to ${count(MAX_DESCRIPTION_CHARACTERS)}`,
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
@@ -184,6 +200,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `with the scope \`pets:read\`, for ${READINESS_KEY_SECONDS / 60} minutes`,
   ],
   "docs/storage.md": [
+    ...TABLES.map((name) => `| \`${name}\` `),
     `at most ${count(MAX_RECORD_BYTES)} bytes`,
     `A name has up to ${MAX_KEY_NAME_CHARACTERS} characters`,
     `below ${count(MAX_RECORD_BYTES)} bytes, even after ${MAX_ROTATIONS} rotations`,

@@ -43,6 +43,13 @@ test("a figure of the code that is missing on the page is found", () => {
   ]);
 });
 
+test.each(["four languages", "5 tables", "two more guides", "Left out"])("%s has to come from the code", (words) => {
+  expect(faultsOf(`There are ${words}.`)).toEqual([
+    `page.md says "${words}". Take it from the code (scripts/docs/figures.ts), or do not say it.`,
+  ]);
+  expect(faultsOf(`There are ${words}.`, [`are ${words}`])).toEqual([]);
+});
+
 test("every page with figures is checked", () => {
   expect(PAGES).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
 });
