@@ -467,7 +467,7 @@ function* backupsAreExact({ backupFailures }: Outcome): Generator<Finding> {
   for (const message of backupFailures) yield { message };
 }
 
-/** Every checker by its name. docs/guarantees.md names the one of each guarantee. */
+/** Every checker by its name. docs/decisions/simulated-world.md names the one of each guarantee. */
 export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } => ({
   oneAfterAnother,
   bookmarksAreTrue,
