@@ -67,6 +67,34 @@ console.log(order.shipDate);`,
 });
 for (const event of events) console.log(event.type, event.data);
 console.log(cursor, more);`,
+  listWebhooks: `for await (const webhook of store.webhooks.list()) {
+  console.log(webhook.id, webhook.url);
+}`,
+  createWebhook: `const { webhook } = await store.webhooks.create({
+  url: "https://hooks.shop.com/pets",
+  types: ["pet.created", "pet.updated"],
+});
+console.log(webhook.id, await store.webhooks.secret(webhook.id));`,
+  getWebhook: `const { webhook } = await store.webhooks.get(1n);
+console.log(webhook.url, webhook.enabled);`,
+  updateWebhook: `const { webhook } = await store.webhooks.update(1n, {
+  enabled: false,
+});
+console.log(webhook.enabled);`,
+  deleteWebhook: `await store.webhooks.delete(1n);`,
+  getWebhookState: `const { health, pending } = await store.webhooks.state(1n);
+console.log(health, pending);`,
+  getWebhookSecret: `const secret = await store.webhooks.secret(1n);
+console.log(secret.length);`,
+  rotateWebhookSecret: `const secret = await store.webhooks.rotateSecret(1n);
+console.log(secret.length);`,
+  testWebhook: `const { response, error } = await store.webhooks.test(1n);
+console.log(response, error);`,
+  replayWebhook: `const { cursor } = await store.events.list({ limit: 1 });
+const { pending } = await store.webhooks.replay(1n, cursor);
+console.log(pending);`,
+  listDeliveries: `const { deliveries } = await store.webhooks.deliveries(1n);
+for (const { event, status } of deliveries) console.log(event, status);`,
   getKey: `const { name, scopes } = await store.key();
 console.log(name, scopes);`,
 };

@@ -404,7 +404,10 @@ export const webhooks: Resource = {
         description: "The webhook was created.",
         body: { schema: "Webhook", example: CREATED },
       },
-      errors: ["webhook_limit"],
+      errors: {
+        invalid_request: `url is required: an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment; types is required: an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition.`,
+        webhook_limit: `There are ${MAX_WEBHOOKS} webhooks already.`,
+      },
     },
     getWebhook: {
       handlers: getWebhook,
@@ -413,7 +416,7 @@ export const webhooks: Resource = {
       description: "Returns a webhook, without its secret.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The webhook.", body: { schema: "Webhook", example: CREATED } },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     updateWebhook: {
       handlers: updateWebhook,
@@ -429,7 +432,10 @@ export const webhooks: Resource = {
         description: "The whole webhook.",
         body: { schema: "Webhook", example: { ...CREATED, enabled: false } },
       },
-      errors: ["not_found"],
+      errors: {
+        invalid_request: "enabled has to be true or false.",
+        not_found: "There is no webhook with this id.",
+      },
     },
     deleteWebhook: {
       handlers: deleteWebhook,
@@ -438,7 +444,7 @@ export const webhooks: Resource = {
       description: "Ends the deliveries. One attempt may still be on its way.",
       parameters: WEBHOOK_ID,
       success: { status: 204, description: "The webhook is deleted." },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookState: {
       handlers: getWebhookState,
@@ -447,7 +453,7 @@ export const webhooks: Resource = {
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The state.", body: { schema: "WebhookState", example: STATE } },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookSecret: {
       handlers: getWebhookSecret,
@@ -456,7 +462,7 @@ export const webhooks: Resource = {
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     rotateWebhookSecret: {
       handlers: rotateWebhookSecret,
@@ -466,7 +472,7 @@ export const webhooks: Resource = {
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The new secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     testWebhook: {
       handlers: testWebhook,
@@ -480,7 +486,7 @@ export const webhooks: Resource = {
         description: "How the receiver responded.",
         body: { schema: "WebhookTest", example: TEST },
       },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
     replayWebhook: {
       handlers: replayWebhook,
@@ -491,7 +497,12 @@ export const webhooks: Resource = {
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
       success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
-      errors: ["not_found", "webhook_disabled", "cursor_expired"],
+      errors: {
+        invalid_request: "cursor is required: latest, or one that this service handed out for events.",
+        not_found: "There is no webhook with this id.",
+        webhook_disabled: "This webhook is disabled. Enable it first.",
+        cursor_expired: "The feed does not have the place of this cursor, or no longer.",
+      },
     },
     listDeliveries: {
       handlers: listDeliveries,
@@ -513,7 +524,7 @@ export const webhooks: Resource = {
         status: { description: "Only deliveries with this status.", schema: ref("DeliveryStatus") },
       },
       success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
-      errors: ["not_found"],
+      errors: { not_found: "There is no webhook with this id." },
     },
   },
 };

@@ -21,6 +21,9 @@ const BAD_BODIES: { [operationId: string]: object } = {
   updateCategory: { name: "" },
   placeOrder: {},
   updateOrder: { status: "gone" },
+  createWebhook: {},
+  updateWebhook: { enabled: "yes" },
+  replayWebhook: {},
 };
 
 test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({ name, path, template, request }) => {
