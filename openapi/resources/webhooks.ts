@@ -7,6 +7,7 @@ import {
   listed,
   objectSchema,
   openList,
+  UNKNOWN_VALUE,
   pageParameters,
   ref,
   type Resource,
@@ -328,7 +329,7 @@ export const webhooks: Resource = {
         },
         type: {
           description: "The type of the event, or `feed.reset`.",
-          ...openList("EventType"),
+          anyOf: [ref("EventType"), { type: "string", const: RESET.type }, UNKNOWN_VALUE],
           examples: [DELIVERY.type],
         },
         status: { description: "What became of it.", ...openList("DeliveryStatus"), examples: [DELIVERY.status] },
