@@ -5,6 +5,7 @@ import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
+import { deliveriesAreExact } from "./deliveries.ts";
 import { copiesAreTrue, feedIsExact, leavesItsEvents } from "./feed.ts";
 import type { Exchange, History } from "./history.ts";
 import { LARGEST_SKEW } from "./service.ts";
@@ -32,6 +33,8 @@ const MAX_AGE = 60;
 const LAST_COUNT = 40_000;
 
 const bookmarkIn = ({ responseHeaders }: Exchange) => responseHeaders?.get("x-d1-bookmark") ?? undefined;
+/** test/world/deliveries.ts judges them. */
+const isOfWebhooks = ({ path }: Exchange) => path.startsWith("/v1/webhooks");
 const isRead = ({ method }: Exchange) => method === "GET";
 /** The service stores its counts of the animals. */
 const isCount = ({ method, path }: Exchange) => method === "GET" && path === "/v1/store/inventory";
@@ -43,7 +46,7 @@ const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !==
  * A count of the animals is that of a moment, and not older than its `Age`.
  */
 function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
-  const { history, database } = outcome;
+  const { history, database, feed } = outcome;
   let model = new Model();
   // The ids of a database begin where its feed does.
   for (const { oldest } of outcome.feed.slice(0, 1)) model.raise({ pets: oldest - 1, orders: oldest - 1 });
@@ -93,6 +96,9 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
       const question = questionFor(exchange);
       if (isRead(exchange) && !isCount(exchange)) {
         if (event.after !== event.before) yield { exchange, message: "A read changed the database." };
+      } else if (isOfWebhooks(exchange)) {
+        if (event.after !== event.before && feed[event.after]?.added.length !== 0)
+          yield { exchange, message: "A webhook leaves an event." };
       } else if (question === undefined || exchange.refusal !== undefined) {
         yield { exchange, message: "A request that cannot succeed reached the database." };
       } else {
@@ -205,7 +211,9 @@ function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
     const last = exchange.trips.at(-1);
     const bookmark = bookmarkIn(exchange);
-    if (exchange.status === undefined || last?.instance === undefined || last.failure !== undefined) continue;
+    // An object that does not answer is a failure of storage, which has no bookmark.
+    const isFailed = last?.failure !== undefined || exchange.faults.includes("object");
+    if (exchange.status === undefined || last?.instance === undefined || isFailed) continue;
     const sent = exchange.headers["x-d1-bookmark"] ?? "";
     const reached = bookmarkOf(last.after);
     const isMadeUp = bookmark === sent && sent > reached && isRead(exchange);
@@ -286,6 +294,7 @@ const asksThePrimaryToo = ({ path, trips: [first] }: Exchange) =>
 
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
 function isRepeatable(exchange: Exchange): boolean {
+  if (exchange.path.endsWith("/replay")) return true;
   const { method, path, headers, body } = exchange;
   if (headers["Idempotency-Key"] !== undefined || isCount(exchange)) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
@@ -481,6 +490,7 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   walksSeeEverything,
   feedIsExact,
   copiesAreTrue,
+  deliveriesAreExact,
   responsesFit: responsesFit(document),
   invariantsHold,
   backupsAreExact,

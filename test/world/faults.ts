@@ -17,8 +17,17 @@ const WORST = {
   "slow network": 0.03,
   "slow database": 0.03,
 };
-export type Fault = keyof typeof WORST;
-export const FAULTS = Object.keys(WORST) as Fault[];
+/** The same for Durable Objects. A crash comes between two steps of an object. */
+export const WORST_OF_OBJECTS = {
+  "object crashes": 0.01,
+  "object evicted": 0.2,
+  "alarm lost": 0.002,
+  "call to an object lost": 0.1,
+  "answer of an object lost": 0.1,
+  "response to a delivery lost": 0.05,
+};
+export type Fault = keyof typeof WORST | keyof typeof WORST_OF_OBJECTS;
+export const FAULTS = Object.keys({ ...WORST, ...WORST_OF_OBJECTS }) as Fault[];
 /** What meets the whole world, and a shorter history may leave out. */
 export const TROUBLES = [
   "overload",
@@ -31,6 +40,9 @@ export const TROUBLES = [
   "backup killed",
   "backup failed",
   "hourly job",
+  "a webhook is managed",
+  "a receiver changes",
+  "a release",
 ] as const;
 
 /** The faults of one world: some worlds have none, and some of them many. */
@@ -40,9 +52,14 @@ export class Faults {
   readonly #calm: ReadonlySet<string>;
 
   /** @param calm kinds of faults that this world does not have. */
-  constructor(random: Random, history: History, calm: ReadonlySet<string>) {
+  constructor(
+    random: Random,
+    history: History,
+    calm: ReadonlySet<string>,
+    worst: { readonly [fault in Fault]?: number } = WORST,
+  ) {
     const all = random.pick([0, 0.2, 0.5, 1]);
-    const shares = Object.entries(WORST).map(([fault, share]) => [fault, all * random.pick([0, 1, 1]) * share]);
+    const shares = Object.entries(worst).map(([fault, share]) => [fault, all * random.pick([0, 1, 1]) * share]);
     this.#shares = Object.fromEntries(shares) as { [fault in Fault]: number };
     this.#history = history;
     this.#calm = calm;

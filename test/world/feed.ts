@@ -82,13 +82,13 @@ export function* leavesItsEvents(
 }
 
 /** The feed at a state: the rows of its history, whose ids have no gap. The purge has removed those before the oldest. */
-interface View {
+export interface View {
   rows: readonly Row[];
   oldest: number;
   newest: number;
 }
 
-const rowOf = ({ rows }: Pick<View, "rows">, id: number): Row | undefined => rows[id - (rows[0]?.id ?? 0)];
+export const rowOf = ({ rows }: Pick<View, "rows">, id: number): Row | undefined => rows[id - (rows[0]?.id ?? 0)];
 
 /** The rows after one id, up to another one. */
 const rowsAfter = ({ rows }: View, id: number, last: number): Row[] => {
@@ -114,7 +114,7 @@ function restoresOf({ history }: Outcome): Map<number, number> {
 }
 
 /** The feed at each state. */
-function viewsOf(outcome: Outcome): View[] {
+export function viewsOf(outcome: Outcome): View[] {
   const restores = restoresOf(outcome);
   const views: View[] = [];
   let rows: Row[] = [];
@@ -187,7 +187,7 @@ export function* feedIsExact(outcome: Outcome): Generator<Finding> {
   }
 }
 
-const write = ({ place, type, version, data, createdAt }: Row) =>
+export const write = ({ place, type, version, data, createdAt }: Row) =>
   `{"id":"evt_${place}","type":"${type}","timestamp":"${createdAt}","version":${version},"data":${data}}`;
 
 /** The ids of the rows have no gap. Only old rows go, the oldest first, and the newest row stays. */

@@ -25,11 +25,11 @@ export class Operators {
     this.#generate = generate;
   }
 
-  create(expiresAt?: number): ApiKey {
+  create(expiresAt?: number, more: string[] = []): ApiKey {
     const name = `key_${this.keys.length}`;
     const key = { name, secret: this.#generate(), createdAt: this.#clock.now, ...(expiresAt && { expiresAt }) };
     this.keys.push(key);
-    this.#store(key);
+    this.#store(key, more);
     return key;
   }
 
@@ -38,11 +38,11 @@ export class Operators {
     this.#store(key);
   }
 
-  #store({ name, secret, createdAt, expiresAt, revokedAt }: ApiKey): void {
+  #store({ name, secret, createdAt, expiresAt, revokedAt }: ApiKey, more: string[] = []): void {
     const record = {
       id: name,
       name,
-      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read"],
+      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read", ...more],
       createdAt: new Date(createdAt).toISOString(),
       ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
       ...(revokedAt !== undefined && { revokedAt: new Date(revokedAt).toISOString() }),

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +21,8 @@ export interface Surroundings {
   /** A program that has ended gets no more events. */
   isAlive: () => boolean;
   onError: (line: string) => void;
+  onWarning?: (line: string) => void;
+  fetch?: typeof fetch;
 }
 
 /** "Function" is one that fails, because workerd has no `eval`. */
@@ -34,6 +36,8 @@ const GLOBALS = [
   "performance",
   "crypto",
   "console",
+  "AbortSignal",
+  "fetch",
 ];
 
 /**
@@ -81,7 +85,7 @@ function noFunction(): never {
   throw new EvalError("Code generation from strings disallowed for this context");
 }
 
-function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unknown[] {
+function globalsOf({ clock, random, skew, isAlive, onError, onWarning = () => {}, fetch }: Surroundings): unknown[] {
   const now = () => Math.floor(clock.now + skew());
   class WorldDate extends Date {
     constructor(...given: unknown[]) {
@@ -94,6 +98,11 @@ function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unk
       if (isAlive()) run();
     });
   const print = (line: unknown) => onError(String(line));
+  const timeout = (milliseconds: number) => {
+    const controller = new AbortController();
+    after(() => controller.abort(new DOMException("The time is over", "TimeoutError")), milliseconds);
+    return controller.signal;
+  };
   return [
     noFunction,
     WorldDate,
@@ -105,12 +114,17 @@ function globalsOf({ clock, random, skew, isAlive, onError }: Surroundings): unk
     {
       randomUUID: () => random.uuid(),
       getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.between(0, 255)),
-      // Node's own digest runs in a thread, whose time does not come from the seed.
+      // Node's own digest and HMAC run in a thread, whose time does not come from the seed.
       subtle: {
+        importKey: async (_format: string, bytes: Uint8Array) => bytes,
+        sign: async (_name: string, key: Uint8Array, data: Uint8Array) =>
+          new Uint8Array(createHmac("sha256", key).update(data).digest()).buffer,
         digest: async (_name: string, data: Uint8Array) =>
           new Uint8Array(createHash("sha256").update(data).digest()).buffer,
       },
     },
-    { log: () => {}, info: () => {}, debug: () => {}, warn: () => {}, error: print },
+    { log: () => {}, info: () => {}, debug: () => {}, warn: (line: unknown) => onWarning(String(line)), error: print },
+    { timeout },
+    fetch,
   ];
 }

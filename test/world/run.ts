@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 /** Milliseconds between two lines of progress. */
 const PROGRESS = 10_000;
 
-const { seed, worlds, operations, hours, steps, beside } = new Command("npm run test:world --")
+const { seed, worlds, operations, hours, steps, beside, webhooks } = new Command("npm run test:world --")
   .description("Checks the guarantees of the service in simulated worlds, one for each seed.")
   .option("--seed <number>", "of the first world", Number, randomInt(2 ** 31))
   .option("--worlds <number>", "worlds to run", Number)
@@ -24,8 +24,17 @@ const { seed, worlds, operations, hours, steps, beside } = new Command("npm run 
   .option("--hours <number>", "simulated hours to run, over all worlds", Number)
   .option("--steps <number>", "steps of each world", Number, 8_000)
   .option("--beside <commit>", "run the service as of this commit in some of the isolates, on the newest schema")
+  .option("--no-webhooks", "without webhooks")
   .parse()
-  .opts<{ seed: number; worlds?: number; operations?: number; hours?: number; steps: number; beside?: string }>();
+  .opts<{
+    seed: number;
+    worlds?: number;
+    operations?: number;
+    hours?: number;
+    steps: number;
+    beside?: string;
+    webhooks: boolean;
+  }>();
 
 const document = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../public/openapi.json"), "utf8"),
@@ -43,7 +52,7 @@ const enough = () =>
 
 console.log(`The first seed is ${seed}.`);
 while (!enough()) {
-  const plan = { seed: seed + ran, steps };
+  const plan = { seed: seed + ran, steps, hasWebhooks: webhooks };
   const outcome = await runWorld(code, plan);
   const [violation] = judge(outcome, document);
   if (violation !== undefined) {

@@ -4,6 +4,7 @@ import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
 import type { Exchange, History } from "./history.ts";
 import type { Namespace } from "./kv.ts";
+import type { Life, Objects } from "./objects.ts";
 import type { Program } from "./program.ts";
 import type { Random, RandomOf } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -15,6 +16,8 @@ export interface Worker {
     fetch: (request: Request, env: object, context: object) => Response | Promise<Response>;
     scheduled: (controller: object, env: object) => Promise<void>;
   };
+  /** Undefined in a version from before the webhooks. */
+  WebhookEndpoint?: new (state: object, env: object) => object;
 }
 
 /** A version of the service that is deployed. */
@@ -69,6 +72,8 @@ export class Service {
   #started = 0;
   /** Until when the database refuses everything. */
   overloadedUntil = 0;
+  /** In a world with webhooks. */
+  objects: Objects | undefined;
   /** Until when the storage is slow. */
   slowUntil = 0;
 
@@ -131,7 +136,7 @@ export class Service {
         history.occurred(clock.now, `the hourly job forgets ${forgotten.length} keys, state ${execution.after}`, more);
       },
     });
-    await isolate.worker.default.scheduled({}, { ...variables, DB }).catch(() => {});
+    await isolate.worker.default.scheduled({}, { ...variables, DB, ...this.#objectsFor(path, random) }).catch(() => {});
   }
 
   /** Sets the clock of an isolate to another time. */
@@ -210,7 +215,12 @@ export class Service {
   }
 
   /** The way to the database, for the transactions of a request or of the job. */
-  #path(isolate: Isolate, exchange: Exchange | undefined, random: Random, place = 0): Path {
+  #path(
+    isolate: Pick<Isolate, "location" | "isAlive">,
+    exchange: Exchange | undefined,
+    random: Random,
+    place = 0,
+  ): Path {
     const { clock, databases, faults, history } = this.#platform;
     const database = databases[place] as Database;
     return {
@@ -240,6 +250,20 @@ export class Service {
     };
   }
 
+  /** The way of a Durable Object. What it changes belongs to no request. */
+  pathOf(life: Life, random: Random): Path {
+    const { clock, history } = this.#platform;
+    const onTrip: Path["onTrip"] = (execution) => {
+      if (execution === undefined || execution.before === execution.after) return;
+      history.occurred(clock.now, `an object makes state ${execution.after}`, { state: execution.after });
+    };
+    return { ...this.#path(life, undefined, random), onTrip };
+  }
+
+  #objectsFor(path: Path, random: Random, onFailure?: () => void): object {
+    return this.objects === undefined ? {} : { WEBHOOKS: this.objects.binding(path, random, onFailure) };
+  }
+
   #bindings(isolate: Isolate, exchange: Exchange, random: Random): object {
     const { clock, databases, faults, keys, variables } = this.#platform;
     const { location } = isolate;
@@ -262,6 +286,7 @@ export class Service {
         // What follows a response is no part of its request.
         prepare: (sql: string) => d1Of(this.#path(isolate, undefined, random)).prepare(sql),
       }),
+      ...this.#objectsFor(path, random, () => exchange.faults.push("object")),
       API_KEYS: {
         get: (name: string, { cacheTtl }: { cacheTtl: number }) =>
           call(faults.meets(random, "key store fails"), "KV", () => keys.get(location, name, cacheTtl)),

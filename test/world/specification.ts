@@ -13,7 +13,7 @@ export type Question = (model: Model, at: number) => Expected;
 
 type Ask = (request: Asked) => Question;
 
-/** The operations that the world has. It has no objects, and therefore no webhooks. */
+/** The operations that the model answers. test/world/deliveries.ts judges webhooks. */
 export type Simulated = Exclude<keyof operations, `${string}Webhook${string}` | "listDeliveries" | `receive${string}`>;
 
 /** How the model answers each of these operations. */
@@ -134,7 +134,7 @@ export function questionOf({ method, path, headers, body, apiKey, refusal }: Exc
     throw new Error(`${method} ${path} is no operation of the document`);
   }
   const ask = QUESTIONS[operationId];
-  if (ask === "judged elsewhere") return undefined;
+  if (ask === undefined || ask === "judged elsewhere") return undefined;
   const key = headers["Idempotency-Key"];
   return ask({
     id: Number(found?.pattern.exec(pathname)?.[1]),

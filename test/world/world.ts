@@ -6,21 +6,25 @@ import type { PetStore } from "../../client/src/index.ts";
 import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
 import { pets } from "../../src/pets/table.ts";
+import type { Delivery, WebhookState } from "../../src/webhooks/engine/endpoint.ts";
 import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
 import { Clock } from "./clock.ts";
 import { bookmarkOf } from "./d1.ts";
 import { Database } from "./database.ts";
-import { FAULTS, Faults } from "./faults.ts";
+import type { Webhooks } from "./deliveries.ts";
+import { FAULTS, Faults, WORST_OF_OBJECTS } from "./faults.ts";
 import { type Feed, readFeed } from "./feed.ts";
 import { type FollowerCopy, Followers } from "./followers.ts";
 import { History } from "./history.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { Namespace } from "./kv.ts";
+import { Objects } from "./objects.ts";
 import { type ApiKey, Operators } from "./operators.ts";
 import { type Program, programOf } from "./program.ts";
 import { Random, type RandomOf } from "./random.ts";
+import { Owners, Receivers } from "./receivers.ts";
 import { roughRequest } from "./rough.ts";
 import { LOCATIONS, Service, type Version, type Worker } from "./service.ts";
 import { Shops } from "./shops.ts";
@@ -30,6 +34,8 @@ const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 const QUIET = 180_000;
 const START = Date.parse("2026-11-22T00:00:00Z");
 const HOUR = 3_600_000;
+/** How long webhooks have for what is left: all of the schedule, or a new address, after which everything is due. */
+const CALM = { schedule: 55 * HOUR, due: 0.5 * HOUR };
 /** API keys that stay good. */
 const LASTING_KEYS = 3;
 /** Milliseconds until others end. The shortest is long enough that every location has the key. */
@@ -68,6 +74,8 @@ export interface Plan {
   calm?: ReadonlySet<string> | undefined;
   /** The SQL of each database, after its migrations. One database without any unless given. */
   databases?: readonly string[] | undefined;
+  /** Whether there are webhooks. Without them, a seed has the same world as before it had any. */
+  hasWebhooks?: boolean;
 }
 
 /** What a world leaves for the checkers. */
@@ -82,6 +90,7 @@ export interface Outcome {
   days: number;
   /** The followers that had a copy, after a while without faults and changes. */
   followers: FollowerCopy[];
+  webhooks: Webhooks | undefined;
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
   /** What went wrong with backups and their restores. */
@@ -111,6 +120,14 @@ const HAPPENINGS = {
   "a restore of a backup": 5,
 };
 
+const HAPPENINGS_OF_WEBHOOKS = {
+  "a webhook is managed": 90,
+  "a receiver changes": 30,
+  "a release": 3,
+};
+
+const NONE = { ...HAPPENINGS, "a webhook is managed": 0, "a receiver changes": 0, "a release": 0 };
+
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
 /** The model knows no time of the database. */
@@ -131,6 +148,13 @@ export async function runWorld(code: Code, plan: Plan): Promise<Outcome> {
   return new World(code, plan).run();
 }
 
+/** The parts of a world with webhooks. */
+interface Parts {
+  receivers: Receivers;
+  owners: Owners;
+  objects: Objects;
+}
+
 class World {
   readonly #plan: Plan;
   readonly #calm: Set<string>;
@@ -145,6 +169,7 @@ class World {
   readonly #clients: Clients;
   readonly #shops: Shops;
   readonly #followers: Followers;
+  readonly #webhooks: Parts | undefined;
   readonly #backups: Backups;
   /** Whether every version leaves events. */
   readonly #hasFeed: boolean;
@@ -156,6 +181,7 @@ class World {
   /** Whether an operator restores a backup. */
   #isRestoring = false;
   #isOver = false;
+  #endedAt = 0;
 
   constructor(code: Code, plan: Plan) {
     this.#plan = plan;
@@ -175,12 +201,14 @@ class World {
       READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
       EVENT_DAYS: setting.pick(["7", "0.5", "0.1", "0.02"]),
     };
+    const webhookKey = plan.hasWebhooks ? () => this.#operators.create(undefined, ["webhooks:manage"]) : undefined;
     const platform = { clock, databases: this.#databases, keys, faults, history, variables: this.#variables, random };
     const service = new Service(platform, code.versions);
     const alive = { clock, skew: () => 0, isAlive: () => true, onError: () => {} };
     const { generateKey } = code.keyFormat({ ...alive, random: random("secrets") });
     this.#operators = new Operators(clock, keys, () => generateKey("production"));
     this.#keys = Array.from({ length: LASTING_KEYS }, () => this.#operators.create());
+    const manager = webhookKey?.();
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
@@ -190,6 +218,7 @@ class World {
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
+    if (manager !== undefined) this.#webhooks = this.#createWebhooks(code, manager);
     const nextNote = () => this.#notes++;
     this.#backups = new Backups({ clock, database, history, calm, nextNote });
     this.#feeds = this.#databases.map(({ primary }) => [readFeed(primary, clock.now, undefined)]);
@@ -197,6 +226,47 @@ class World {
   }
 
   readonly #random: RandomOf = (...names) => new Random(this.#plan.seed, ...names);
+
+  #createWebhooks(code: Code, key: ApiKey): Parts {
+    const [clock, history, random, service] = [this.#clock, this.#history, this.#random, this.#service];
+    const receivers = new Receivers(clock, history);
+    const owners = new Owners(this.#clients, clock, this.#database, receivers, key);
+    const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
+    const variables = { ...this.#variables, ENVIRONMENT: "production" };
+    const path: (typeof service)["pathOf"] = (life, chance) => service.pathOf(life, chance);
+    const onError = (line: string) => void service.errors.push(line);
+    const { versions } = code;
+    const objects = new Objects({ clock, history, faults, random, receivers, versions, variables, path, onError });
+    service.objects = objects;
+    return { receivers, owners, objects };
+  }
+
+  /** Lets every webhook deliver what is left, without faults. */
+  async #endWebhooks({ receivers, owners, objects }: Parts): Promise<Webhooks> {
+    const clock = this.#clock;
+    const random = this.#random("calm");
+    const isDue = random.chance(0.7);
+    receivers.isCalm = true;
+    objects.runUntil(clock.now + HOUR);
+    await Promise.all([owners.calm(random, isDue), clock.run()]);
+    objects.runUntil(clock.now + (isDue ? CALM.due : CALM.schedule));
+    // The next hourly job would do so.
+    for (const { name } of owners.present) if (objects.lost.has(name)) void objects.call(name, "nudge", [name]);
+    await clock.run();
+    objects.runUntil(0);
+    const ends: Webhooks["ends"] = new Map();
+    const ended = owners.present.map(async ({ name }) => {
+      const state = (await objects.call(name, "state", [name])) as WebhookState;
+      const all = (await objects.call(name, "deliveries", [name, { limit: 2_000 }])) as { deliveries: Delivery[] };
+      ends.set(name, { lives: objects.livesOf(name), state, deliveries: all.deliveries });
+    });
+    await Promise.all([...ended, clock.run()]);
+    objects.close();
+    const { attempts, failed } = receivers;
+    const { configurations, replays, calls } = owners;
+    const failures = [...objects.failures, ...owners.failures];
+    return { attempts, failed, configurations, replays, calls, endedAt: this.#endedAt, ends, failures };
+  }
 
   async run(): Promise<Outcome> {
     this.#begin();
@@ -206,6 +276,7 @@ class World {
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
     this.#followers.catchUp(QUIET, this.#random);
+    const webhooks = this.#webhooks && (await this.#endWebhooks(this.#webhooks));
     await this.#clock.run();
     const databases = this.#databases.map(({ primary }, place) => ({
       database: Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, primary.rows(sql)])),
@@ -220,6 +291,7 @@ class World {
       databases,
       days: Number(this.#variables.EVENT_DAYS),
       followers: this.#followers.copies,
+      webhooks,
       breaches: this.#breaches,
       backupFailures: this.#backups.failures,
       errors: this.#service.errors,
@@ -236,6 +308,9 @@ class World {
       const step = kept[position];
       if (step === undefined) {
         this.#isOver = true;
+        // Their alarms would never end.
+        this.#webhooks?.objects.runUntil(0);
+        this.#endedAt = this.#clock.now;
         return;
       }
       this.#clock.after((times[step] as number) - this.#clock.now, () => {
@@ -249,7 +324,7 @@ class World {
   #run(step: number): void {
     this.#clients.step = step;
     const random = this.#random("step", step);
-    const kind = random.weighted(HAPPENINGS);
+    const kind = random.weighted(this.#webhooks ? { ...HAPPENINGS, ...HAPPENINGS_OF_WEBHOOKS } : NONE);
     const shop = this.#shops.pick(random);
     if (this.#calm.has(kind)) return;
     const [shops, service, now] = [this.#shops, this.#service, this.#clock.now];
@@ -293,6 +368,13 @@ class World {
         return this.#takeSnapshot();
       case "restore":
         return this.#restoreSnapshot(random);
+      case "a webhook is managed":
+        return void this.#webhooks?.owners.manage(random);
+      case "a receiver changes":
+        return this.#webhooks?.receivers.change(random);
+      case "a release":
+        this.#history.fault(kind);
+        return this.#webhooks?.objects.crash();
       case "a backup":
         if (this.#hasFeed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
         return;
@@ -395,6 +477,7 @@ class World {
   }
 
   #onCommit(place: number): void {
+    this.#webhooks?.owners.onCommit();
     const { primary } = this.#databases[place] as Database;
     const last = this.#feeds[place]?.at(-1);
     // The service does not use what a restore has half done.

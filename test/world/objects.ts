@@ -1,0 +1,400 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { Clock, Timer } from "./clock.ts";
+import { d1Of, type Path } from "./d1.ts";
+import type { Faults } from "./faults.ts";
+import type { History } from "./history.ts";
+import type { Program } from "./program.ts";
+import type { Random, RandomOf } from "./random.ts";
+import type { Receivers } from "./receivers.ts";
+import type { Worker } from "./service.ts";
+import { mayWrite } from "./sqlite.ts";
+
+/** Milliseconds of one way between an object and what it talks to, at most, until it may be evicted, and until its writes are durable. */
+const WAY = 60;
+const IDLE = 10_000;
+const DURABLE = 10;
+/** The retries of an alarm that fails, and the milliseconds before the first one (Durable Objects documentation, Alarms). */
+const RETRIES = 6;
+const FIRST_RETRY = 2_000;
+
+/** The storage of an object. Writes become durable together, before the next message leaves. A crash loses those that are not. */
+class Storage {
+  readonly #database = new DatabaseSync(":memory:");
+  readonly #prepared = new Map<string, StatementSync>();
+  readonly #onChange: () => void;
+  #isOpen = false;
+  alarm: number | null = null;
+  #durableAlarm: number | null = null;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  readonly sql = {
+    exec: (sql: string, ...values: SQLInputValue[]) => {
+      if (mayWrite({ sql, values })) this.#begin();
+      const isScript = values.length === 0 && sql.includes(";");
+      if (isScript) this.#database.exec(sql);
+      const rows = isScript ? [] : this.#all(sql, values);
+      return { toArray: () => rows };
+    },
+  };
+
+  #all(sql: string, values: SQLInputValue[]) {
+    const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement.all(...values);
+  }
+
+  #begin(): void {
+    if (!this.#isOpen) this.#database.exec("BEGIN");
+    if (!this.#isOpen) this.#onChange();
+    this.#isOpen = true;
+  }
+
+  transactionSync(run: () => void): void {
+    this.#begin();
+    this.#database.exec("SAVEPOINT own");
+    try {
+      run();
+    } catch (error) {
+      this.#database.exec("ROLLBACK TO own");
+      throw error;
+    } finally {
+      this.#database.exec("RELEASE own");
+    }
+  }
+
+  getAlarm = async () => this.alarm;
+
+  setAlarm = async (time: number | null) => {
+    if (time !== null && time <= 0) throw new TypeError("setAlarm() cannot be called with an alarm time <= 0");
+    this.alarm = time;
+    this.#onChange();
+  };
+
+  deleteAlarm = () => this.setAlarm(null);
+
+  async deleteAll(): Promise<void> {
+    this.#begin();
+    const names = this.#all("SELECT name FROM sqlite_schema WHERE type = 'table'", []);
+    for (const { name } of names) this.#database.exec(`DROP TABLE "${String(name)}"`);
+  }
+
+  commit(): void {
+    if (this.#isOpen) this.#database.exec("COMMIT");
+    this.#isOpen = false;
+    this.#durableAlarm = this.alarm;
+  }
+
+  crash(): void {
+    if (this.#isOpen) this.#database.exec("ROLLBACK");
+    this.#isOpen = false;
+    this.alarm = this.#durableAlarm;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+/** What a delivery sends. */
+interface Sent {
+  headers: { [name: string]: string };
+  body: string;
+  signal: AbortSignal;
+}
+
+interface Endpoint {
+  alarm: () => Promise<void>;
+  [method: string]: (...parameters: unknown[]) => Promise<unknown>;
+}
+
+/** An object in memory, until it crashes or is evicted. */
+export interface Life {
+  number: number;
+  location: number;
+  isAlive: boolean;
+  endpoint: Endpoint;
+  /** Ends the calls that it has not answered. */
+  running: Set<() => void>;
+}
+
+/** The parts of the world that objects use. */
+export interface Surroundings {
+  clock: Clock;
+  history: History;
+  faults: Faults;
+  random: RandomOf;
+  receivers: Receivers;
+  versions: readonly { name: string; program: Program<Worker> }[];
+  variables: object;
+  path: (life: Life, random: Random) => Path;
+  onError: (line: string) => void;
+}
+
+const disconnected = () => new Error("Network connection lost.");
+
+class Hosted {
+  readonly #world: Surroundings;
+  readonly #objects: Objects;
+  readonly #random: Random;
+  readonly name: string;
+  readonly storage: Storage;
+  life: Life | undefined;
+  lives = 0;
+  /** The time of the alarm that runs, and its retries. */
+  #running: number | undefined;
+  #retries = 0;
+  #timer: Timer | undefined;
+  #usedAt = 0;
+
+  constructor(objects: Objects, world: Surroundings, name: string) {
+    [this.#objects, this.#world, this.name] = [objects, world, name];
+    this.#random = world.random("object", name);
+    this.storage = new Storage(() => {
+      this.schedule();
+      const { life } = this;
+      world.clock.after(this.#random.delay(0, DURABLE), () => life?.isAlive && this.storage.commit());
+    });
+  }
+
+  /** Runs a method. It fails when the object crashes before its answer leaves. */
+  call(method: string, parameters: unknown[]): Promise<unknown> {
+    const life = this.#wake();
+    return new Promise((resolve, reject) => {
+      const end = () => reject(disconnected());
+      life.running.add(end);
+      const answer = (run: () => void) =>
+        this.#out(life, () => {
+          life.running.delete(end);
+          run();
+        });
+      const { [method]: run } = life.endpoint;
+      run?.apply(life.endpoint, parameters).then(
+        (result) => answer(() => resolve(structuredClone(result))),
+        (error) => answer(() => reject(error)),
+      );
+    });
+  }
+
+  /** Sets the timer of the alarm. The end of a run sets it too. */
+  schedule(): void {
+    const { clock } = this.#world;
+    clock.cancel(this.#timer);
+    const { alarm } = this.storage;
+    if (alarm === null || this.#running !== undefined || alarm > this.#objects.until) return;
+    this.#timer = clock.after(alarm - clock.now, () => void this.#fire());
+  }
+
+  async #fire(): Promise<void> {
+    const { alarm } = this.storage;
+    if (alarm === null || this.#running !== undefined) return;
+    this.storage.alarm = null;
+    if (this.#meets("alarm lost")) {
+      this.#objects.lost.add(this.name);
+      this.storage.commit();
+      return;
+    }
+    this.#running = alarm;
+    const life = this.#wake();
+    const hasSucceeded = await life.endpoint.alarm().then(
+      () => true,
+      (error: Error) => {
+        this.#objects.failures.push(`alarm() of ${this.name} throws ${error.message}`);
+        return false;
+      },
+    );
+    this.#out(life, () => this.#ended(hasSucceeded));
+  }
+
+  #ended(hasSucceeded: boolean): void {
+    this.#running = undefined;
+    this.#retries = hasSucceeded ? 0 : this.#retries + 1;
+    if (!hasSucceeded && this.#retries <= RETRIES) {
+      this.storage.alarm ??= this.#world.clock.now + FIRST_RETRY * 2 ** (this.#retries - 1);
+    }
+    this.storage.commit();
+    this.schedule();
+  }
+
+  /** Ends the present life, wherever it is. Its alarm runs again. */
+  crash(): void {
+    const { life } = this;
+    if (life === undefined || !life.isAlive) return;
+    life.isAlive = false;
+    this.storage.crash();
+    for (const end of life.running) end();
+    if (this.#running !== undefined) this.storage.alarm ??= this.#world.clock.now + FIRST_RETRY;
+    this.#running = undefined;
+    this.storage.commit();
+    this.schedule();
+  }
+
+  #meets(fault: Parameters<Faults["meets"]>[1]): boolean {
+    return this.#world.faults.meets(this.#random, fault);
+  }
+
+  #wake(): Life {
+    const { clock } = this.#world;
+    const isIdle = clock.now > this.#usedAt + IDLE && this.#running === undefined;
+    if (isIdle && this.life?.running.size === 0 && this.#meets("object evicted")) {
+      this.storage.commit();
+      this.life.isAlive = false;
+    }
+    this.#usedAt = clock.now;
+    if (!this.life?.isAlive) this.life = this.#start();
+    return this.life;
+  }
+
+  #start(): Life {
+    const { clock, receivers, versions, variables, path, onError } = this.#world;
+    const random = this.#random;
+    const number = ++this.lives;
+    const life: Life = { number, location: 0, isAlive: true, endpoint: undefined as never, running: new Set() };
+    const fetch = (url: string, init: Sent) => this.#fetch(life, url, init);
+    const surroundings = {
+      clock,
+      random,
+      skew: () => 0,
+      isAlive: () => life.isAlive,
+      onError,
+      onWarning: (line: string) => receivers.hear(this.name, line),
+      fetch: fetch as never,
+    };
+    // A version from before the webhooks runs no objects.
+    const programs = [random.pick(versions), ...versions].values().map(({ program }) => program(surroundings));
+    const { WebhookEndpoint } = programs.find((worker) => worker.WebhookEndpoint !== undefined) ?? {};
+    if (WebhookEndpoint === undefined) throw new Error("No version has webhooks");
+    const way = path(life, random);
+    const DB = d1Of({
+      ...way,
+      deliver: (run) => this.#in(life, run),
+      failureOf: (writes) => {
+        if (life.isAlive) this.storage.commit();
+        return way.failureOf(writes);
+      },
+    });
+    life.endpoint = new WebhookEndpoint({ storage: this.storage }, { ...variables, DB }) as Endpoint;
+    return life;
+  }
+
+  /** A message leaves, when everything before it is durable. */
+  #out(life: Life, run: () => void): void {
+    this.#world.clock.after(this.#random.delay(0, DURABLE), () => {
+      this.#step(life, () => {
+        this.storage.commit();
+        this.#step(life, run);
+      });
+    });
+  }
+
+  #in = (life: Life, run: () => void) => this.#step(life, run);
+
+  #step(life: Life, run: () => void): void {
+    if (!life.isAlive) return;
+    this.#usedAt = this.#world.clock.now;
+    if (this.#meets("object crashes")) this.crash();
+    else run();
+  }
+
+  #fetch(life: Life, url: string, { headers, body, signal }: Sent): Promise<Response> {
+    const { clock, receivers } = this.#world;
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => this.#in(life, () => reject(error));
+      signal.addEventListener("abort", () => fail(signal.reason as Error));
+      this.#out(life, () => {
+        clock.after(this.#random.delay(1, WAY), () => {
+          const request = { name: this.name, life: life.number, url, headers, body };
+          const answered = receivers.receive(request, this.#random);
+          clock.after(answered.after, () => {
+            const isLost = this.#meets("response to a delivery lost");
+            const isHeard = life.isAlive && !signal.aborted && !isLost;
+            const response = answered.end(isHeard);
+            if (response === undefined || isLost) fail(new TypeError("Network connection lost."));
+            else this.#in(life, () => resolve(response));
+          });
+        });
+      });
+    });
+  }
+}
+
+/** The Durable Objects of the service, by their names. */
+export class Objects {
+  readonly #world: Surroundings;
+  readonly #all = new Map<string, Hosted>();
+  /** What the platform would not forgive. */
+  readonly failures: string[] = [];
+  /** Objects that lost an alarm. */
+  readonly lost = new Set<string>();
+  /** No alarm runs after this time. */
+  until = Infinity;
+
+  constructor(world: Surroundings) {
+    this.#world = world;
+  }
+
+  /** The binding of an isolate, or of the hourly job. */
+  binding({ delay, deliver }: Pick<Path, "delay" | "deliver">, random: Random, onFailure = () => {}): object {
+    const { clock, faults } = this.#world;
+    const call = (name: string, method: string, parameters: unknown[]) =>
+      new Promise((resolve, reject) => {
+        const [isLost, isUnanswered] = [
+          faults.meets(random, "call to an object lost"),
+          faults.meets(random, "answer of an object lost"),
+        ];
+        const fail = (error: Error) =>
+          clock.after(delay(), () => {
+            onFailure();
+            deliver(() => reject(error));
+          });
+        clock.after(delay(), () => {
+          const answer = isLost ? Promise.reject(disconnected()) : this.call(name, method, parameters);
+          const back = (result: unknown) =>
+            isUnanswered ? fail(disconnected()) : clock.after(delay(), () => deliver(() => resolve(result)));
+          answer.then(back, fail);
+        });
+      });
+    const stubOf = (name: string) =>
+      new Proxy(
+        {},
+        {
+          get:
+            (_, method) =>
+            (...parameters: unknown[]) =>
+              call(name, String(method), parameters),
+        },
+      );
+    return { getByName: stubOf };
+  }
+
+  call(name: string, method: string, parameters: unknown[]): Promise<unknown> {
+    return this.#hosted(name).call(method, parameters);
+  }
+
+  livesOf(name: string): number {
+    return this.#hosted(name).lives;
+  }
+
+  /** Lets alarms run until a time. */
+  runUntil(time: number): void {
+    this.until = time;
+    for (const hosted of this.#all.values()) hosted.schedule();
+  }
+
+  /** A release ends every object. */
+  crash(): void {
+    for (const hosted of this.#all.values()) hosted.crash();
+  }
+
+  close(): void {
+    for (const { storage } of this.#all.values()) storage.close();
+  }
+
+  #hosted(name: string): Hosted {
+    const known = this.#all.get(name) ?? new Hosted(this, this.#world, name);
+    this.#all.set(name, known);
+    return known;
+  }
+}

@@ -1,0 +1,303 @@
+import { encodeEventCursor } from "../../src/feed/place.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
+import type { Clients } from "./clients.ts";
+import type { Clock } from "./clock.ts";
+import { bookmarkOf } from "./d1.ts";
+import type { Database } from "./database.ts";
+import type { History } from "./history.ts";
+import type { ApiKey } from "./operators.ts";
+import type { Random } from "./random.ts";
+import { LOCATIONS } from "./service.ts";
+
+/** A request that a receiver got. */
+export interface Attempt {
+  /** The name of the object, and the number of its life. */
+  name: string;
+  life: number;
+  url: string;
+  headers: { readonly [name: string]: string };
+  body: string;
+  at: number;
+  id: string;
+  type: string;
+  /** What its receiver knows to be the secret, also if it has learned a newer one while this was on its way. */
+  secrets: readonly string[];
+  /** When the receiver responded, with which status, and whether the object got it. */
+  end?: number;
+  status?: number | undefined;
+  isHeard?: boolean;
+}
+
+/** How receivers respond. The first one is what they do in a calm time. */
+const MOODS = ["well", "down", "slow", "poisoned", "busy", "gone", "flaky", "well"] as const;
+const REFUSALS = [301, 400, 404, 500, 502, undefined];
+const RETRY_AFTER = ["1", "30", "120", "3600", "Wed, 25 Nov 2026 00:00:00 GMT", "soon"];
+/** Milliseconds until a response, at most. An attempt lasts 15 seconds. */
+const LONGEST = { fast: 2_000, slow: 25_000 };
+/** Milliseconds of a request on its way to a receiver, at most. */
+export const ON_ITS_WAY = 100;
+const hostOf = (url: string) => new URL(url).hostname;
+/** The host of the receiver that always works, and whose webhook nobody changes. */
+export const HEALTHY = "hook-0.shop.com";
+
+/** The receivers of all webhooks, one for each host. */
+export class Receivers {
+  readonly #clock: Clock;
+  readonly #history: History;
+  readonly #moods = new Map<string, (typeof MOODS)[number]>();
+  readonly attempts: Attempt[] = [];
+  /** The events that the log says to have failed. */
+  readonly failed: { name: string; event: string; at: number }[] = [];
+  /** The secrets that the receivers have, the newest first. */
+  readonly #secrets = new Map<string, { secret: string; at: number }[]>();
+  isCalm = false;
+
+  constructor(clock: Clock, history: History) {
+    [this.#clock, this.#history] = [clock, history];
+  }
+
+  change(random: Random): void {
+    const host = `hook-${random.between(1, 3)}.shop.com`;
+    const mood = random.pick(MOODS);
+    this.#moods.set(host, mood);
+    this.#history.occurred(this.#clock.now, `${host} is ${mood}`);
+  }
+
+  knows = (name: string): boolean => this.#secrets.has(name);
+
+  learn(name: string, secret: unknown): void {
+    this.#secrets.set(name, [{ secret: String(secret), at: this.#clock.now }, ...(this.#secrets.get(name) ?? [])]);
+  }
+
+  /** Hears a line of the log of an object. */
+  hear(name: string, line: string): void {
+    const { message, event } = JSON.parse(line) as { message: string; event: string };
+    if (message === "a delivery failed") this.failed.push({ name, event, at: this.#clock.now });
+  }
+
+  /** Takes a request. Returns after how many milliseconds it ends, and how. Without a response, the connection is lost. */
+  receive(
+    request: Pick<Attempt, "name" | "life" | "url" | "headers" | "body">,
+    random: Random,
+  ): { after: number; end: (isHeard: boolean) => Response | undefined } {
+    const { id, type } = JSON.parse(request.body) as { id: string; type: string };
+    const { now } = this.#clock;
+    const known = this.#secrets.get(request.name) ?? [];
+    const isNew = (known[0]?.at ?? 0) > now - ON_ITS_WAY;
+    const secrets = known.slice(0, isNew ? 2 : 1).map(({ secret }) => secret);
+    const attempt: Attempt = { ...request, id, type, at: now, secrets };
+    this.attempts.push(attempt);
+    const host = hostOf(request.url);
+    const mood = this.isCalm || host === HEALTHY ? "well" : (this.#moods.get(host) ?? "well");
+    const isRefused = {
+      well: false,
+      slow: random.chance(0.1),
+      down: true,
+      poisoned: /[05a].$/.test(id),
+      busy: random.chance(0.7),
+      gone: true,
+      flaky: random.chance(0.5),
+    }[mood];
+    const refusal = mood === "busy" ? random.pick([429, 503]) : mood === "gone" ? 410 : random.pick(REFUSALS);
+    const status = isRefused ? refusal : random.pick([200, 204]);
+    const retryAfter = random.pick(RETRY_AFTER);
+    const end = (isHeard: boolean) => {
+      Object.assign(attempt, { end: this.#clock.now, status, isHeard });
+      const heard = isHeard ? "" : " (lost)";
+      this.#history.occurred(this.#clock.now, `${request.name} sent ${type} ${id} to ${host}: ${status}${heard}`);
+      if (status === undefined) return undefined;
+      return new Response(null, { status, headers: mood === "busy" ? { "Retry-After": retryAfter } : {} });
+    };
+    return { after: random.delay(1, mood === "slow" ? LONGEST.slow : LONGEST.fast), end };
+  }
+}
+
+export interface Configuration {
+  id: number;
+  name: string;
+  url: string;
+  types: string[];
+  enabled: number;
+  place: string;
+}
+
+export interface Replay {
+  name: string;
+  sentAt: number;
+  end: number;
+  /** Undefined for the end of the feed. */
+  place: string | undefined;
+  isSure: boolean;
+}
+
+const CONFIGURATIONS = "SELECT id, id || '-' || tag AS name, url, types, enabled, place FROM webhooks";
+const LEAK = "SELECT id FROM idempotency_keys WHERE response LIKE '%whsec\\_%' ESCAPE '\\'";
+/** Webhooks that owners have, at most, and attempts of one of their calls. */
+const MOST = 3;
+const ATTEMPTS = 5;
+/** Characters of a cursor after its place. */
+const CHECKSUM = 8;
+/** Milliseconds after a call whose outcome is unknown. No part of it runs longer. */
+const LATER = 180_000;
+
+/** The programs that create webhooks and change them. One at a time cares for a webhook. */
+export class Owners {
+  readonly #clients: Clients;
+  readonly #clock: Clock;
+  readonly #database: Database;
+  readonly #receivers: Receivers;
+  readonly #key: ApiKey;
+  readonly #busy = new Set<string>();
+  /** What the database had from each time on. */
+  readonly configurations: { at: number; all: ReadonlyMap<string, Configuration> }[] = [];
+  #text = "";
+  readonly replays: Replay[] = [];
+  /** When each webhook was spoken to. */
+  readonly calls: { name: string; from: number; to: number }[] = [];
+  readonly failures: string[] = [];
+
+  constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey) {
+    [this.#clients, this.#clock, this.#database] = [clients, clock, database];
+    [this.#receivers, this.#key] = [receivers, key];
+    this.onCommit();
+  }
+
+  /** Notes the webhooks that the database has. */
+  onCommit(): void {
+    const { primary } = this.#database;
+    const rows = primary.rows(CONFIGURATIONS);
+    const text = JSON.stringify(rows);
+    if (text === this.#text) return;
+    this.#text = text;
+    const all = rows.map((row) => ({ ...row, types: JSON.parse(String(row["types"])) as string[] }) as Configuration);
+    this.configurations.push({ at: this.#clock.now, all: new Map(all.map((one) => [one.name, one])) });
+    if (primary.rows(LEAK).length > 0) this.failures.push("A stored response has a secret.");
+  }
+
+  get present(): Configuration[] {
+    return [...(this.configurations.at(-1)?.all.values() ?? [])];
+  }
+
+  /** Makes a call that an owner would make. */
+  async manage(random: Random): Promise<void> {
+    const { present } = this;
+    const isHealthyThere = present.some(({ url }) => hostOf(url) === HEALTHY);
+    if (present.length < MOST && random.chance(0.5)) return this.#create(random, isHealthyThere);
+    if (present.length === 0) return;
+    const one = random.pick(present);
+    if (this.#busy.has(one.name)) return;
+    this.#busy.add(one.name);
+    const from = this.#clock.now;
+    const call = { name: one.name, from, to: Infinity };
+    const knows = this.#receivers.knows(one.name);
+    if (!knows) await this.#learnSecret(random, one);
+    else if (hostOf(one.url) !== HEALTHY || one.enabled === 0) {
+      this.calls.push(call);
+      await this.#change(random, one);
+    } else await this.#send(random, "GET", `/${one.id}/state`);
+    call.to = this.#clock.now;
+    this.#busy.delete(one.name);
+  }
+
+  async #create(random: Random, isHealthyThere: boolean): Promise<void> {
+    const host = isHealthyThere ? `hook-${random.between(1, 3)}.shop.com` : HEALTHY;
+    const types = isHealthyThere ? typesOf(random) : EVENT_TYPES;
+    const headers = { "Idempotency-Key": random.uuid() };
+    for (let attempts = 0; attempts < ATTEMPTS; attempts++) {
+      const { status } = await this.#send(random, "POST", "", { url: `https://${host}/0`, types }, headers);
+      if (status < 500) return;
+    }
+  }
+
+  async #change(random: Random, { id, name, url, enabled }: Configuration): Promise<void> {
+    const kind = random.weighted({ patch: 6, replay: 8, rotate: 2, read: 3, test: 3, delete: 0.3 });
+    const isOff = enabled === 0 && random.chance(0.7);
+    if (isOff || kind === "patch") {
+      const patch = random.pick([
+        { url: `https://${hostOf(url)}/${random.between(1, 99)}` },
+        { types: typesOf(random) },
+        { enabled: false },
+      ]);
+      await this.#send(random, "PATCH", `/${id}`, isOff ? { enabled: true } : patch);
+    } else if (kind === "replay") await this.#replay(random, id, name);
+    else if (kind === "rotate") {
+      const { status, body } = await this.#send(random, "POST", `/${id}/rotate-secret`);
+      if (status === 200 && this.#has(name)) this.#receivers.learn(name, body["secret"]);
+      else if (status !== 404) await this.#learnSecret(random, { id, name }, LATER);
+    } else if (kind === "test") await this.#send(random, "POST", `/${id}/test`);
+    else if (kind === "delete") await this.#send(random, "DELETE", `/${id}`);
+    else await this.#send(random, "GET", random.pick(["", `/${id}`, `/${id}/state`, `/${id}/deliveries?limit=5`]));
+  }
+
+  async #replay(random: Random, id: number, name: string): Promise<void> {
+    const { status, body } = await this.#send(random, "GET", `/${id}/state`);
+    if (status !== 200) return;
+    const present = String(body["cursor"]).slice(0, -CHECKSUM);
+    // Not forward, which would leave events out.
+    const known = this.#receivers.attempts.filter((one) => one.name === name && one.id.slice(4) <= present);
+    const place = known.length > 0 && random.chance(0.7) ? random.pick(known.slice(-40)).id.slice(4) : undefined;
+    const cursor = place === undefined ? "latest" : encodeEventCursor(place);
+    const replay: Replay = { name, sentAt: this.#clock.now, end: Infinity, place, isSure: false };
+    this.replays.push(replay);
+    const answer = await this.#send(random, "POST", `/${id}/replay`, { cursor });
+    if (answer.status >= 500) await this.#clock.wait(LATER);
+    Object.assign(replay, { end: this.#clock.now, isSure: answer.status === 200 });
+  }
+
+  /** Asks for the secret, until there is an answer. */
+  async #learnSecret(random: Random, { id, name }: Pick<Configuration, "id" | "name">, wait = 0): Promise<void> {
+    for (let milliseconds = wait; ; milliseconds = LATER) {
+      await this.#clock.wait(milliseconds);
+      if (!this.#has(name)) return;
+      const { status, body } = await this.#send(random, "GET", `/${id}/secret`);
+      if (status === 200 && this.#has(name)) this.#receivers.learn(name, body["secret"]);
+      if (status === 200) return;
+    }
+  }
+
+  /** After the faults: enables every webhook, and may give each another address, which makes everything due. */
+  async calm(random: Random, isDue: boolean): Promise<void> {
+    for (const { id, url, name } of this.present) {
+      this.calls.push({ name, from: this.#clock.now, to: this.#clock.now + LATER });
+      const patch = { enabled: true, ...(isDue && { url: `${url}9` }) };
+      // An earlier version may not have the route.
+      while ((await this.#send(random, "PATCH", `/${id}`, patch)).status === 404) await this.#clock.wait(LATER);
+    }
+  }
+
+  #has = (name: string) => this.configurations.at(-1)?.all.has(name) === true;
+
+  async #send(
+    random: Random,
+    method: string,
+    path: string,
+    content?: object,
+    headers: { [name: string]: string } = {},
+  ): Promise<{ status: number; body: { [name: string]: unknown } }> {
+    const sent = {
+      method,
+      path: `/v1/webhooks${path}`,
+      // A replica that lags may have another webhook with this id.
+      headers: {
+        "x-d1-bookmark": bookmarkOf(this.#database.state),
+        ...headers,
+        ...(content && { "Content-Type": "application/json" }),
+      },
+      body: content && JSON.stringify(content),
+      session: undefined,
+    };
+    try {
+      const response = await this.#clients.send(sent, this.#key, random.between(0, LOCATIONS - 1));
+      const text = await response.text();
+      return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as { [name: string]: unknown } };
+    } catch {
+      return { status: 599, body: {} };
+    }
+  }
+}
+
+/** Most of the types. */
+const typesOf = (random: Random) => {
+  const types = EVENT_TYPES.filter(() => random.chance(0.8));
+  return types.length === 0 ? EVENT_TYPES : types;
+};
