@@ -23,15 +23,15 @@ import type { Mutant } from "./mutant.ts";
 import { READS } from "./reads.ts";
 import { RELEASES } from "./releases.ts";
 import { REQUESTS } from "./requests.ts";
+import { WEBHOOKS } from "./webhooks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Bugs that are planted at once, each in a copy of its own. */
 const AT_ONCE = 2;
 
 const [chosen = ""] = process.argv.slice(2);
-const mutants = [...CHANGES, ...READS, ...REQUESTS, ...CLIENT, ...KEYS, ...RELEASES, ...BACKUPS].filter(({ file }) =>
-  file.startsWith(chosen),
-);
+const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS];
+const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-mutants-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
