@@ -116,7 +116,7 @@ export const WEBHOOKS: Mutant[] = [
     "the signature is that of another body",
     "webhooks/engine/delivery.ts",
     "sign(secrets, id, timestamp, body)",
-    "sign(secrets, id, timestamp, JSON.stringify(JSON.parse(body)))",
+    "sign(secrets, id, timestamp, `${body}\n`)",
     "webhooks/delivery",
   ),
   workerd(
