@@ -75,10 +75,12 @@ await serving;
 const { origin } = await worker.url;
 serveAt(origin);
 console.log(`
-  Base address  ${origin}/v1
-  Reference     ${origin}/docs
-  API key       ${LOCAL_API_KEY}
-  Try it        curl -H 'Authorization: Bearer ${LOCAL_API_KEY}' ${origin}/v1/pets
+The reference is at ${origin}/docs
+Paste these lines into another terminal:
+
+BASE=${origin}/v1
+KEY=${LOCAL_API_KEY}
+curl -H "Authorization: Bearer $KEY" "$BASE/pets"
 `);
 
 function readOptions(): { ip: string | undefined; port: number | undefined; state: string } {

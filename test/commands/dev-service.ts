@@ -21,11 +21,11 @@ export async function startDev(state: string): Promise<DevService> {
     createInterface({ input: child.stdout ?? expect.unreachable() })
       .on("line", (line) => {
         output += `${line}\n`;
-        if (line.includes("Try it")) resolve();
+        if (line.startsWith("curl ")) resolve();
       })
       .on("close", () => reject(new Error(`npm run dev ended:\n${output}`)));
   });
-  const [, base = "", key = ""] = /Base address +(\S+)[^]*API key +(\S+)/.exec(output) ?? [];
+  const [, base = "", key = ""] = /^BASE=(\S+)\nKEY=(\S+)$/m.exec(output) ?? [];
   return { process: child, output, base, key };
 }
 

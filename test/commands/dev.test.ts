@@ -57,7 +57,7 @@ async function listNames({ base, key }: DevService): Promise<string[]> {
 
 test("prints the addresses of the service and its reference", async () => {
   expect(await listNames(first)).toHaveLength(5);
-  const [, reference = ""] = /Reference +(\S+)/.exec(first.output) ?? [];
+  const [, reference = ""] = /reference is at (\S+)/.exec(first.output) ?? [];
   const response = await fetch(reference);
   expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: reference });
   expect(await response.text()).toContain("<title>Reference");
@@ -71,9 +71,10 @@ test("serves the released packages of the client", async () => {
   }
 });
 
-test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints a call to paste", () => {
-  const [, command = ""] = /Try it +(.+)/.exec(first.output) ?? [];
-  const animals = JSON.parse(execFileSync("sh", ["-c", `${command} --silent --show-error`], { encoding: "utf8" }));
+test.skipIf(spawnSync("curl", ["--version"]).status !== 0)("prints lines to paste", () => {
+  const [lines = ""] = /^BASE=[^]*/m.exec(first.output) ?? [];
+  const pasted = `${lines.trim()} --silent --show-error`;
+  const animals = JSON.parse(execFileSync("sh", ["-c", pasted], { encoding: "utf8" }));
   expect(animals).toHaveLength(5);
 });
 
