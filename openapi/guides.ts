@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Marked, parseInline, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { codeBlock } from "./code.ts";
 import { diagram } from "./diagram.ts";
 import { packageTable } from "./packages.ts";
 
@@ -45,7 +46,7 @@ export interface Guide {
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
   const markdown = readFileSync(join(ROOT, sourceOf(name)), "utf8").replace("<!-- packages -->", packageTable());
   const marked = new Marked(gfmHeadingId(), {
-    renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : false) },
+    renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : codeBlock(lang ?? "", text)) },
   });
   const html = marked.parse(markdown, { async: false });
   const tokens = marked.lexer(markdown).filter(({ type }) => type !== "space");
@@ -71,10 +72,10 @@ function withConditions(html: string): string {
   });
 }
 
-/** Elements wider than a phone scroll on their own, also with the keyboard. Code in a table wraps at its underscores. */
+/** A table wider than a phone scrolls on its own, also with the keyboard. Code in a table wraps at its underscores. */
 function fitForPhones(html: string): string {
   return html
-    .replaceAll(/<(table|pre)>/g, '<$1 tabindex="0">')
+    .replaceAll("<table>", '<table tabindex="0">')
     .replaceAll(/(?<=<td>(?:<a [^>]*>)?)<code>\w+<\/code>/g, (cell) => cell.replaceAll("_", "_<wbr>"));
 }
 

@@ -2,9 +2,18 @@
 // this copy has the same content in forms that the renderer shows exactly.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
+import type {
+  OpenAPIObject,
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+  SchemaObject,
+} from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 import { BADGES } from "./badges.ts";
+import { exchangesOf } from "./code.ts";
 import { type Guide, guides } from "./guides.ts";
 import { readPackages } from "./packages.ts";
 import { parseDocument, write } from "./read.ts";
@@ -13,10 +22,16 @@ import { samplesOf } from "./samples.ts";
 /** What the console shows for an `Idempotency-Key` that nobody entered. */
 export const NEW_KEY = "{{new-for-each-request}}";
 
-const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8").replace(
-  "{client package}",
-  readPackages().at(-1)?.file ?? "",
-);
+const fence = (language: string, code: string) => `\`\`\`${language}\n${code}\n\`\`\``;
+
+/** Its responses are blocks of their own, apart from the commands. */
+export const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8")
+  .replace("{client package}", readPackages().at(-1)?.file ?? "")
+  .replaceAll(/^```console\n(.*?)```$/gms, (_, session: string) =>
+    exchangesOf(session)
+      .map(({ commands, output }) => `${fence("sh", commands)}\n\n${fence("json", output)}`)
+      .join("\n\n"),
+  );
 
 interface Part {
   [name: string]: unknown;
@@ -62,7 +77,7 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
         method,
         {
           ...operation,
-          description: `${operation.description}\n\n${scopeOf(operation)}\n\n[Errors](/docs/errors) explains the codes of its failures.`,
+          description: `${operation.description}\n\n${scopeOf(operation)}\n\n${errorsOf(operation)}`,
           parameters: operation.parameters?.map((parameter) => forTheConsole(method, parameter)),
           "x-codeSamples": samplesOf(method, path, operation),
         },
@@ -74,11 +89,24 @@ function withSamplesAndScopes({ paths = {} }: OpenAPIObject): object {
 const scopeOf = ({ "x-required-scope": scope }: OperationObject) =>
   scope === undefined ? "Every valid API key may use it." : `The API key needs the scope \`${scope}\`.`;
 
+/** Links to the advice on each error code. The renderer shows the responses inside buttons, where no link can be. */
+function errorsOf({ responses }: OperationObject): string {
+  const examples = Object.values(responses as { [status: string]: ResponseObject }).flatMap(({ content }) =>
+    Object.values((content?.["application/json"]?.examples ?? {}) as { [name: string]: { value: { code?: string } } }),
+  );
+  const codes = new Set(examples.map(({ value }) => value.code).filter((code) => code !== undefined && code in ERRORS));
+  return `Errors: ${[...(codes as Set<ErrorCode>)].map((code) => `[\`${code}\`](/docs/errors#${code})`).join(", ")}.`;
+}
+
 /** Removes the examples, because the console sends each of them, required or not. A creation gets a key: page/reference.js replaces NEW_KEY. */
 function forTheConsole(method: string, parameter: ParameterObject | ReferenceObject): object {
   if ("$ref" in parameter) return parameter;
   const { example: _, ...rest } = parameter;
-  if (method === "post" && rest.name === "Idempotency-Key") return { ...rest, example: NEW_KEY };
+  if (rest.name === "Idempotency-Key") {
+    // The length of a key, instead of that of the header, which may quote it.
+    const schema = { ...rest.schema, minLength: 1, maxLength: MAX_LENGTH };
+    return { ...rest, schema, ...(method === "post" ? { example: NEW_KEY } : {}) };
+  }
   // Without an example, it would send the first value of an enum.
   const { schema } = rest;
   const lists = schema !== undefined && ("$ref" in schema || schema.enum !== undefined);

@@ -5,8 +5,6 @@ export function addCopyButtons(blocks) {
     const frame = document.createElement("div");
     frame.className = "code";
     block.replaceWith(frame);
-    // What is too long scrolls, also with the keyboard.
-    block.tabIndex = 0;
     frame.append(copyButton(block.textContent), block);
   }
 }

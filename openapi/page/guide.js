@@ -4,7 +4,7 @@ import { addCopyButtons } from "./copy-buttons.js";
 const texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
 for (let text = texts.nextNode(); text !== null; text = texts.nextNode())
   text.data = text.data.replaceAll("https://petstore.example", location.origin);
-addCopyButtons(document.querySelectorAll("article pre"));
+addCopyButtons(document.querySelectorAll("article pre:not(.output)"));
 // The bar may be wider than a phone. scrollIntoView would let the first Tab start here.
 const entry = document.querySelector("[aria-current]");
 const bar = entry.parentElement;

@@ -28,7 +28,8 @@ reference.info.description = reference.info.description
 
 // The renderer has no such buttons on the code of descriptions, and draws a description when the reader gets near.
 new MutationObserver(() => {
-  addCopyButtons(root.querySelectorAll(".markdown pre"));
+  // A response is not for copying.
+  addCopyButtons(root.querySelectorAll(".markdown pre:not(:has(.language-json))"));
   // The target of the link that skips the navigation.
   const main = root.querySelector("main");
   if (main !== null) Object.assign(main, { id: "content", tabIndex: -1 });

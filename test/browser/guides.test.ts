@@ -1,11 +1,13 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { GUIDES } from "../../openapi/guides.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
+import { readPage } from "../commands/documentation/page.ts";
 import { DESKTOP, openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
 
 /** Of the page, where some of the functions below run. */
-declare const getComputedStyle: (element: unknown) => { fill: string };
+declare const getComputedStyle: (element: unknown) => { color: string; fill: string; opacity: string };
 
 const names = Object.keys(GUIDES);
 
@@ -32,6 +34,7 @@ test.each(names)("the guide %s is not wider than a phone", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
   const width: number = await page.evaluate("document.documentElement.scrollWidth");
   expect(width).toBeLessThanOrEqual(PHONE.width);
+  expect(await countCutOff(page)).toBe(0);
   // The bar scrolls to the page that is open.
   const entry = await page.locator("[aria-current=page]").boundingBox();
   expect(entry?.x).toBeGreaterThanOrEqual(0);
@@ -41,17 +44,40 @@ test.each(names)("the guide %s is not wider than a phone", async (guide) => {
   await page.context().close();
 });
 
-test.each(names)("each code block of the guide %s can be copied", async (guide) => {
+/** Blocks of code with a line that is wider than the block. */
+const countCutOff = (page: Page): Promise<number> =>
+  page.locator("pre").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+
+test.each(names)("the code of the guide %s fits, and a reader copies it without what it prints", async (guide) => {
   const { page } = await openPage(`/docs/${guide}`);
-  const blocks = page.locator("article .code");
-  expect(await blocks.count()).toBe(await page.locator("article pre").count());
-  for (const block of await blocks.all()) {
-    await block.hover();
-    await block.getByRole("button", { name: "Copy" }).click();
+  expect(await countCutOff(page)).toBe(0);
+  const blocks = await page.locator("article .code").all();
+  expect(blocks.length).toBe(await page.locator("article pre:not(.output)").count());
+  const copied: string[] = [];
+  for (const block of blocks) {
+    const copy = block.getByRole("button", { name: "Copy" });
+    expect(await copy.evaluate((button) => getComputedStyle(button).opacity)).toBe("1");
+    await copy.click();
     await block.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await block.locator("pre").textContent());
+    copied.push(await page.evaluate("navigator.clipboard.readText()"));
+  }
+  for (const { text, prints } of readPage(`docs/${guide}.md`).sections.flatMap(({ commands }) => commands)) {
+    const [block] = copied.filter((code) => code.includes(text));
+    expect(block, text).not.toMatch(/^\$ /m);
+    if (prints !== undefined) expect(block).toBe(text);
   }
   await page.context().close();
+});
+
+test("code is coloured, in both modes", async () => {
+  const colours: string[] = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    const { page } = await openPage("/docs/orders", { colorScheme });
+    const command = page.locator("pre span", { hasText: /^curl$/ }).first();
+    colours.push(await command.evaluate((one) => getComputedStyle(one).color));
+    await page.context().close();
+  }
+  expect(colours).toEqual(["rgb(107, 63, 176)", "rgb(203, 168, 255)"]);
 });
 
 test("a guide has the colours that the reader chose in the reference", async () => {

@@ -169,6 +169,9 @@ test("the samples are ours, the client's first, and each can be copied", async (
     ["Go", "http.NewRequest("],
   ] as const;
   await operation.getByText(`npm install ${origins.loopback}/docs/petstore-client-`).waitFor();
+  // No pointer is over the sample.
+  const frame = operation.locator(".request-card .scalar-code-copy");
+  expect(await frame.evaluate((one) => getComputedStyle(one).opacity)).toBe("1");
   const picker = operation.getByTestId("client-picker");
   await picker.click();
   expect(await page.getByRole("option").allInnerTexts()).toEqual(languages.map(([name]) => name));
@@ -178,7 +181,6 @@ test("the samples are ours, the client's first, and each can be copied", async (
     await page.getByRole("option", { name, exact: true }).click();
     await operation.getByText(code).waitFor();
     const sample = operation.locator(".request-card");
-    await sample.hover();
     await sample.getByRole("button", { name: "Copy" }).click();
     const copied: string = await page.evaluate("navigator.clipboard.readText()");
     expect(copied).toContain(code);
@@ -192,12 +194,17 @@ test("each step of the quick start can be copied", async () => {
   const steps = page.locator("#reference .introduction-section .code");
   expect(await steps.count()).toBe(6);
   for (const step of await steps.all()) {
-    await step.hover();
     await step.getByRole("button", { name: "Copy" }).click();
     await step.getByRole("button", { name: "Copied" }).waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await step.locator("pre").textContent());
   }
   expect(await steps.first().locator("pre").textContent()).toContain(`KEY=${LOCAL_API_KEY}`);
+  const responses = await page.locator("#reference .introduction-section .markdown > pre").allTextContents();
+  expect(responses).toEqual([
+    expect.stringContaining('"Ada the Alpaca"'),
+    expect.stringContaining('"Rex"'),
+    expect.stringContaining('"Rex"'),
+  ]);
   await page.context().close();
 });
 
@@ -229,6 +236,8 @@ test.each([DESKTOP, PHONE])("an operation shows its scope and all of its statuse
   const { page } = await openReference(CREATE_PET, { viewport });
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
   await operation.getByText("The API key needs the scope pets:write.").waitFor();
+  const advice = operation.getByRole("link", { name: "idempotency_key_reused" });
+  expect(await advice.getAttribute("href")).toBe("/docs/errors#idempotency_key_reused");
   const card = await operation.locator(".response-card").boundingBox();
   const tabs = await operation.locator(".response-card [role=tab]").all();
   expect(tabs.length).toBe(11);
@@ -289,11 +298,11 @@ test("on a phone, a person finds an operation in the menu and sends a request", 
   await page.keyboard.type("add an animal");
   await page.getByRole("option", { name: "Add an animal" }).first().tap();
   const operation = page.locator('[id$="tag/pets/POST/pets"]');
-  // Without a touch screen, the copy button appears when the pointer is over the sample.
-  const copy = operation.locator(".request-card").getByRole("button", { name: "Copy" });
-  expect(await copy.evaluate((button) => getComputedStyle(button).opacity)).toBe("1");
   await operation.getByRole("button", { name: "Test Request" }).tap();
   const client = page.getByRole("dialog");
+  const method = await client.getByText("POST", { exact: true }).filter({ visible: true }).boundingBox();
+  const path = await client.getByText("/pets", { exact: true }).boundingBox();
+  expect(Math.abs((method?.y ?? Infinity) - (path?.y ?? 0))).toBeLessThan(10);
   await enterBody(page, client, `{ "name": "Max", "categoryId": ${MAX_INT64} }`);
   expect(await send(page, client, "201 Created")).toContain(`"categoryId": ${MAX_INT64},`);
   expect(faults).toEqual([]);

@@ -68,3 +68,19 @@ test.each(operations)("%s has a badge unless it is stable, and samples that name
     if (method !== "get") expect(source, label).toContain(method.toUpperCase());
   }
 });
+
+test.each(operations)("%s links to the advice on each of its error codes", (_route, operation) => {
+  const responses: { content?: any }[] = Object.values(operation["responses"]);
+  const examples = responses.flatMap(({ content }) => Object.values(content?.["application/json"]?.examples ?? {}));
+  const codes = (examples as { serializedValue: string }[])
+    .map(({ serializedValue }) => JSON.parse(serializedValue).code)
+    .filter((code) => code !== undefined);
+  expect(codes).toContain("invalid_request");
+  for (const code of codes) expect(operation["description"]).toContain(`[\`${code}\`](/docs/errors#${code})`);
+});
+
+test("the length of an Idempotency-Key is that of the key, not of the header", () => {
+  const { parameters } = reference.paths["/pets"].post;
+  const { schema } = parameters.find(({ name }: { name?: string }) => name === "Idempotency-Key");
+  expect(schema).toMatchObject({ minLength: 1, maxLength: 255 });
+});
