@@ -7,10 +7,14 @@ import { document } from "./document.ts";
 import { guides } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
+import { transformSync } from "esbuild";
 import { introductionOf, NEW_KEY, referenceDocument } from "./reference.ts";
+import { searchEntries } from "./search.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
-const RENDERER = join(import.meta.dirname, "../node_modules/@scalar/api-reference/dist/browser");
+const PACKAGES = join(import.meta.dirname, "../node_modules");
+const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
+const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 for (const file of ["claim.mjs", ...readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`)]) {
@@ -22,6 +26,8 @@ write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immut
 const page = writeAssets("page", {
   ...texts(join(import.meta.dirname, "page")),
   "badges.css": navigationBadges(document),
+  "minisearch.js": transformSync(readFileSync(MINISEARCH, "utf8"), { minify: true }).code,
+  "entries.json": JSON.stringify(searchEntries(document)),
 });
 const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
@@ -88,15 +94,36 @@ function writePage(file: string, current: { path: string; title: string }, head:
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="${page}/page.css">
     <script src="${page}/theme.js"></script>
+    <script type="module" src="${page}/search.js"></script>
     ${head.join("\n    ")}
   </head>
   <body>
     <a class="skip" href="#content">Skip to the content</a>
-    <nav aria-label="Documentation">
-      <strong>Pet Store Service</strong>
-      ${links.join("\n      ")}
-    </nav>
+    <div class="bar">
+      <nav aria-label="Documentation">
+        <strong>Pet Store Service</strong>
+        ${links.join("\n        ")}
+      </nav>
+      <search><button type="button" id="open-search" aria-haspopup="dialog" hidden>Search <kbd>Ctrl K</kbd></button></search>
+    </div>
     ${body}
+    <dialog id="search" aria-label="Search">
+      <input
+        type="search"
+        role="combobox"
+        aria-label="Search the reference and the guides"
+        aria-autocomplete="list"
+        aria-controls="results"
+        aria-expanded="false"
+        autocapitalize="off"
+        autocomplete="off"
+        enterkeyhint="go"
+        placeholder="Search the reference and the guides"
+        spellcheck="false"
+      >
+      <div id="results" role="listbox" aria-label="Results" hidden></div>
+      <p role="status"></p>
+    </dialog>
   </body>
 </html>
 `,

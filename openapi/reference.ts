@@ -113,7 +113,7 @@ function forTheConsole(method: string, parameter: ParameterObject | ReferenceObj
   return rest.in === "query" && lists ? { ...rest, example: "" } : rest;
 }
 
-/** The description of a guide. The search of the reference finds every word of it. */
+/** The description of a guide: its sections. */
 function contents({ path, title, summary, sections }: Guide): string {
   const list = sections.map(({ level, id, title, summary }) => {
     const status = id in ERRORS ? `${ERRORS[id as ErrorCode].status} ` : "";

@@ -53,6 +53,8 @@ createApiReference(root, {
   mcp: { disabled: true },
   showDeveloperTools: "never",
   hideClientButton: true,
+  // It finds no section of a guide and no field, chooses no result, and is on this page only. search.js is on all pages.
+  hideSearch: true,
   persistAuth: false,
   // The form rounds large integers, and so do the generated samples. page.css hides the switch to the form.
   defaultRequestBodyView: "raw",

@@ -16,6 +16,14 @@ const RULES: RunOptions = {
   },
 };
 
+const openResults: typeof openPage = async (...parameters) => {
+  const opened = await openPage(...parameters);
+  await opened.page.getByRole("button", { name: "Search" }).click();
+  await opened.page.keyboard.type("key");
+  await opened.page.getByRole("option", { selected: true }).waitFor();
+  return opened;
+};
+
 const PAGES = [
   ["/docs", openReference],
   ["/docs#tag/pets/POST/pets", openReference],
@@ -23,6 +31,7 @@ const PAGES = [
   ["/docs/errors", openPage],
   ["/docs/orders", openPage],
   ["/docs/events", openPage],
+  ["/docs/keys", openResults],
 ] as const;
 
 test.each(

@@ -1,15 +1,47 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { GUIDES } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/guides.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
 import { readPage } from "../commands/documentation/page.ts";
-import { DESKTOP, openPage, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+import { DESKTOP, openPage, openReference, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
 
 /** Of the page, where some of the functions below run. */
 declare const getComputedStyle: (element: unknown) => { color: string; fill: string; opacity: string };
 
 const names = Object.keys(GUIDES);
+
+const CONFLICTS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
+  status === 409 ? `/docs/errors#${code}` : [],
+);
+
+/** What new users enter, and the places that answer it. */
+const ANSWERS: [question: string, places: string[]][] = [
+  ["buy", ["/docs/orders"]],
+  ["webhook", ["/docs/webhooks"]],
+  ["webhooks", ["/docs/webhooks"]],
+  ["bulk", ["/docs/guarantees#many-animals-in-one-request"]],
+  ["paging", ["/docs/guarantees#order-and-pages"]],
+  ["409", CONFLICTS],
+  ["conflict", CONFLICTS],
+  ["pet_on_order", ["/docs/errors#pet_on_order"]],
+  ["how to sell", ["/docs/orders"]],
+  ["how to sell an animal", ["/docs/orders"]],
+  ["keep a copy", ["/docs/events"]],
+  ["import a file", ["/docs/guarantees#many-animals-in-one-request"]],
+  ["what a 409 means", CONFLICTS],
+  ["limits", ["/docs/keys#limits"]],
+  ["rotate a key", ["/docs/keys#a-new-key"]],
+  ["exact ids", ["/docs/guarantees#exact-data"]],
+  ["install the client", ["/docs/client#install"]],
+  ["quick start", ["/docs#description/quick-start"]],
+  ["place an order", ["/docs#tag/store/POST/store/orders"]],
+  ["complete", ["/docs#schemas/Order.complete"]],
+  ["expiresat", ["/docs#schemas/Key.expiresAt"]],
+  ["if-none-match", ["/docs/guarantees#preconditions"]],
+  ["include", ["/docs#tag/pets/GET/pets.query.include"]],
+  ["idempotnecy", ["/docs/guarantees#created-exactly-once"]],
+];
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`);
@@ -61,10 +93,13 @@ test.each(names)("the code of the guide %s fits, and a reader copies it without 
     await block.getByRole("button", { name: "Copied" }).waitFor();
     copied.push(await page.evaluate("navigator.clipboard.readText()"));
   }
-  for (const { text, prints } of readPage(`docs/${guide}.md`).sections.flatMap(({ commands }) => commands)) {
-    const [block] = copied.filter((code) => code.includes(text));
-    expect(block, text).not.toMatch(/^\$ /m);
-    if (prints !== undefined) expect(block).toBe(text);
+  const sections = readPage(sourceOf(guide)).sections;
+  for (const { text, prints } of sections.flatMap(({ commands }) => commands)) {
+    const named = text.replaceAll("https://petstore.example", origins.loopback);
+    const block = copied.find((code) => code.includes(named)) ?? "";
+    expect(block).toContain(named);
+    expect(block).not.toMatch(/^\$ /m);
+    if (prints !== undefined) expect(block).toBe(named);
   }
   await page.context().close();
 });
@@ -118,5 +153,99 @@ test("every error code has an anchor with its status, its condition and advice",
     await page.locator("table").getByRole("link", { name: code, exact: true }).click();
     expect(new URL(page.url()).hash).toBe(`#${code}`);
   }
+  await page.context().close();
+});
+
+const search = (page: Page) => page.getByRole("combobox", { name: "Search the reference and the guides" });
+const first = (page: Page) => page.locator("#results a:first-child[aria-selected=true]");
+
+test.each([DESKTOP, PHONE])("the first result answers each question on every page ($width px)", async (viewport) => {
+  for (const [path, open] of [
+    ["/docs/keys", openPage],
+    ["/docs", openReference],
+  ] as const) {
+    const { page, faults } = await open(path, { viewport, hasTouch: viewport === PHONE });
+    await page.getByRole("button", { name: "Search" }).click();
+    for (const [question, places] of ANSWERS) {
+      await search(page).fill(question);
+      await first(page).waitFor();
+      expect(places, question).toContain(await first(page).getAttribute("href"));
+      const box = await page.getByRole("dialog").boundingBox();
+      expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThanOrEqual(viewport.width);
+      const file = `search-${question.replaceAll(/\W/g, "-")}-${viewport.width}.png`;
+      if (path !== "/docs") await page.screenshot({ path: `${SCREENSHOTS}/${file}` });
+    }
+    await search(page).fill("409");
+    const shown = await page.locator("#results a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    expect(new Set(shown.slice(0, CONFLICTS.length))).toEqual(new Set(CONFLICTS));
+    expect(faults).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test.each([DESKTOP, PHONE])(
+  "Enter opens the first result, also of words typed at once ($width px)",
+  async (viewport) => {
+    const { page } = await openPage("/docs/versioning", { viewport, hasTouch: viewport === PHONE });
+    for (const [question, places] of ANSWERS) {
+      await page.goto(`${origins.loopback}/docs/versioning`);
+      await page.keyboard.press("ControlOrMeta+K");
+      await page.keyboard.type(question);
+      await page.keyboard.press("Enter");
+      await expect
+        .poll(() => decodeURI(page.url().slice(origins.loopback.length)), { timeout: 30_000 })
+        .toSatisfy((place: string) => places.includes(place));
+    }
+    await page.context().close();
+  },
+);
+
+test("on the reference, Enter scrolls to an operation, a parameter or a field", async () => {
+  const { page, faults } = await openReference("/docs");
+  for (const [question, places] of ANSWERS.filter(([, [place]]) => place?.startsWith("/docs#"))) {
+    await page.keyboard.press("ControlOrMeta+K");
+    await search(page).fill(question);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    const target = page.locator(`#reference [id$="${places[0]?.split("#")[1]}"]`).first();
+    await expect
+      .poll(async () => Math.abs(((await target.boundingBox())?.y ?? Infinity) - DESKTOP.height / 2), {
+        timeout: 30_000,
+      })
+      .toBeLessThan(DESKTOP.height / 2);
+  }
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+test("the arrows choose a result, and Escape gives the focus back", async () => {
+  const { page } = await openPage("/docs/keys");
+  const button = page.getByRole("button", { name: "Search" });
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("key");
+  const chosen = page.getByRole("option", { selected: true });
+  const places = page.locator("#results a");
+  await chosen.waitFor();
+  for (const [key, place] of [
+    ["ArrowDown", 1],
+    ["ArrowDown", 2],
+    ["ArrowUp", 1],
+    ["ArrowUp", 0],
+    ["ArrowUp", -1],
+  ] as const) {
+    await page.keyboard.press(key);
+    expect(await chosen.getAttribute("href")).toBe(await places.nth(place).getAttribute("href"));
+    expect(await search(page).getAttribute("aria-activedescendant")).toBe(await chosen.getAttribute("id"));
+  }
+  await search(page).fill("xyzzy");
+  await page.getByText("No results").waitFor();
+  expect(await search(page).getAttribute("aria-expanded")).toBe("false");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  expect(await button.evaluate("document.activeElement.id")).toBe("open-search");
+  expect(new URL(page.url()).pathname).toBe("/docs/keys");
   await page.context().close();
 });

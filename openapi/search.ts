@@ -1,0 +1,164 @@
+// What the search of the pages finds: each section of a guide, each operation, and each of its fields and parameters.
+import { STATUS_CODES } from "node:http";
+import { parse } from "marked";
+import type { OpenAPIObject, OperationObject, ParameterObject, SchemaObject } from "openapi3-ts/oas31";
+import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { type Guide, guides } from "./guides.ts";
+import { operationsOf, resolve } from "./read.ts";
+import { introductionOf, QUICK_START } from "./reference.ts";
+
+/** A place in the pages. */
+export interface Entry {
+  /** The path and the fragment. */
+  id: string;
+  title: string;
+  /** What it belongs to. */
+  place: string;
+  text: string;
+  /** Other words that readers use for it. */
+  words?: string;
+}
+
+/** The words of readers who do not know ours, by the address of what they look for. */
+const WORDS: { [address: string]: string } = {
+  "/docs#description/quick-start": "begin, tutorial, example, hello world",
+  "/docs#tag/pets/POST/pets": "add one animal, create, insert, new",
+  "/docs#tag/pets/POST/pets/batch": "bulk, batch, import, upload, mass",
+  "/docs#tag/pets/PATCH/pets/batch": "bulk, batch, mass update, edit",
+  "/docs#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
+  "/docs#tag/store/PATCH/store/orders/{orderId}": "sell, deliver, dispatch, fulfil",
+  "/docs#tag/store/GET/store/inventory": "stock, statistics, total",
+  "/docs#tag/events/GET/events": "feed, stream, history, audit, poll",
+  "/docs/client": "SDK, library, npm package, JavaScript",
+  "/docs/client#install": "install the client, npm, package, download",
+  "/docs/errors": "failure, exception, problem, status code, message",
+  "/docs/errors#rate_limited": "limit, quota, throttle",
+  "/docs/errors#payload_too_large": "limit, size",
+  "/docs/events": "subscribe, sync, synchronise, mirror, replicate, feed, stream, poll",
+  "/docs/guarantees#changed-exactly-once": "ETag, optimistic locking, lost update, concurrency, update, edit",
+  "/docs/guarantees#consistency": "read your own writes, replica, lag, stale, eventual, bookmark",
+  "/docs/guarantees#created-exactly-once": "idempotency, idempotent, retry, duplicate, double click",
+  "/docs/guarantees#durability": "backup, data loss",
+  "/docs/guarantees#exact-data": "exact ids, int64, bigint, 64-bit, precision, rounding, large number, JSON parser",
+  "/docs/guarantees#many-animals-in-one-request": "bulk, batch, import a file, CSV, upload, mass",
+  "/docs/guarantees#order-and-pages": "paging, pagination, cursor, next page, offset, sort, Link header",
+  "/docs/guarantees#preconditions": "If-None-Match, If-Match, 304, not modified, conditional request",
+  "/docs/guarantees#reads-that-may-be-old": "cache, caching, max-age",
+  "/docs/keys": "authentication, authorization, auth, token, login, credentials, bearer, secret",
+  "/docs/keys#a-new-key": "rotate, rotation, replace, renew, expire, revoke, leak",
+  "/docs/keys#limits": "rate limit, quota, throttle, maximum, size",
+  "/docs/keys#using-a-key": "scope, permission, right, Authorization header",
+  "/docs/orders": "sell, buy, purchase, sale, checkout, cart, shop, reserve",
+  "/docs/orders#races": "sold twice, concurrency, race condition, simultaneous",
+  "/docs/webhooks": "webhook, push, notify, notification, callback, subscribe",
+  "/docs/versioning": "upgrade, migration, release",
+  "/docs/versioning#breaking-changes": "incompatible, break",
+};
+
+/**
+ * The entries of the guides and of the document. Fields and parameters share one if their name and the first sentence about them
+ * are the same.
+ *
+ * @throws Error when `WORDS` names an address that no entry has.
+ */
+export function searchEntries(document: OpenAPIObject): Entry[] {
+  const operations = [...operationsOf(document)];
+  const entries = [
+    { id: "/docs#description/introduction", title: "Introduction", place: "Reference", text: introductionOf(document) },
+    { id: "/docs#description/quick-start", title: "Quick start", place: "Reference", text: plainMarkdown(QUICK_START) },
+    ...guides.flatMap(sectionsOf),
+    ...operations.map(([route, operation]) => operationEntry(route, operation)),
+    ...onePerMeaning([
+      ...operations.flatMap(([route, operation]) => parametersOf(document, route, operation)),
+      ...Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+        fieldsOf(document, name, schema as SchemaObject),
+      ),
+    ]),
+  ];
+  const unknown = Object.keys(WORDS).filter((address) => !entries.some(({ id }) => id === address));
+  if (unknown.length > 0) throw new Error(`No section has the address ${unknown.join(" or ")}`);
+  return entries.map((entry) => {
+    const words = [entry.words, WORDS[entry.id]].filter((some) => some !== undefined);
+    return words.length === 0 ? entry : { ...entry, words: words.join(", ") };
+  });
+}
+
+/** The page itself, with the text before its first section, and each section. */
+function sectionsOf({ path, title, html }: Guide): Entry[] {
+  return html.split(/(?=<h[1-3] )/).map((part) => {
+    const [, level, anchor = "", heading = "", rest = ""] =
+      /^<h([1-3]) id="([\w-]+)">(.*?)<\/h\1>(.*)$/s.exec(part) ?? [];
+    const text = plain(rest);
+    if (level === "1") return { id: path, title: plain(heading), place: "Guide", text };
+    const section = { id: `${path}#${anchor}`, title: plain(heading), place: title, text };
+    if (!(anchor in ERRORS)) return section;
+    const { status } = ERRORS[anchor as ErrorCode];
+    return {
+      ...section,
+      title: `${status} ${anchor}`,
+      text: text.replace(/^\d+ /, ""),
+      words: STATUS_CODES[status] ?? "",
+    };
+  });
+}
+
+function operationEntry(
+  route: string,
+  { operationId = "", summary = "", description = "", tags }: OperationObject,
+): Entry {
+  return {
+    id: addressOf(route, tags),
+    title: summary,
+    place: route,
+    text: plainMarkdown(description),
+    words: operationId,
+  };
+}
+
+function parametersOf(
+  document: OpenAPIObject,
+  route: string,
+  { parameters = [], tags, summary }: OperationObject,
+): Entry[] {
+  const folders: { [place: string]: string } = { path: "path", query: "query", header: "headers" };
+  return parameters.map((parameter) => {
+    const { name, in: place, description = "" } = resolve<ParameterObject>(document, parameter);
+    const id = `${addressOf(route, tags)}.${folders[place]}.${name}`;
+    return { id, title: name, place: `Parameter: ${summary}`, text: plainMarkdown(description) };
+  });
+}
+
+function fieldsOf(document: OpenAPIObject, schema: string, { properties = {} }: SchemaObject): Entry[] {
+  return Object.entries(properties).map(([name, property]) => {
+    const { description = "" } = resolve<SchemaObject>(document, property);
+    return {
+      id: `/docs#schemas/${schema}.${name}`,
+      title: name,
+      place: `Field: ${schema}`,
+      text: plainMarkdown(description),
+    };
+  });
+}
+
+const onePerMeaning = (entries: Entry[]): Entry[] => [
+  ...new Map(entries.toReversed().map((entry) => [`${entry.title} ${entry.text.split(". ")[0]}`, entry])).values(),
+];
+
+/** Where the renderer shows an operation, for a route such as `GET /pets`. */
+const addressOf = (route: string, [tag = ""]: string[] = []) =>
+  `/docs#tag/${tag.toLowerCase()}/${route.replace(" ", "")}`;
+
+const INLINE = ["a", "code", "em", "strong", "wbr"];
+const ENTITIES: { [entity: string]: string } = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&" };
+
+/** The words of HTML in one line, without its blocks of code, drawings, heads of tables and list of sections. */
+function plain(html: string): string {
+  return html
+    .replaceAll(/<(pre|nav|svg|thead)\b.*?<\/\1>/gs, " ")
+    .replaceAll(/<\/?([a-z]\w*)[^>]*>/g, (_, tag: string) => (INLINE.includes(tag) ? "" : " "))
+    .replaceAll(/&\w+;|&#\d+;/g, (entity) => ENTITIES[entity] ?? entity)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+const plainMarkdown = (markdown: string): string => plain(parse(markdown, { async: false }));
