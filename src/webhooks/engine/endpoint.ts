@@ -76,7 +76,7 @@ const disable = compile((db, parameter: Parameter<Webhook & { url: string }>) =>
 );
 
 /** The state of a webhook as clients see it. */
-interface WebhookState {
+export interface WebhookState {
   health: "ok" | "failing";
   pending: number;
   cursor: string;
