@@ -521,6 +521,7 @@ export const webhooks: Resource = {
         cursor: {
           description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
           schema: { type: "string", maxLength: 35, pattern: DELIVERY_CURSOR.source },
+          example: "f0000000000000017d4fa9568",
         },
         status: { description: "Only deliveries with this status.", schema: ref("DeliveryStatus") },
       },

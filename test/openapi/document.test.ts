@@ -94,7 +94,7 @@ test("every header and cursor of a request has an example that is one", () => {
   );
   for (const one of named) expect(isValid("example" in one ? one.example : undefined, one.schema), one.name).toBe(true);
   expect(decodeCursor(examples.get("cursor 16") ?? "")).toEqual({ after: "2", sort: "id" });
-  expect(examples.size).toBe(7);
+  expect(examples.size).toBe(8);
 });
 
 test("every integer, string and array has bounds", () => {

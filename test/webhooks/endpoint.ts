@@ -153,14 +153,24 @@ export async function addHook({ url = URL_OF_RECEIVER, types = ALL_TYPES } = {})
 /** An event of a resource: its id and its version, or its type too. */
 export type NewEvent = [resource: number, version?: number, type?: string];
 
+const ORDER = { quantity: 1, status: "placed", createdAt: "2026-01-01T00:00:00.000Z", shipDate: null, complete: false };
+
+/** What an event of a type has of its resource. */
+function dataOf(id: number, type: string): object {
+  if (type.endsWith(".deleted")) return { id };
+  return type.startsWith("order.")
+    ? { id, petId: id, ...ORDER }
+    : { id, name: "Rex", categoryId: 1, status: "available" };
+}
+
 /** Adds events to the feed. Returns their ids. */
 export async function addEvents(...events: NewEvent[]): Promise<string[]> {
   const { results } = await env.DB.prepare(
     `INSERT INTO events (tag, type, version, data, created_at)
-     SELECT random() & 4294967295, value ->> 2, value ->> 1, json_object('id', value ->> 0), '2026-01-01T00:00:00.000Z'
+     SELECT random() & 4294967295, value ->> 2, value ->> 1, value -> 0, '2026-01-01T00:00:00.000Z'
      FROM json_each(?) ORDER BY key RETURNING printf('evt_%016x%08x', id, tag) AS id`,
   )
-    .bind(JSON.stringify(events.map(([resource, version = 1, type = "pet.updated"]) => [resource, version, type])))
+    .bind(JSON.stringify(events.map(([id, version = 1, type = "pet.updated"]) => [dataOf(id, type), version, type])))
     .all<{ id: string }>();
   return results.map(({ id }) => id).toSorted();
 }
