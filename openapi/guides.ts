@@ -20,6 +20,7 @@ export const GUIDES = {
   guarantees: "Guarantees",
   keys: "API keys",
   versioning: "Versioning",
+  "whats-new": "What is new",
 };
 
 /** The page of a guide, from the root of the repository. */
