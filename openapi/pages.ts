@@ -26,7 +26,10 @@ write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immut
 const page = writeAssets("page", {
   ...texts(join(import.meta.dirname, "page")),
   "badges.css": navigationBadges(document),
-  "minisearch.js": transformSync(readFileSync(MINISEARCH, "utf8"), { minify: true }).code,
+  // Its licence has to be in every copy.
+  "minisearch.js": `/*! minisearch\n${readFileSync(join(PACKAGES, "minisearch/LICENSE.txt"), "utf8")}*/\n${
+    transformSync(readFileSync(MINISEARCH, "utf8"), { minify: true }).code
+  }`,
   "entries.json": JSON.stringify(searchEntries(document)),
 });
 const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
