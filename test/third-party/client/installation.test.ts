@@ -50,7 +50,7 @@ test.each([
 ])("the first program of the guide runs in an empty folder: %s", async (name, installer, options, runtime, args) => {
   const cwd = mkdtempSync(join(folder, `${name.replaceAll(" ", "-")}-`));
   const [, path = ""] = COMMAND.exec(GUIDE) ?? [];
-  const run = (command: string, given: string[], env: NodeJS.ProcessEnv = {}) =>
+  const run = (command: string, given: string[], env: Record<string, string>) =>
     promisify(execFile)(command, given, { cwd, env: { ...process.env, ...env } });
   await run(installer, [...options, `${service.url.origin}${path}`], {
     npm_config_cache: join(cwd, "cache"),
