@@ -20,12 +20,18 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
   // The libraries of others verify webhooks in Node.js.
   [["test/world/workerd.ts"], ["third-party"]],
+  // The browser pastes the program of a page.
+  [["test/commands/documentation/page.ts"], ["browser"]],
   // The tests of other projects. test/built also has what the tests of these projects start.
   [["test/{auth,battery,categories,changes,commands,events,exact,http,log}/**", "test/built/*.test.ts"], []],
   [["test/{model,mutants,openapi,orders,pets,webhooks,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],
   // The pages that /docs publishes, and what only these pages load.
   [
-    ["docs/{errors,events,guarantees,keys,orders,versioning,webhooks}.md", "openapi/page/**", "test/browser/**"],
+    [
+      "docs/{errors,events,guarantees,keys,orders,versioning,webhooks,whats-new}.md",
+      "openapi/page/**",
+      "test/browser/**",
+    ],
     ["browser"],
   ],
   [["docs/**", "*.md"], []],

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { run as runRelease } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import {
@@ -62,7 +63,10 @@ test.each([
 test.each([
   [[...STAGING, "--commit", "0000000"], /^Commit [0-9a-f]{40} is checked out, not 0000000\.$/],
   [STAGING, "There is no database yet, and its place cannot be changed later. Say --location or --jurisdiction."],
-  [PRODUCTION, "Production gets tagged commits, and this one has no tag v1.0.0. Tag it, or say --untagged."],
+  [
+    PRODUCTION,
+    `Production gets tagged commits, and this one has no tag v${packageJson.version}. Tag it, or say --untagged.`,
+  ],
 ])("%j", async (args, message) => {
   await expectRefusal(args, message);
 });
@@ -72,7 +76,7 @@ const UNCONFIRMED = "Production needs a confirmation. Say --yes.";
 test("a release to production without a confirmation", async () => {
   const { stderr } = await expectRefusal([...PRODUCTION, "--untagged"], UNCONFIRMED);
   const head = cloudflare.checkout.git("rev-parse", "HEAD").slice(0, 12);
-  expect(stderr).toBe(`This releases v1.0.0 (${head}) to production.\n${UNCONFIRMED}\n`);
+  expect(stderr).toBe(`This releases v${packageJson.version} (${head}) to production.\n${UNCONFIRMED}\n`);
 });
 
 test("a release to production that brings a class of Durable Objects, without a confirmation", async () => {
@@ -100,10 +104,10 @@ test("files that are not committed", async () => {
 
 test("checks that fail, even for a tagged commit in production", async () => {
   const { checkout } = cloudflare;
-  const manifest = { version: "1.0.0", type: "module", scripts: { check: "exit 1" } };
+  const manifest = { version: packageJson.version, type: "module", scripts: { check: "exit 1" } };
   writeFileSync(join(checkout.folder, "package.json"), JSON.stringify(manifest));
   checkout.commit("Checks that fail");
-  checkout.git("tag", "v1.0.0");
+  checkout.git("tag", `v${packageJson.version}`);
   try {
     await expectRefusal(
       ["--env", "production", "--yes", "--location", "weur"],
@@ -111,7 +115,7 @@ test("checks that fail, even for a tagged commit in production", async () => {
     );
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
-    checkout.git("tag", "--delete", "v1.0.0");
+    checkout.git("tag", "--delete", `v${packageJson.version}`);
   }
 });
 

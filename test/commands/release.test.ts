@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
 import { addReleases, commandsOf, lastLine, removeClasses, useCloudflare } from "./cloudflare/fixture.ts";
@@ -81,7 +82,7 @@ describe.each([
     const [version] = versions();
     expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
     expect(version?.annotations).toEqual({
-      "workers/tag": "v1.0.0",
+      "workers/tag": `v${packageJson.version}`,
       "workers/message": checkout.git("rev-parse", "HEAD").slice(0, 12),
     });
     const bookmark = /Bookmark before the migrations: (\S+)/.exec(result.stderr)?.[1];
@@ -98,7 +99,7 @@ Released to staging
     const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
     expect(commandsOf(result)).toEqual([
       `d1 migrations apply DB ${config} --remote`,
-      expect.stringMatching(new RegExp(`^deploy ${config} --tag=v1.0.0 --message=[0-9a-f]{12}$`)),
+      expect.stringMatching(new RegExp(`^deploy ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`)),
     ]);
     expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
     expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
@@ -232,7 +233,7 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
   const result = await next;
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(result.stderr).toMatch(
-    /^This waits for the release of v1\.0\.0 \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
+    /^This waits for the release of v[\d.]+ \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
   );
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
