@@ -8,6 +8,7 @@ import { useLocalState } from "../../scripts/local-state.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { startWrangler } from "../../scripts/wrangler.ts";
+import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 
 // Without this, a signal would end this process before it ends its services.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
@@ -27,6 +28,7 @@ export class FragileService {
   kills = 0;
   readonly #folder: string;
   readonly #bundle: string;
+  readonly #environment: Environment;
   /** The group of its processes. Undefined while it is stopped. */
   #group: number | undefined;
   /** Its output closes after the last process of the group ends. */
@@ -39,26 +41,33 @@ export class FragileService {
     }
   };
 
-  private constructor(folder: string, bundle: string, keys: string[]) {
+  private constructor(folder: string, bundle: string, environment: Environment, keys: string[]) {
     this.#folder = folder;
     this.#bundle = bundle;
+    this.#environment = environment;
     this.keys = keys;
     process.once("exit", this.#sendKill);
   }
 
   /**
-   * @param keys how many keys of production it has.
+   * @param keys how many keys it has.
    * @param rows the statements that fill its storage.
+   * @param environment what it takes itself for. Only `local` delivers to receivers on this machine.
    */
-  static async start(bundle: string, keys: number, rows: string[] = []): Promise<FragileService> {
+  static async start(
+    bundle: string,
+    keys: number,
+    rows: string[] = [],
+    environment: Environment = "production",
+  ): Promise<FragileService> {
     const folder = mkdtempSync(join(tmpdir(), "petstore-fragile-"));
     const granted = await useLocalState(join(folder, "state"), "production", async (bindings) => {
       await applyMigrations(bindings.DB, join(import.meta.dirname, "../../drizzle"));
       for (const row of rows) await bindings.DB.prepare(row).run();
       const worker = { getEnv: async () => bindings };
-      return Promise.all(Array.from({ length: keys }, () => grantProductionKey(worker)));
+      return Promise.all(Array.from({ length: keys }, () => grantProductionKey(worker, generateKey(environment))));
     });
-    const service = new FragileService(folder, join(bundle, "index.js"), granted);
+    const service = new FragileService(folder, join(bundle, "index.js"), environment, granted);
     await service.start();
     return service;
   }
@@ -66,7 +75,8 @@ export class FragileService {
   /** Starts `wrangler dev` in a new process group, so that one signal reaches workerd too. */
   async start(): Promise<void> {
     const address = ["--ip", "127.0.0.1", "--port", "0", "--inspector-port", "0"];
-    const settings = ["--no-bundle", "--env=production", "--var", "LOG_SUCCESS_SHARE:0", ...address];
+    const variables = ["--var", "LOG_SUCCESS_SHARE:0", `ENVIRONMENT:${this.#environment}`];
+    const settings = ["--no-bundle", "--env=production", ...variables, ...address];
     const child = startWrangler(["dev", this.#bundle, ...settings, "--persist-to", this.#state], {
       stdio: ["ignore", "pipe", "ignore"],
       detached: true,
