@@ -16,6 +16,8 @@ export interface Candidate {
   gzip: number;
   /** The folder of the migrations of its database. */
   migrations: string;
+  /** A statement that adds rows to its database, beside the animals. */
+  insert?: string;
 }
 
 export const SERVICE = "this service";
@@ -41,6 +43,14 @@ const ROOT = join(import.meta.dirname, "..");
 export async function buildService(): Promise<Candidate> {
   return candidate(SERVICE, readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8"));
 }
+
+/** The service with an enabled webhook, which each change nudges. */
+export const withWebhook = (service: Candidate): Candidate => ({
+  ...service,
+  name: "with a webhook",
+  insert: `INSERT INTO webhooks (tag, url, types, created_by, created_at, place)
+    VALUES (1, 'https://hooks.example.com/', '["pet.created"]', 'key_000000000000', '2026-01-01T00:00:00.000Z', '')`,
+});
 
 /** The production bundle of another commit. @throws Error when it cannot be built. */
 export async function buildRevision(revision: string, folder: string): Promise<Candidate> {

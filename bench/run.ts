@@ -7,16 +7,16 @@
 // when the rows of a request grow with the data.
 // npm run bench:inventory: prints how much of the database the inventory takes, by the number of animals and isolates.
 //
-// With `-- --before <git revision>`, the others also measure the service as of that commit. Times never fail a run, because other
-// programs on the machine disturb them; a floor that answers differently does. `-- --seconds 2` measures the CPU of each Worker
-// for 2 seconds, not 10, and its start for a fifth of the times.
+// With `-- --before <git revision>`, the others also measure the service as of that commit, and bench:cpu this one with a webhook.
+// Times never fail a run, because other programs on the machine disturb them; a floor that answers differently does.
+// `-- --seconds 2` measures the CPU of each Worker for 2 seconds, not 10, and its start for a fifth of the times.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { checkAnswers } from "./answers.ts";
 import { BARE, BASELINES, buildBaselines, buildPetsAlone, buildRevision, buildService } from "./candidates.ts";
-import { EMPTY, FLOOR, PETS_ALONE } from "./candidates.ts";
+import { EMPTY, FLOOR, PETS_ALONE, withWebhook } from "./candidates.ts";
 import { hostileRequests } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
 import { measureInventory } from "./inventory.ts";
@@ -61,6 +61,7 @@ async function measureServices(folder: string): Promise<void> {
   } else {
     const names = part === "cpu" ? [...new Set([FLOOR, BARE, ...values.with])] : Object.keys(BASELINES);
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];
+    if (part === "cpu" && values.before !== undefined) others.unshift(withWebhook(service));
     const candidates = await prepare([...services, ...others], folder);
     checkAnswers(candidates);
     const own = await measureOwnCosts(candidates, Number(values.seconds));
