@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -134,6 +134,13 @@ export class FragileService {
     const [file] = globSync(join(this.#state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"));
     if (file === undefined) throw new Error("There is no database.");
     return readFile(file, sql);
+  }
+
+  /** The kinds of its storage (`d1`, `kv`, `do`) with a file that holds a text. */
+  storesWith(text: string): string[] {
+    const root = join(this.#state, "v3");
+    const isFound = (file: string) => statSync(file).isFile() && readFileSync(file).includes(text);
+    return readdirSync(root).filter((kind) => globSync(join(root, kind, "**/*")).some(isFound));
   }
 
   get #state(): string {

@@ -35,7 +35,7 @@ test("a service that was killed during an attempt delivers every event without a
     expect(response.ok).toBe(true);
     return (await response.json()) as { id: number };
   };
-  await send("POST", "/v1/webhooks", { url: receiver.url, types: ["pet.created", "pet.updated"] });
+  const { id: hook } = await send("POST", "/v1/webhooks", { url: receiver.url, types: ["pet.created", "pet.updated"] });
   const sent: string[] = [];
   for (let count = 0; count < 5; count++) {
     const { id } = await send("POST", "/v1/pets", { name: "Rex", categoryId: 1 });
@@ -43,7 +43,9 @@ test("a service that was killed during an attempt delivers every event without a
     sent.push(`${id}:1`, `${id}:2`);
   }
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(BEFORE), TIMEOUT);
+  await send("POST", `/v1/webhooks/${hook}/rotate-secret`, {});
   await service.kill();
+  expect(service.storesWith("whsec_")).toEqual(["do"]);
   const before = receiver.received.splice(0);
   receiver.leavesOpenFrom = Infinity;
 
