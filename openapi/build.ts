@@ -13,6 +13,7 @@ const SOURCES = [
   "docs",
   "examples/claim.mjs",
   "examples/clients",
+  "examples/webhook-receiver.mjs",
   "openapi",
   "src",
   "package.json",

@@ -17,7 +17,8 @@ const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
-for (const file of ["claim.mjs", ...readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`)]) {
+const clients = readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`);
+for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
 }
 for (const { file } of readPackages()) write(`docs/${file}`, readFileSync(join(RELEASED, file)));

@@ -31,6 +31,7 @@ beforeAll(async () => {
     "docs",
     "examples/claim.mjs",
     "examples/clients",
+    "examples/webhook-receiver.mjs",
     "openapi",
     "src",
     "package.json",

@@ -1,14 +1,20 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createHmac } from "node:crypto";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import getPort from "get-port";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { createTestHarness } from "wrangler";
 import { type Animal, PetStore } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
+import { generateKey } from "../../src/auth/key-format.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 import { link, newProject } from "../built/project.ts";
 import { type Choice, startChaosProxy } from "./chaos/proxy.ts";
+import { readFile } from "./fragile-service.ts";
 
 // Five programs, each written with what the service offers to programs, and without: the requests that they need, and the seconds.
 // For the figures of docs/capacity.md: ANIMALS=5000 npm run test:load test/load/programs.test.ts -- --silent=false
@@ -33,7 +39,7 @@ beforeAll(async () => {
   service = await startBuiltService();
   project = newProject();
   link(project, "csv-parse");
-  for (const program of ["import.mjs", "rename.mjs", "claim.mjs"])
+  for (const program of ["import.mjs", "rename.mjs", "claim.mjs", "webhook-receiver.mjs"])
     copyFileSync(`examples/${program}`, join(project, program));
 });
 afterAll(async () => {
@@ -352,4 +358,128 @@ test("eight processes that claim animals get each one once, with few requests", 
   console.log(`Eight processes claim ${count} animals: ${few} requests, and ${many} in the order of ids`);
   expect(few).toBeLessThan(3 * count);
   expect(few).toBeLessThan(many / 2);
+});
+
+test("a receiver of webhooks that is killed keeps its table, under duplicates, old events and a restore", async () => {
+  // Only a local service delivers to this machine.
+  const harness = createTestHarness({
+    workers: [{ configPath: "wrangler.toml", prebuiltWorkerDir: inject("bundle") }],
+  });
+  onTestFinished(() => harness.close());
+  const { url } = await harness.listen();
+  const worker = harness.getWorker<Env>();
+  await worker.applyD1Migrations("DB");
+  const { DB } = await worker.getEnv();
+  const key = await grantProductionKey(worker, generateKey("local"));
+  const store = new PetStore({ baseUrl: new URL("/v1", url), apiKey: key }).session();
+  const PORT = String(await getPort());
+  const file = join(project, "animals.sqlite");
+
+  // While this holds, the receiver gets no second page of the list.
+  let isHeld = true;
+  let held = 0;
+  const bookmarks = new Set<unknown>();
+  const hold: Choice = ({ url: path = "", headers }) => {
+    if (!path.startsWith("/v1/pets?")) return undefined;
+    bookmarks.add(headers["x-d1-bookmark"]);
+    return isHeld && path.includes("cursor=") && ++held > 0 ? "503 without Retry-After" : undefined;
+  };
+  const proxy = await startChaosProxy(url, hold, 0);
+  onTestFinished(() => proxy.close());
+  let receiver: ChildProcessWithoutNullStreams | undefined;
+  let lines: string[] = [];
+  async function says(line: string) {
+    await expect.poll(() => lines.join("\n"), { timeout: 60_000 }).toContain(line);
+  }
+  async function restart() {
+    receiver?.kill("SIGKILL");
+    if (receiver !== undefined) await once(receiver, "close");
+    lines = [];
+    receiver = start("webhook-receiver.mjs", proxy.url, { KEY: key, FILE: file, PORT });
+    createInterface({ input: receiver.stdout }).on("line", (line) => lines.push(line));
+    createInterface({ input: receiver.stderr }).on("line", (line) => lines.push(line));
+    await says("delivers to");
+  }
+  onTestFinished(() => void receiver?.kill("SIGKILL"));
+
+  const table = () =>
+    readFile(file, "SELECT id, version, name, category_id, status FROM animals WHERE name IS NOT NULL");
+  async function isEqual() {
+    const animals = await store.pets.list({ etags: true, limit: PAGE }).all(1_000);
+    const rows = animals.map(({ id, version, name, categoryId, status }) => [
+      id,
+      BigInt(version),
+      name,
+      categoryId,
+      status,
+    ]);
+    await expect.poll(() => table().map((row) => Object.values(row)), { timeout: 60_000 }).toEqual(rows);
+  }
+
+  const ids: bigint[] = [];
+  await store.pets.createMany(
+    Array.from({ length: 150 }, (_, index) => ({ name: nameOf(index), categoryId: categoryOf(index) })),
+    { onProgress: ({ animals }) => ids.push(...animals.map(({ id }) => id)) },
+  );
+  const [renamed = 0n, gone = 0n, sold = 0n, ...others] = ids;
+  const { cursor } = await store.events.list({ cursor: "latest" });
+  /** Kills the receiver in the middle of a list. */
+  async function restartDuringList() {
+    await expect.poll(() => held, { timeout: 60_000 }).toBeGreaterThan(0);
+    expect(table()).toHaveLength(PAGE);
+    isHeld = false;
+    await restart();
+    await says("is complete: 150 animals");
+  }
+  await restart();
+  await restartDuringList();
+  const [webhook, ...more] = await store.webhooks.list().all(10);
+  expect([webhook?.url, more]).toEqual([`http://127.0.0.1:${PORT}/`, []]);
+
+  // Each restart comes in the middle of deliveries. A test ends the pause that the failures caused.
+  for (const name of ["A", "B", "C"]) {
+    for (const id of [renamed, gone, ...others.slice(0, 20)]) await store.pets.update(id, { name });
+    await restart();
+    await store.webhooks.test(webhook?.id ?? 0n);
+  }
+  await store.pets.delete(gone);
+  await store.pets.update(sold, { status: "sold" });
+  const { animal: added } = await store.pets.create({ name: "Late", categoryId: 1 });
+  await isEqual();
+
+  const response = await fetch(new URL(`/v1/events?limit=100&cursor=${cursor}`, url), {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  const { events } = (await response.json()) as { events: { id: string; type: string }[] };
+  expect(events.at(-1)?.type).toBe("pet.created");
+  const secret = Buffer.from((await store.webhooks.secret(webhook?.id ?? 0n)).slice("whsec_".length), "base64");
+  for (const event of events.toReversed()) {
+    const [time, body] = [Math.floor(Date.now() / 1_000), JSON.stringify(event)];
+    const signature = createHmac("sha256", secret).update(`${event.id}.${time}.${body}`).digest("base64");
+    const headers = { "webhook-id": event.id, "webhook-timestamp": `${time}`, "webhook-signature": `v1,${signature}` };
+    const { status } = await fetch(`http://127.0.0.1:${PORT}/`, { method: "POST", headers, body });
+    expect(status).toBe(204);
+    expect((await fetch(`http://127.0.0.1:${PORT}/`, { method: "POST", headers, body: `${body} ` })).status).toBe(400);
+  }
+  await isEqual();
+
+  // What a restore does: older versions, an animal that is back, one that never was, and another feed.
+  await DB.batch([
+    DB.prepare("UPDATE pets SET name = 'Restored', version = 1 WHERE id = ?").bind(Number(renamed)),
+    DB.prepare("INSERT INTO pets (id, name, category_id, status) VALUES (?, 'Back', 1, 'available')").bind(
+      Number(gone),
+    ),
+    DB.prepare("DELETE FROM pets WHERE id = ?").bind(Number(added.id)),
+  ]);
+  for (const statement of readFileSync("ops/start-feed.sql", "utf8").replaceAll(/^--.*/gm, "").split(";").slice(0, -1))
+    await DB.prepare(statement).run();
+  isHeld = true;
+  held = 0;
+  await store.pets.update(sold, { name: "First of the new feed" });
+  await says("begins the table anew");
+  await restartDuringList();
+  await isEqual();
+  await store.pets.update(renamed, { name: "Last" });
+  await isEqual();
+  expect(bookmarks).not.toContain(undefined);
 });
