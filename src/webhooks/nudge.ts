@@ -19,19 +19,24 @@ const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 export const nudges: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
   if (!CHANGES.has(c.req.method) || !c.res.ok) return;
-  const age = enabled === undefined ? Infinity : Date.now() - enabled.readAt;
+  const now = Date.now();
+  const age = enabled === undefined ? Infinity : now - enabled.readAt;
   const isFresh = age >= 0 && age < REMEMBERED;
-  if (isFresh && enabled?.nudgedAt.size === 0) return;
+  // A promise for each change would cost a twentieth of a creation.
+  if (isFresh && enabled?.nudgedAt.values().some((nudgedAt) => isDue(nudgedAt, now)) === false) return;
   c.executionCtx.waitUntil(nudge(c.env, isFresh).catch(() => {}));
 };
 
 async function nudge({ DB, WEBHOOKS }: Env, isFresh: boolean): Promise<void> {
   const known = isFresh && enabled !== undefined ? enabled : await readEnabled(DB);
   const now = Date.now();
-  const names = [...known.nudgedAt].filter(([, nudgedAt]) => now - nudgedAt >= BETWEEN_NUDGES || now < nudgedAt);
+  const names = [...known.nudgedAt].filter(([, nudgedAt]) => isDue(nudgedAt, now));
   for (const [name] of names) known.nudgedAt.set(name, now);
   await Promise.allSettled(names.map(([name]) => WEBHOOKS.getByName(name).nudge(name)));
 }
+
+/** A time in the future is due too: the clock may have been set back. */
+const isDue = (nudgedAt: number, now: number) => now - nudgedAt >= BETWEEN_NUDGES || now < nudgedAt;
 
 const selectEnabled = compile((db) =>
   db
