@@ -3,22 +3,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SOURCES } from "./sources.ts";
 
 process.chdir(join(import.meta.dirname, ".."));
 
-/** The sources of the pages. The lock file represents the packages. */
-const SOURCES = [
-  "client/README.md",
-  "client/released",
-  "docs",
-  "examples/claim.mjs",
-  "examples/clients",
-  "examples/webhook-receiver.mjs",
-  "openapi",
-  "src",
-  "package.json",
-  "package-lock.json",
-];
 /** The hashes of the sources and of the files of the last build. */
 const STAMP = ".dist/public.sha256";
 

@@ -1,9 +1,8 @@
 import { guard } from "../http/guard.ts";
-import { json } from "../http/respond.ts";
-import { createHandlers, withFacts } from "../operation.ts";
-import { askObject } from "./webhook.ts";
+import { createHandlers } from "../operation.ts";
+import { asks } from "./webhook.ts";
 
-export const getWebhookSecret = createHandlers(guard("webhooks:manage"), async (c) =>
-  json(c, { secret: await askObject(c, (object, name) => object.secret(name)) }, 200),
+export const getWebhookSecret = createHandlers(
+  guard("webhooks:manage"),
+  asks("getWebhookSecret", async (object, name) => ({ secret: await object.secret(name) })),
 );
-withFacts(getWebhookSecret[1], { operationId: "getWebhookSecret" });

@@ -1,9 +1,8 @@
 import { guard } from "../http/guard.ts";
-import { json } from "../http/respond.ts";
-import { createHandlers, withFacts } from "../operation.ts";
-import { askObject } from "./webhook.ts";
+import { createHandlers } from "../operation.ts";
+import { asks } from "./webhook.ts";
 
-export const getWebhookState = createHandlers(guard("webhooks:manage"), async (c) =>
-  json(c, await askObject(c, (object, name) => object.state(name)), 200),
+export const getWebhookState = createHandlers(
+  guard("webhooks:manage"),
+  asks("getWebhookState", (object, name) => object.state(name)),
 );
-withFacts(getWebhookState[1], { operationId: "getWebhookState" });

@@ -1,9 +1,8 @@
 import { guard } from "../http/guard.ts";
-import { json } from "../http/respond.ts";
-import { createHandlers, withFacts } from "../operation.ts";
-import { askObject } from "./webhook.ts";
+import { createHandlers } from "../operation.ts";
+import { asks } from "./webhook.ts";
 
-export const rotateWebhookSecret = createHandlers(guard("webhooks:manage"), async (c) =>
-  json(c, { secret: await askObject(c, (object, name) => object.rotate(name)) }, 200),
+export const rotateWebhookSecret = createHandlers(
+  guard("webhooks:manage"),
+  asks("rotateWebhookSecret", async (object, name) => ({ secret: await object.rotate(name) })),
 );
-withFacts(rotateWebhookSecret[1], { operationId: "rotateWebhookSecret" });

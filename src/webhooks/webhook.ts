@@ -11,7 +11,9 @@ import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
 import { apiKeyOf } from "../http/authentication.ts";
 import { openSession } from "../http/open-session.ts";
 import { idInPath } from "../http/path.ts";
+import { json } from "../http/respond.ts";
 import { parsed, rule } from "../http/validation.ts";
+import { withFacts } from "../operation.ts";
 import type { WebhookEndpoint } from "./engine/endpoint.ts";
 import { webhooks } from "./table.ts";
 import { MAX_URL_CHARACTERS, receiverUrl } from "./url.ts";
@@ -144,3 +146,9 @@ export async function ask<Result>(
     throw serviceUnavailable(cause);
   }
 }
+
+/** The handler of an operation that responds with what the object answers. */
+export const asks = <Result>(
+  operationId: string,
+  run: (object: DurableObjectStub<WebhookEndpoint>, name: string) => Promise<Result>,
+) => withFacts(async (c: Context<AppEnv, "/:webhookId">) => json(c, await askObject(c, run), 200), { operationId });

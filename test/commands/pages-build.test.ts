@@ -18,6 +18,7 @@ import { dirname, join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { SOURCES } from "../../openapi/sources.ts";
 
 const HOUR = 3_600_000;
 
@@ -25,20 +26,7 @@ const HOUR = 3_600_000;
 let project: string;
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "petstore-pages-"));
-  for (const source of [
-    "client/README.md",
-    "client/released",
-    "docs",
-    "examples/claim.mjs",
-    "examples/clients",
-    "examples/webhook-receiver.mjs",
-    "openapi",
-    "src",
-    "package.json",
-    "package-lock.json",
-  ]) {
-    cpSync(source, join(project, source), { recursive: true });
-  }
+  for (const source of SOURCES) cpSync(source, join(project, source), { recursive: true });
   symlinkSync(resolve("node_modules"), join(project, "node_modules"));
   await build();
 });

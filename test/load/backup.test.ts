@@ -190,10 +190,11 @@ function findContradictions(restored: string, live: string, last: bigint): Recor
   found.push(
     `SELECT 'key missing' AS what, id FROM (SELECT ${keys} FROM main.idempotency_keys ${upTo} EXCEPT SELECT ${keys} FROM restored.idempotency_keys)`,
     `SELECT 'key added' AS what, id FROM (SELECT ${keys} FROM restored.idempotency_keys EXCEPT SELECT ${keys} FROM main.idempotency_keys)`,
-    // The change of the next key happened after the moment.
+    // The change of the next key happened after the moment. A change to the current values has a key and no event: its version is older.
     `SELECT 'key of a change before' AS what, id FROM main.idempotency_keys k
-      WHERE id = (SELECT max(id) + 1 FROM restored.idempotency_keys) AND NOT EXISTS (
-        SELECT 1 FROM main.events e WHERE e.id > ${last} AND e.data ->> '$.id' = k.resource_id AND e.version = k.version)`,
+      WHERE id = (SELECT max(id) + 1 FROM restored.idempotency_keys) AND EXISTS (
+        SELECT 1 FROM main.events e WHERE e.id <= ${last} AND e.data ->> '$.id' = k.resource_id AND e.version = k.version
+          AND abs(unixepoch(e.created_at) - k.created_at) <= 1)`,
     `SELECT 'key of a change after' AS what, id FROM restored.idempotency_keys k WHERE NOT EXISTS (
         SELECT 1 FROM main.events e WHERE e.id <= ${last} AND e.data ->> '$.id' = k.resource_id AND e.version = k.version)`,
   );
