@@ -28,7 +28,7 @@ import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
 import { testWebhook } from "../../src/webhooks/test-webhook.ts";
 import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
-import { MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
+import { MAX_CONCURRENCY, MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 
 const TIME = "2026-11-22T08:30:00.000Z";
 const CREATED = {
@@ -38,6 +38,7 @@ const CREATED = {
   enabled: true,
   createdBy: "key_1f0c5d2a9b7e",
   createdAt: TIME,
+  concurrency: MAX_CONCURRENCY,
 };
 const STATE = { health: "ok", pending: 0, cursor: CURSOR_OF_EVENTS.example, lastSuccessAt: TIME, resets: 0 };
 const SECRET = { secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" };
@@ -96,6 +97,14 @@ const ENABLED: SchemaObject = {
   type: "boolean",
   description: "Whether it delivers. A disabled webhook keeps its place in the feed.",
   examples: [true],
+};
+const CONCURRENCY: SchemaObject = {
+  type: "integer",
+  format: "int32",
+  minimum: 1,
+  maximum: MAX_CONCURRENCY,
+  description: `The most attempts at once. ${MAX_CONCURRENCY} unless set. Its receiver never gets two of one resource at once.`,
+  examples: [MAX_CONCURRENCY],
 };
 const CURSOR: SchemaObject = {
   type: "string",
@@ -156,8 +165,12 @@ const webhook: SchemaObject = {
       examples: [CREATED.createdBy],
     },
     createdAt: time("When it was created."),
+    concurrency: {
+      ...CONCURRENCY,
+      description: `${CONCURRENCY.description} Absent in the stored response to a request of a time before this field.`,
+    },
   },
-  required: Object.keys(CREATED),
+  required: Object.keys(CREATED).filter((name) => name !== "concurrency"),
   examples: [CREATED],
 };
 
@@ -234,13 +247,13 @@ export const webhooks: Resource = {
     NewWebhook: {
       type: "object",
       description: "A webhook to add. Other fields, `id` among them, are ignored.",
-      ...objectSchema(newWebhook(), { url: URL, types: TYPES }),
+      ...objectSchema(newWebhook(), { url: URL, types: TYPES, concurrency: CONCURRENCY }),
       examples: [{ url: CREATED.url, types: CREATED.types }],
     },
     WebhookPatch: {
       type: "object",
       description: "The fields of a webhook to change. Other fields are ignored.",
-      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED }),
+      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED, concurrency: CONCURRENCY }),
       examples: [{ enabled: false }],
     },
     Webhook: webhook,

@@ -27,6 +27,7 @@ import {
 useReceiver();
 
 const WEBHOOKS = "/v1/webhooks";
+const OUT_OF_RANGE = [0, 7, -1, 1.5, 2 ** 53, "6", null, true, [1]];
 const NEW = { url: URL_OF_RECEIVER, types: ["pet.created", "pet.updated"] };
 let key: string;
 let petsOnly: string;
@@ -72,6 +73,7 @@ describe("createWebhook", () => {
       enabled: true,
       createdBy: "key_0123456789ab",
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      concurrency: 6,
     });
     expect(await expectJson(await send("GET", path), 200)).toEqual(webhook);
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([webhook]);
@@ -91,6 +93,15 @@ describe("createWebhook", () => {
   ])("refuses %s", async (_name, body, message) => {
     expect(await expectError(await send("POST", WEBHOOKS, body), "invalid_request")).toContain(message);
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([]);
+  });
+
+  test.each(OUT_OF_RANGE)("refuses %j attempts at once", async (concurrency) => {
+    const message = await expectError(await send("POST", WEBHOOKS, { ...NEW, concurrency }), "invalid_request");
+    expect(message).toBe("concurrency has to be an integer from 1 to 6.");
+  });
+
+  test.each([1, 6])("takes %i attempts at once", async (concurrency) => {
+    expect((await create({ concurrency })).webhook).toMatchObject({ concurrency });
   });
 
   test("needs the scope of each type", async () => {
@@ -147,6 +158,15 @@ describe("updateWebhook", () => {
     expect(same.headers.get("ETag")).toBe('"3"');
   });
 
+  test("changes the number of attempts at once, alone and with others, without a scope of the types", async () => {
+    const { path, webhook } = await create({ types: ["order.placed"] });
+    const patch = async (body: object) => expectJson(await send("PATCH", path, body, { key: petsOnly }), 200);
+    expect(await patch({ concurrency: 1 })).toEqual({ ...webhook, concurrency: 1 });
+    expect(await patch({ enabled: false, concurrency: 2 })).toEqual({ ...webhook, enabled: false, concurrency: 2 });
+    expect(await patch({})).toMatchObject({ concurrency: 2 });
+    expect((await send("GET", path)).headers.get("ETag")).toBe('"3"');
+  });
+
   test("that enables removes the reason", async () => {
     const { path, hook } = await create();
     await addEvents([1]);
@@ -168,7 +188,8 @@ describe("updateWebhook", () => {
     [{ enabled: 1 }],
     [{ url: null }],
     [{ types: null }],
-  ])("refuses %j", async (body) => {
+    ...OUT_OF_RANGE.map((concurrency): [object] => [{ concurrency }]),
+  ])("refuses %j", async (body: object) => {
     const { path } = await create();
     await expectError(await send("PATCH", path, body), "invalid_request");
   });

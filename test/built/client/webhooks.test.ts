@@ -4,7 +4,7 @@ import { verifyWebhook, WebhookVerificationError } from "../../../client/src/ind
 import { failure, fakeService, json } from "./fake-service.ts";
 
 const WEBHOOK =
-  '{"id":9007199254740993,"url":"https://hooks.shop.com/","types":["pet.created"],"enabled":true,"createdBy":"key_1","createdAt":"2026-11-22T08:30:00.000Z"}';
+  '{"id":9007199254740993,"url":"https://hooks.shop.com/","types":["pet.created"],"enabled":true,"createdBy":"key_1","createdAt":"2026-11-22T08:30:00.000Z","concurrency":6}';
 const STATE = { health: "ok", pending: 0, cursor: "0".repeat(32), resets: 0 };
 const DELIVERY = { event: "evt_1", type: "pet.created", status: "delivered", attempts: 1, response: 204 };
 
