@@ -83,6 +83,10 @@ export interface WebhookState {
   lastSuccessAt?: string;
   nextAttemptAt?: string;
   resets: number;
+  /** The replay that runs. */
+  replay?: { cursor: string; end: string };
+  /** What a replay to the end of the feed skips. */
+  skipped?: { from: string; to: string };
 }
 
 /** The outcome of a test as clients see it. */
@@ -101,7 +105,8 @@ export interface Delivery {
   lastAttemptAt?: string;
   nextAttemptAt?: string;
   response?: number;
-  error?: "timeout" | "connection";
+  error?: "timeout" | "connection" | "no_room";
+  replay?: true;
 }
 
 /** An event that the feed has after the place. */
@@ -211,13 +216,25 @@ export class WebhookEndpoint extends DurableObject<Env> {
     return newest;
   }
 
+  /** Goes on from the end of the feed, and drops what waits. */
+  async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
+    const { cursor: from } = await this.state(name);
+    const state = await this.replay(name, place, true);
+    if (state === "replay_running") return state;
+    return { ...state, skipped: { from, to: state.cursor } };
+  }
+
+  async stopReplay(name: string): Promise<void> {
+    this.#known(name);
+  }
+
   /**
    * Sets the place: later events are delivered again.
    *
    * @param place which the feed has.
    * @param isLatest whether to drop everything that waits. Otherwise only what comes after the place, and therefore again.
    */
-  async replay(name: string, place: string, isLatest: boolean): Promise<WebhookState> {
+  async replay(name: string, place: string, isLatest = false): Promise<WebhookState | "replay_running"> {
     const progress = this.#known(name);
     this.#store.transaction(() => {
       this.#store.removeAfter(isLatest ? "" : place);
@@ -229,7 +246,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
   }
 
   /** Sends a `webhook.test`, with or without success. */
-  async sendTest(name: string): Promise<TestOutcome> {
+  async sendTest(name: string): Promise<TestOutcome | "busy"> {
     const progress = this.#known(name);
     const { url } = await this.#configuration(progress);
     const id = messageId();
