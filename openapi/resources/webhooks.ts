@@ -25,6 +25,7 @@ import { listWebhooks } from "../../src/webhooks/list-webhooks.ts";
 import { replay, replayWebhook } from "../../src/webhooks/replay-webhook.ts";
 import { rotateWebhookSecret } from "../../src/webhooks/rotate-webhook-secret.ts";
 import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
+import { stopReplay } from "../../src/webhooks/stop-replay.ts";
 import { testWebhook } from "../../src/webhooks/test-webhook.ts";
 import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
@@ -113,6 +114,15 @@ const CURSOR: SchemaObject = {
   description: "A place in the feed, as `listEvents` has it.",
   examples: [CURSOR_OF_EVENTS.example],
 };
+/** Two places in the feed. */
+const range = (description: string, places: { [name: string]: string }): SchemaObject => ({
+  type: "object",
+  description,
+  properties: Object.fromEntries(
+    Object.entries(places).map(([name, place]) => [name, { ...CURSOR, description: place }]),
+  ),
+  required: Object.keys(places),
+});
 const RESPONSE: SchemaObject = {
   type: "integer",
   format: "int32",
@@ -122,7 +132,7 @@ const RESPONSE: SchemaObject = {
   examples: [204],
 };
 const ERROR: SchemaObject = {
-  description: "Why the last attempt got no response. Absent when it got one.",
+  description: "Why the last attempt got no response, or why none follows. Absent otherwise.",
   ...openList("DeliveryError"),
   examples: ["timeout"],
 };
@@ -284,6 +294,14 @@ export const webhooks: Resource = {
         lastSuccessAt: time("When a delivery last succeeded. Absent when none did."),
         nextAttemptAt: time("When the next attempt of a delivery that waits may start. Absent when none waits."),
         resets: count("How often the feed lost the place.", 2 ** 31 - 1),
+        replay: range("The replay that runs. Absent when none does.", {
+          cursor: "The place up to which it has read the feed.",
+          end: "The place where it ends.",
+        }),
+        skipped: range("What a replay with `latest` skips. Only in its response.", {
+          from: "The place that the webhook had reached.",
+          to: "The place from which it goes on.",
+        }),
       },
       required: ["health", "pending", "cursor", "resets"],
       examples: [STATE],
@@ -351,6 +369,7 @@ export const webhooks: Resource = {
         nextAttemptAt: time("When its own next attempt is due. Absent when it is finished."),
         response: RESPONSE,
         error: ERROR,
+        replay: { type: "boolean", const: true, description: "That a replay delivers it. Absent otherwise." },
       },
       required: ["event", "type", "status", "attempts"],
       examples: [DELIVERY],
@@ -363,8 +382,9 @@ export const webhooks: Resource = {
     },
     DeliveryError: {
       type: "string",
-      enum: ["timeout", "connection"],
-      description: "Why an attempt got no response.",
+      enum: ["timeout", "connection", "no_room"],
+      description:
+        "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
       examples: ["timeout"],
     },
     Deliveries: {
@@ -493,21 +513,24 @@ export const webhooks: Resource = {
       stability: "beta",
       summary: "Test a webhook",
       description:
-        "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`.",
+        "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
       parameters: WEBHOOK_ID,
       success: {
         status: 200,
         description: "How the receiver responded.",
         body: { schema: "WebhookTest", example: TEST },
       },
-      errors: { not_found: "There is no webhook with this id." },
+      errors: {
+        not_found: "There is no webhook with this id.",
+        rate_limited: "A test of this webhook runs, or it had ten within a minute.",
+      },
     },
     replayWebhook: {
       handlers: replayWebhook,
       stability: "beta",
       summary: "Deliver events again",
       description:
-        "Goes on from a place in the feed: later events are delivered, again or for the first time, and deliveries of later events that waited are dropped. `latest` goes to the present end, and drops everything that waits.",
+        "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops everything that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
       success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
@@ -515,8 +538,19 @@ export const webhooks: Resource = {
         invalid_request: "cursor is required: latest, or one that this service handed out for events.",
         not_found: "There is no webhook with this id.",
         webhook_disabled: "This webhook is disabled. Enable it first.",
+        replay_running: "A replay of this webhook runs. Stop it, or wait for its end.",
         cursor_expired: "The feed does not have the place of this cursor, or no longer.",
       },
+    },
+    stopReplay: {
+      handlers: stopReplay,
+      stability: "beta",
+      summary: "Stop a replay",
+      description:
+        "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
+      parameters: WEBHOOK_ID,
+      success: { status: 204, description: "No replay runs." },
+      errors: { not_found: "There is no webhook with this id." },
     },
     listDeliveries: {
       handlers: listDeliveries,

@@ -51,6 +51,12 @@ interface Webhook {
   disabledReason?: string;
 }
 
+/** Objects that answer so. */
+function objects(answers: { [method: string]: unknown }): Pick<Env, "WEBHOOKS"> {
+  const object = Object.entries(answers).map(([method, answer]) => [method, async () => answer]);
+  return { WEBHOOKS: { getByName: () => Object.fromEntries(object) } as unknown as Env["WEBHOOKS"] };
+}
+
 /** Creates a webhook. Returns its path, and the object behind it. */
 async function create(more: object = {}) {
   const response = await send("POST", WEBHOOKS, { ...NEW, ...more });
@@ -232,6 +238,7 @@ describe("a webhook that does not exist", () => {
     ["POST", "/rotate-secret"],
     ["POST", "/test"],
     ["POST", "/replay", { cursor: "latest" }],
+    ["DELETE", "/replay"],
     ["GET", "/deliveries"],
   ])("is 404: %s %s", async (method, rest, body?: object) => {
     for (const id of ["999999", "x"])
@@ -312,6 +319,13 @@ describe("testWebhook", () => {
     respond(() => new Error("refused"));
     expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "connection", milliseconds: 0 });
   });
+
+  test("is 429 when the object is busy with tests", async () => {
+    const { path } = await create();
+    const response = await send("POST", `${path}/test`, undefined, { bindings: objects({ sendTest: "busy" }) });
+    expect(response.headers.get("Retry-After")).toBe("60");
+    await expectError(response, "rate_limited");
+  });
 });
 
 describe("replayWebhook", () => {
@@ -330,8 +344,10 @@ describe("replayWebhook", () => {
   test("goes to the present end with latest", async () => {
     const { path, hook } = await create();
     await addEvents([1]);
+    const { cursor: from } = await hook.state();
     const state = await expectJson(await send("POST", `${path}/replay`, { cursor: "latest" }), 200);
-    expect(state).toMatchObject({ cursor: await latest(key) });
+    const to = await latest(key);
+    expect(state).toMatchObject({ cursor: to, skipped: { from, to } });
     await hook.run();
     expect(received).toHaveLength(0);
   });
@@ -347,6 +363,21 @@ describe("replayWebhook", () => {
     await send("PATCH", path, { enabled: false });
     await expectError(await send("POST", `${path}/replay`, { cursor: "latest" }), "webhook_disabled");
   });
+});
+
+test("a replay is refused while another one runs", async () => {
+  const { path } = await create();
+  const bindings = objects({ replay: "replay_running", skip: "replay_running" });
+  for (const cursor of ["latest", await latest(key)])
+    await expectError(await send("POST", `${path}/replay`, { cursor }, { bindings }), "replay_running");
+});
+
+test("stopReplay is 204, also when no replay runs", async () => {
+  const { path } = await create();
+  for (let count = 0; count < 2; count++) {
+    const response = await send("DELETE", `${path}/replay`);
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+  }
 });
 
 describe("listDeliveries", () => {
