@@ -12,12 +12,13 @@ import { guard, lacksScope } from "../http/guard.ts";
 import { jsonObject } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
-import { forgetEnabled } from "./nudge.ts";
+import { announce, forgetEnabled } from "./nudge.ts";
 import { webhooks } from "./table.ts";
 import {
   concurrencyField,
   MAX_CONCURRENCY,
   MAX_WEBHOOKS,
+  nameOf,
   readableTypes,
   typesField,
   urlField,
@@ -33,9 +34,9 @@ export const newWebhook = lazy(() =>
 const creation = compileCreation(
   webhook,
   undefined,
-  (db, parameter: Parameter<{ url: string; types: string; createdBy: string; concurrency: number }>) => ({
+  (db, parameter: Parameter<{ tag: number; url: string; types: string; createdBy: string; concurrency: number }>) => ({
     values: {
-      tag: sql`random() & 4294967295`,
+      tag: sql`${parameter("tag")}`,
       url: sql`${parameter("url")}`,
       types: sql`${parameter("types")}`,
       enabled: sql`1`,
@@ -58,9 +59,12 @@ export const createWebhook = createHandlers(
       const readable = readableTypes(c);
       const refused = types.find((type) => !readable.includes(type));
       if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
-      const fields = { url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
+      const [tag = 0] = crypto.getRandomValues(new Uint32Array(1));
+      const fields = { tag, url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
       const created = await create(session, creation, fields, attempt);
-      forgetEnabled();
+      if (created?.replayed === false) await announce(c, nameOf(created.id, tag));
+      // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
+      else forgetEnabled();
       return created;
     },
     () => new ApiError("webhook_limit", `There are ${MAX_WEBHOOKS} webhooks already.`),

@@ -6,6 +6,7 @@ import {
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
 import { latest } from "../events/feed.ts";
@@ -436,6 +437,63 @@ test("an object that does not answer is 503, and the operations of the database 
   for (const [method, body] of [["GET"], ["PATCH", { enabled: false }], ["DELETE"]] as const)
     expect((await send(method, path, body, { bindings })).ok).toBe(true);
   expect((await send("POST", WEBHOOKS, NEW, { bindings })).status).toBe(201);
+});
+
+describe("a change of the configuration", () => {
+  const CHANGES = [
+    ["POST", NEW],
+    ["PATCH", { enabled: false }],
+    ["DELETE", undefined],
+  ] as const;
+  /** The status of the response, which waits for nothing that comes after it. */
+  async function statusOf(method: string, body: object | undefined, changed: (name: string) => Promise<void>) {
+    const { path, hook } = await create();
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const url = `https://pets.example${method === "POST" ? WEBHOOKS : path}`;
+    const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const WEBHOOKS_OF_TEST = { getByName: () => ({ changed, nudge: async () => {} }) };
+    const context = { waitUntil: () => {} } as unknown as ExecutionContext;
+    const bindings = { ...env, WEBHOOKS: WEBHOOKS_OF_TEST as unknown as Env["WEBHOOKS"] };
+    return { name: hook.name, status: (await createApp().fetch(request, bindings, context)).status };
+  }
+
+  test.each(CHANGES)("reaches the object before the response: %s", async (method, body) => {
+    const told: string[] = [];
+    const { name, status } = await statusOf(method, body, async (known) => {
+      await scheduler.wait(20);
+      told.push(known);
+    });
+    expect([status < 300, told.length]).toEqual([true, 1]);
+    // A creation has another one.
+    expect(told[0] === name).toBe(method !== "POST");
+  });
+
+  test.each(CHANGES)("does not wait long for an object that does not answer: %s", async (method, body) => {
+    const wait = setTimeout;
+    const set = vi.spyOn(globalThis, "setTimeout");
+    // Five seconds end at once.
+    set.mockImplementation(((run: () => void, after: number) =>
+      after === 5 * SECOND ? run() : wait(run, after)) as typeof setTimeout);
+    const { promise: never } = Promise.withResolvers<void>();
+    expect((await statusOf(method, body, () => never)).status).toBeLessThan(300);
+  });
+
+  test("reaches the object with a retry of the creation, and keeps its bookmark", async () => {
+    const headers = { "Idempotency-Key": crypto.randomUUID() };
+    const failing = { bindings: { WEBHOOKS: {} as Env["WEBHOOKS"] } };
+    const first = await send("POST", WEBHOOKS, NEW, { headers, ...failing });
+    expect(first.status).toBe(201);
+    expect(first.headers.has("x-d1-bookmark")).toBe(true);
+    const { id } = await first.json<Webhook>();
+    const name = await env.DB.prepare("SELECT id || '-' || tag AS name FROM webhooks WHERE id = ?")
+      .bind(id)
+      .first<string>("name");
+    const hook = new Hook(name ?? "");
+    expect(await hook.alarm()).toBeUndefined();
+    const retry = await send("POST", WEBHOOKS, NEW, { headers });
+    expect(retry.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(await hook.alarm()).toBe(0);
+  });
 });
 
 describe("the nudge", () => {
