@@ -160,7 +160,8 @@ describe("updateWebhook", () => {
       enabled: false,
     });
     await hook.run();
-    expect(await hook.alarm()).toBeUndefined();
+    // It looks again in a minute, whether or not it is told.
+    expect(await hook.alarm()).toBe(60 * SECOND);
     const same = await send("PATCH", path, { enabled: false });
     expect(same.headers.get("ETag")).toBe('"3"');
   });
@@ -336,8 +337,10 @@ describe("replayWebhook", () => {
     const cursor = await latest(key);
     const sent = await addEvents([2], [3]);
     await hook.run();
+    const end = await latest(key);
     const state = await expectJson(await send("POST", `${path}/replay`, { cursor }), 200);
-    expect(state).toMatchObject({ health: "ok", pending: 0, cursor });
+    expect(state).toMatchObject({ health: "ok", pending: 0, cursor: end, replay: { cursor, end } });
+    await expectError(await send("POST", `${path}/replay`, { cursor }), "replay_running");
     await hook.pass(0);
     expect(ids().slice(3)).toEqual(sent);
   });
@@ -606,6 +609,6 @@ describe("the nudge", () => {
     await worker.scheduled(createScheduledController(), env);
     await waitOnExecutionContext(context);
     expect(await one.hook.alarm()).toBe(0);
-    expect(await other.hook.alarm()).toBeUndefined();
+    expect(await other.hook.alarm()).toBe(30 * SECOND);
   });
 });
