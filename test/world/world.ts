@@ -236,7 +236,7 @@ class World {
     const path: (typeof service)["pathOf"] = (life, chance) => service.pathOf(life, chance);
     const onError = (line: string) => void service.errors.push(line);
     const { versions } = code;
-    const objects = new Objects({ clock, history, faults, random, receivers, versions, variables, path, onError });
+    const objects = new Objects({ clock, faults, random, receivers, versions, variables, path, onError });
     service.objects = objects;
     return { receivers, owners, objects };
   }
