@@ -3,9 +3,11 @@
 import { Command } from "commander";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
+import { buildBundle, WRANGLER_SETTINGS } from "../../scripts/wrangler.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
 import type { Delivery, WebhookState } from "../../src/webhooks/engine/endpoint.ts";
+import { workOff } from "../load/backlog.ts";
 import { programAt, programOf } from "./program.ts";
 import type { Worker } from "./service.ts";
 import { type Answer, type Change, HOUR, MINUTE, newPet, type Post, SECOND, Stage } from "./stage.ts";
@@ -402,6 +404,22 @@ const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
   "16c ten webhooks, a host that takes all, 0 ms": (stage) => crowd(stage, [0, 204], true),
 };
 
+/** The same in workerd, with the production bundle as it is here. */
+const CASES_OF_WORKERD: { [name: string]: (bundle: string) => Promise<Figure[]> } = {
+  "6f workerd, backlog of 20,000, 0 ms": async (bundle) => {
+    const { rest } = await workOff(bundle, { count: 20_000, others: 0, after: 0 });
+    return [{ what: "events a second", value: Math.round(20_000 / rest), least: 500 }];
+  },
+  "6g workerd, backlog of 5,000, 100 ms": async (bundle) => {
+    const { rest } = await workOff(bundle, { count: 5_000, others: 0, after: 100 });
+    return [{ what: "events a second", value: Math.round(5_000 / rest), least: 50 }];
+  },
+  "6h workerd, 200,000 others first": async (bundle) => {
+    const { first } = await workOff(bundle, { count: 1, others: 200_000, after: 0 });
+    return [{ what: "others a second", value: Math.round(200_000 / first), least: 20_000 }];
+  },
+};
+
 const command = new Command("npm run test:progress --")
   .description("Measures the progress of webhooks in simulated time.")
   .argument("[cases...]", "the beginnings of the names of the cases to run")
@@ -411,21 +429,30 @@ const { version } = command.opts<{ version?: string }>();
 const program = await (version === undefined
   ? programOf<Worker>("src/index.ts")
   : programAt<Worker>(version, "src/index.ts"));
-const chosen = Object.entries(CASES).filter(
-  ([name]) => command.args.length === 0 || command.args.some((start) => name.startsWith(start)),
-);
+const isChosen = ([name]: [string, unknown]) =>
+  command.args.length === 0 || command.args.some((start) => name.startsWith(start));
 
-console.log("| Case | Figure | Value | Bound |\n| --- | --- | --- | --- |");
-for (const [name, run] of chosen) {
-  const stage = new Stage(program);
-  const figures = await run(stage);
-  const [error] = stage.errors;
-  if (error !== undefined) figures.push({ what: error.slice(0, 200), value: stage.errors.length, most: 0 });
+function print(name: string, figures: readonly Figure[]): void {
   for (const { what, value, least = -Infinity, most = Infinity } of figures) {
     const isBroken = typeof value === "number" && !(value >= least && value <= most);
     const bounds = [least > -Infinity && `>= ${least}`, most < Infinity && `<= ${most}`].filter(Boolean);
     console.log(`| ${name} | ${what} | ${value} | ${bounds.join(", ")}${isBroken ? " **broken**" : ""} |`);
     if (isBroken) process.exitCode = 1;
   }
+}
+
+console.log("| Case | Figure | Value | Bound |\n| --- | --- | --- | --- |");
+for (const [name, run] of Object.entries(CASES).filter(isChosen)) {
+  const stage = new Stage(program);
+  print(name, await run(stage));
+  const [error] = stage.errors;
+  if (error !== undefined) print(name, [{ what: error.slice(0, 200), value: stage.errors.length, most: 0 }]);
   stage.close();
 }
+const ofWorkerd = Object.entries(CASES_OF_WORKERD).filter(isChosen);
+if (version === undefined && ofWorkerd.length > 0) {
+  Object.assign(process.env, WRANGLER_SETTINGS);
+  const bundle = await buildBundle("production");
+  for (const [name, run] of ofWorkerd) print(name, await run(bundle));
+}
+process.exit();
