@@ -196,11 +196,7 @@ async function rowsRead(stage: Stage): Promise<number> {
 /** When the storage of an object has no secret any more, in milliseconds from now. Infinity when it keeps one. */
 async function forgets(stage: Stage, name: string, within: number): Promise<number> {
   const { now } = stage;
-  const knows = () =>
-    stage.objects
-      .storageOf(name)
-      .sql.exec("SELECT name FROM state", ...[])
-      .toArray().length > 0;
+  const knows = () => stage.objects.storageOf(name).sql.exec("SELECT name FROM state").toArray().length > 0;
   while (knows() && stage.now < now + within) await stage.pass(Math.min(within / 50, HOUR));
   return knows() ? Infinity : stage.now - now;
 }
@@ -286,11 +282,11 @@ const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     await stage.pass(MINUTE, 1);
     const before = stage.posts.length;
     stage.answer = () => [50, 400];
-    const [{ id = "" } = {}] = stage.change([["pet.created", 1]]);
+    const [change] = stage.change([["pet.created", 1]]);
     const { now } = stage;
     while (stage.failed.length === 0 && stage.now < now + 90 * HOUR) await stage.pass(HOUR);
     const { deliveries } = await stage.call<{ deliveries: Delivery[] }>(name, "deliveries", { limit: 2_000 });
-    const delivery = deliveries.find(({ event }) => event === id);
+    const delivery = deliveries.find(({ event }) => event === change?.id);
     return [
       { what: "hours until failed", value: stage.failed.length ? (stage.now - now) / HOUR : Infinity, most: 84 },
       { what: "attempts that counted", value: delivery?.attempts ?? 0, least: 10, most: 10 },
