@@ -6,6 +6,7 @@ import type { Program } from "./program.ts";
 import { Random } from "./random.ts";
 import type { Worker } from "./service.ts";
 import type { Statement } from "./sqlite.ts";
+// oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
 import "./workerd.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
