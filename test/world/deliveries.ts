@@ -143,11 +143,14 @@ function* judgeAttempts(
       }
     }
     const { end = Infinity } = attempt;
+    const isReplay = (takenAt.get(id) ?? Infinity) <= at;
     if (isTaken(attempt)) {
       takenAt.set(id, Math.min(takenAt.get(id) ?? Infinity, end));
       if (attempt.isHeard) taken.set(id, (taken.get(id) ?? 0) + 1);
     }
     const refusal = refusals.get(resource);
+    // A replay has an order of its own.
+    if (isReplay) continue;
     if (isTaken(attempt) && attempt.isHeard) {
       if (refusal !== undefined) refusal.endedIn = attempt.life;
     } else if (refusal === undefined || refusal.endedIn === attempt.life)

@@ -120,11 +120,12 @@ function* attemptsAreFew(
   const calls = webhooks.calls.filter((one) => one.name === name);
   const replays = webhooks.replays.filter((one) => one.name === name);
   const failed = new Map(webhooks.failed.filter((one) => one.name === name).map(({ event, at }) => [event, at]));
-  let [life, settledTo] = [0, 0];
+  let [life, settledTo, last] = [0, 0, 0];
   let known = new Known();
   let running: Attempt[] = [];
   const [probes, retries, held] = [new Set<Attempt>(), new Set<Attempt>(), new Set<Attempt>()];
-  const seen = new Set<string>();
+  /** What the main reader has attempted in this life. A replay attempts it for the first time. */
+  let seen = new Set<string>();
   const counted = new Map<string, number>();
   const takenIn = new Map<string, number>();
   const repeated = new Map<number, number>();
@@ -135,10 +136,7 @@ function* attemptsAreFew(
     const resource = resourceOf(attempt);
     const wasProven = isProven;
     isProven ||= isTaken(attempt) && attempt.isHeard === true;
-    if (attempt.life !== life) {
-      [life, running, known] = [attempt.life, [], new Known()];
-      seen.clear();
-    }
+    if (attempt.life !== life) [life, running, known, seen] = [attempt.life, [], new Known(), new Set()];
     // What ended while the request was on its way did not prevent it. A timeout began on the way of its own request.
     const decidedAt = at - 2 * ON_ITS_WAY;
     const ended = running.filter((one) => endOf(one) <= decidedAt).toSorted((a, b) => endOf(a) - endOf(b));
@@ -152,6 +150,8 @@ function* attemptsAreFew(
     if (failed.has(id)) known.refused.delete(resource);
     running.push(attempt);
     if (type === TEST) continue;
+    if (replays.some(({ sentAt }) => sentAt <= at && sentAt > last)) seen = new Set();
+    last = at;
 
     const beside = running.filter((one) => one !== attempt && endOf(one) > at && one.type !== TEST);
     const shares = sharesOf(webhooks, name, at - RUN, at);
@@ -173,7 +173,9 @@ function* attemptsAreFew(
     }
     // A replay has an order of its own.
     const isReplayed = replays.some(({ sentAt }) => sentAt <= at);
-    if (known.refused.has(resource) && !isReplayed) {
+    const isRefused =
+      known.refused.has(resource) && !running.some((one) => isTaken(one) && resourceOf(one) === resource);
+    if (isRefused && !isReplayed) {
       const others = beside.filter((one) => retries.has(one)).length;
       if (others >= half(most)) yield `${id} of ${resource} is refused, and sent beside ${others} that are too.`;
       retries.add(attempt);
