@@ -29,8 +29,11 @@ export class Receiver {
   async deliver(id: string, type: string, body: string): Promise<void> {
     for (const [index, delay] of DELAYS.entries()) {
       await setTimeout(delay);
-      const begin = performance.now();
-      const outcome = await this.#inTurn(() => this.#attempt(id, body));
+      let begin = 0;
+      const outcome = await this.#inTurn(() => {
+        begin = performance.now();
+        return this.#attempt(id, body);
+      });
       const next = DELAYS[index + 1];
       const isTaken = outcome.startsWith("2");
       const rest = isTaken ? "" : next === undefined ? ", given up" : `, again in ${next / 1_000} s`;
