@@ -84,7 +84,11 @@ test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { time
     for (let batch = 0; batch < 3; batch++) {
       const news = Array.from({ length: 40 }, () => ({ name: "Rex", categoryId: 1 }));
       const animals = (await send("POST", "/v1/pets/batch", news)) as unknown as { id: number }[];
-      await send("PATCH", "/v1/pets/batch", animals.map(({ id }) => ({ id, name: "Max" })) as unknown as object);
+      await send(
+        "PATCH",
+        "/v1/pets/batch",
+        animals.map(({ id }) => ({ id, name: "Max" })),
+      );
       for (const { id } of animals) sent.push([id, 1], [id, 2]);
     }
     await wait(Math.random() * 2_000);
