@@ -3,6 +3,7 @@
 import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "openapi3-ts/oas31";
 import packageJson from "../package.json" with { type: "json" };
 import { SCOPES } from "../src/auth/scopes.ts";
+import { WHEN } from "./errors.ts";
 import { ERRORS } from "../src/errors.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_CACHE_CONTROL_LENGTH, MAX_READ_AGE } from "../src/http/max-age.ts";
@@ -48,7 +49,7 @@ const ERROR_SCHEMA: SchemaObject = {
     status: { type: "integer", format: "int32", description: "The HTTP status code.", minimum: 400, maximum: 599 },
   },
   required: ["code", "message", "status"],
-  examples: [{ code: "not_found", message: ERRORS.not_found.when, status: 404 }],
+  examples: [{ code: "not_found", message: WHEN.not_found, status: 404 }],
 };
 
 const BOOKMARK_PARAMETER: ParameterObject = {

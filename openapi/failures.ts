@@ -1,5 +1,6 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
+import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS, serviceUnavailable, toApiError } from "../src/errors.ts";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
@@ -74,17 +75,17 @@ function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }:
     case "service_unavailable":
       return [serviceUnavailable(undefined).message];
     default:
-      return [ERRORS[code].when];
+      return [WHEN[code]];
   }
 }
 
 /** When an operation returns a code: its own message, without the place in a batch, or the condition of the code. */
 function conditionOf(code: ErrorCode, operation: Operation): string {
-  if (code === "invalid_request") return ERRORS[code].when;
+  if (code === "invalid_request") return WHEN[code];
   if (code === "precondition_failed" && factsOf(operation).preconditions !== undefined)
     return "The present version does not meet `If-Match` or `If-None-Match`.";
   const own = operation.errors?.[code]?.replace(/^\d+: /, "");
-  return code === "rate_limited" && own !== undefined ? `${ERRORS[code].when} ${own}` : (own ?? ERRORS[code].when);
+  return code === "rate_limited" && own !== undefined ? `${WHEN[code]} ${own}` : (own ?? WHEN[code]);
 }
 
 /** The error codes of an operation, in ascending order of status. */

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Marked, parseInline, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
+import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { codeBlock } from "./code.ts";
 import { diagram } from "./diagram.ts";
@@ -68,7 +69,8 @@ export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
 function withConditions(html: string): string {
   return html.replaceAll(/<h3 id="(\w+)">.*<\/h3>/g, (heading, id) => {
     if (!(id in ERRORS)) return heading;
-    const { status, when } = ERRORS[id as ErrorCode];
+    const { status } = ERRORS[id as ErrorCode];
+    const when = WHEN[id as ErrorCode];
     return `${heading}\n<p><strong>${status}</strong> ${parseInline(when, { async: false })}</p>`;
   });
 }

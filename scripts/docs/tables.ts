@@ -2,7 +2,8 @@
 import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
-import { ERRORS } from "../../src/errors.ts";
+import { WHEN } from "../../openapi/errors.ts";
+import { type ErrorCode, ERRORS } from "../../src/errors.ts";
 import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
 import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
@@ -41,11 +42,11 @@ export const TABLES: Tables = {
   errors: () =>
     table(
       ["Status", "Code", "Condition"],
-      Object.entries(ERRORS).map(([code, { status, when, ...rule }]) => [
-        String(status),
-        `[\`${code}\`](#${code})`,
-        "retryAfter" in rule ? `${when} \`Retry-After\` is ${rule.retryAfter} seconds.` : when,
-      ]),
+      Object.entries(ERRORS).map(([code, { status, ...rule }]) => {
+        const when = WHEN[code as ErrorCode];
+        const advice = "retryAfter" in rule ? `${when} \`Retry-After\` is ${rule.retryAfter} seconds.` : when;
+        return [String(status), `[\`${code}\`](#${code})`, advice];
+      }),
     ),
 
   scopes: () =>
