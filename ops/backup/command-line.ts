@@ -6,7 +6,7 @@ import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
-import { JURISDICTIONS } from "../release/database.ts";
+import { JURISDICTIONS, type Place, toPlace } from "../release/database.ts";
 import { SUSTAINED } from "../release/pace.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { Bucket, download, upload } from "./bucket.ts";
@@ -78,29 +78,31 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
     .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
     .addOption(jurisdictionOption())
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
+    .option("--new-database <place>", "Creates a database there, if the one in wrangler.toml is gone.", toPlace)
     .option("--source <database>", "The name of the database of the backup, if it is another one.")
     .addOption(new Option("--yes", "Changes production without asking."))
-    .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
-      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
-        const { bucket: name, from } = options;
-        const path = name === undefined ? from : toPath(from);
-        await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-        const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
-        const bucket = await openBucket();
-        if (bucket !== undefined) await download(bucket, path, folder, terminal);
-        // Loaded here, because it loads wrangler, which a backup does not need.
-        const { restoreDatabase } = await import("./restore.ts");
-        const restoring = restoreDatabase(database, folder, options, terminal, interruption);
-        const { moment, tables } = await restoring.catch((error: unknown) => {
-          throw interruption.explain(error);
-        });
-        if ((tables["webhooks"]?.rows ?? 0) > 0)
-          terminal.say("Every webhook is disabled. Before you enable one: docs/runbook.md, After a restore.");
-        terminal.say(
-          `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
-            "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
-        );
-      }),
+    .action(
+      (options: CommonOptions & BucketOptions & RestoreOptions & { from: string; newDatabase?: Place; yes?: true }) =>
+        withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
+          const { bucket: name, from } = options;
+          const path = name === undefined ? from : toPath(from);
+          await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
+          const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
+          const bucket = await openBucket();
+          if (bucket !== undefined) await download(bucket, path, folder, terminal);
+          // Loaded here, because it loads wrangler, which a backup does not need.
+          const { restoreDatabase } = await import("./restore.ts");
+          const restoring = restoreDatabase(database, folder, options, terminal, interruption);
+          const { moment, tables } = await restoring.catch((error: unknown) => {
+            throw interruption.explain(error);
+          });
+          if ((tables["webhooks"]?.rows ?? 0) > 0)
+            terminal.say("Every webhook is disabled. Before you enable one: docs/runbook.md, After a restore.");
+          terminal.say(
+            `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
+              "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
+          );
+        }),
     );
   return runProgram(program, args, terminal);
 }
@@ -128,7 +130,7 @@ interface CountedDatabase extends Database {
 
 /** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
 async function withDatabase(
-  { env, persistTo, bucket, jurisdiction }: CommonOptions & BucketOptions,
+  { env, persistTo, bucket, jurisdiction, newDatabase }: CommonOptions & BucketOptions & { newDatabase?: Place },
   terminal: Terminal,
   clock: Clock,
   use: (
@@ -143,7 +145,7 @@ async function withDatabase(
     bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
   const interruption = new Interruption();
   await interruption.watch(terminal, async () => {
-    const database = await openDatabase(env, persistTo, connectOnce, terminal);
+    const database = await openDatabase(env, persistTo, connectOnce, terminal, newDatabase);
     const counted = {
       ...database,
       queries: 0,

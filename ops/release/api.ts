@@ -210,7 +210,7 @@ interface Envelope<Result> {
   success: boolean;
   result: Result;
   /** Of a list that goes on. */
-  result_info?: { cursor?: string; is_truncated?: boolean };
+  result_info?: { cursor?: string; is_truncated?: boolean; total_count?: number };
   errors?: { code: number; message: string }[];
 }
 

@@ -71,8 +71,9 @@ async function leaseUnlessLost(
   terminal: Terminal,
 ): Promise<Lease | undefined> {
   try {
-    const database = await findDatabase(cloudflare, bound ?? target.database);
-    if (database === undefined) throw new Error(`There is no database ${bound ?? target.database}.`);
+    const id = bound ?? target.ids.database;
+    const database = id === undefined ? undefined : await findDatabase(cloudflare, id);
+    if (database === undefined) throw new Error(`There is no database ${id ?? target.database}.`);
     return await takeLease(cloudflare, database, { worker: target.worker, command: lease, yields }, terminal);
   } catch (error) {
     if (yields) throw error;

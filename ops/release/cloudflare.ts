@@ -7,7 +7,7 @@ import { runWrangler } from "../../scripts/wrangler.ts";
 import { Api, ApiFailure, type ApiRequest, BLOCK } from "./api.ts";
 import { Pace, WHOLE, WINDOW } from "./pace.ts";
 
-/** Databases, namespaces and Workers are listed with as many on a page. */
+/** Databases and namespaces are listed with as many on a page. */
 const PAGE_SIZE = 100;
 /** Attempts of a wrangler command that fails for a reason that may pass. */
 const WRANGLER_ATTEMPTS = 3;
@@ -105,9 +105,11 @@ export class Cloudflare {
   async list<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let page = 1; ; page++) {
-      const more = await this.#api.send<Item[]>({ method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` });
-      items.push(...more);
-      if (more.length < PAGE_SIZE) return items;
+      const request = { method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` } as const;
+      const { result, result_info: { total_count: total } = {} } = await this.#api.sendForEnvelope<Item[]>(request);
+      items.push(...result);
+      // A page may have fewer than it was asked for, and others may follow.
+      if (result.length === 0 || items.length >= (total ?? Infinity)) return items;
     }
   }
 

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
 import type { Terminal } from "../terminal.ts";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 
@@ -14,36 +15,18 @@ export interface Place {
   jurisdiction?: string;
 }
 
+/** The value of an option. @throws InvalidArgumentError */
+export function toPlace(value: string): Place {
+  if (LOCATIONS.includes(value)) return { location: value };
+  if (JURISDICTIONS.includes(value)) return { jurisdiction: value };
+  throw new InvalidArgumentError(`A place is one of ${[...LOCATIONS, ...JURISDICTIONS].join(", ")}.`);
+}
+
 export interface Database {
   uuid: string;
   name: string;
   jurisdiction?: string | null;
   read_replication?: { mode: string };
-}
-
-/**
- * Creates the database unless it is there, and turns its read replication on unless it is on.
- *
- * @throws Error when it is not there and nobody says where it has to be, and when Cloudflare fails.
- */
-export async function prepareDatabase(
-  cloudflare: Cloudflare,
-  name: string,
-  place: Place,
-  terminal: Terminal,
-): Promise<Database> {
-  let database = await findDatabase(cloudflare, name);
-  if (database === undefined) {
-    const chosen = place.location || place.jurisdiction ? place : await askForPlace(terminal);
-    database = await createDatabase(cloudflare, name, chosen);
-  } else if (place.location !== undefined || place.jurisdiction !== undefined) {
-    terminal.say(`\n${name} exists. It stays where it is.`);
-  }
-  if (database.read_replication?.mode !== "auto") {
-    const body = { read_replication: { mode: "auto" } };
-    await cloudflare.change({ method: "PUT", path: `/d1/database/${database.uuid}`, body });
-  }
-  return database;
 }
 
 /** The database of this name or id. */
@@ -60,16 +43,6 @@ export function createDatabase(cloudflare: Cloudflare, name: string, { location,
   return cloudflare.changeOnce<Database>({ method: "POST", path: "/d1/database", body }, () =>
     findDatabase(cloudflare, name),
   );
-}
-
-async function askForPlace(terminal: Terminal): Promise<Place> {
-  const once = "There is no database yet, and its place cannot be changed later.";
-  if (terminal.ask === undefined) throw new Error(`${once} Say --location or --jurisdiction.`);
-  terminal.say(`\n${once}\nLocations: ${LOCATIONS.join(", ")}\nJurisdictions: ${JURISDICTIONS.join(", ")}`);
-  const answer = (await terminal.ask("Place of the new database: ")).trim();
-  if (LOCATIONS.includes(answer)) return { location: answer };
-  if (JURISDICTIONS.includes(answer)) return { jurisdiction: answer };
-  throw new Error(`"${answer}" is neither a location nor a jurisdiction. Nothing was created.`);
 }
 
 /** Runs statements that do no harm when they run twice. Returns the rows of the last one. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 import type { Revision } from "./commit.ts";
+import type { ResourceIds } from "./configuration.ts";
 import type { Target } from "./target.ts";
 
 /** Which versions respond to requests, with their shares in percent. */
@@ -77,7 +78,7 @@ export function describeVersion({ id, annotations, metadata }: Version): string 
 }
 
 /** The database and the KV namespace that a version uses, by their ids. */
-export function resourcesOf({ resources }: Version): { database: string | undefined; namespace: string | undefined } {
+export function resourcesOf({ resources }: Version): ResourceIds {
   const bindings = resources?.bindings ?? [];
   const database = bindings.find(({ name, type }) => name === "DB" && type === "d1");
   const namespace = bindings.find(({ name, type }) => name === "API_KEYS" && type === "kv_namespace");

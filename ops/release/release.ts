@@ -2,28 +2,33 @@ import { confirmProduction, type Terminal } from "../terminal.ts";
 import { runChecks } from "./checks.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { writeConfiguration } from "./configuration.ts";
-import { findDatabase, type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
+import { findDatabase, type Database, migrate, readBookmark } from "./database.ts";
 import { applySettings, confirmPresent, type Deployment, deployAtOnce, share, uploadVersion } from "./deployment.ts";
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
-import { prepareNamespace } from "./namespace.ts";
 import { OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
-import { checkRevision, type Revision } from "./commit.ts";
+import { checkRevision, hasNewIds, type Revision } from "./commit.ts";
+import {
+  findOwnDatabase,
+  findOwnNamespace,
+  prepareDatabase,
+  prepareNamespace,
+  refuseOtherResources,
+  type ResourceOptions,
+} from "./resources.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, oneWay, type Outcome, showGradual, showRelease } from "./summary.ts";
-import { refuseChange, refuseLostDatabase, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
+import { refuseChange, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
 
-export interface ReleaseOptions extends TargetOptions, Place {
+export interface ReleaseOptions extends TargetOptions, ResourceOptions {
   commit?: string;
   untagged?: true;
   skipChecks?: true;
   /** Releases a commit that does not descend from the deployed one. */
   force?: true;
-  /** Uses the database of the name in wrangler.toml instead of the one that the Worker uses. */
-  newDatabase?: true;
   /** Percent of the requests. */
   gradual?: number;
 }
@@ -43,13 +48,16 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
   const target = readTarget(options.env);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
+  refuseOtherResources(target, before, options, terminal);
   if (before.migration !== undefined) terminal.say(oneWay(before.migration));
   await confirmProduction(options, terminal);
-  const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);
-  if (options.newDatabase !== true) await d1.use(() => refuseLostDatabase(cloudflare, target, before));
+  const isNew = options.newDatabase === true || options.newNamespace === true;
+  const d1 = new OptionalDatabase(revision, before, isNew, terminal);
+  await d1.use(() => findOwnDatabase(cloudflare, target, options));
+  await findOwnNamespace(cloudflare, target, options);
   if (options.skipChecks !== true) await runChecks(terminal);
 
-  const database = await d1.use(() => prepareDatabase(cloudflare, target.database, options, terminal));
+  const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));
   const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
   const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
   try {
@@ -57,7 +65,18 @@ export async function release(options: ReleaseOptions, terminal: Terminal): Prom
     const survey = await surveyWorker(cloudflare, target);
     await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
     refuseSurvey(target, survey, revision, options);
-    await releaseWith({ cloudflare, target, revision, d1, database, lease, survey }, options, terminal);
+    refuseOtherResources(readTarget(options.env), survey, options, terminal);
+    if (database !== undefined)
+      await prepareNamespace(cloudflare, target, database.jurisdiction ?? undefined, options, terminal);
+    await releaseWith(
+      { cloudflare, target: readTarget(options.env), revision, d1, database, lease, survey },
+      options,
+      terminal,
+    );
+    if (hasNewIds())
+      terminal.say(
+        "\nCommit wrangler.toml: it names the resources of this environment now, which every later command needs.",
+      );
   } finally {
     await lease?.free();
   }
@@ -76,19 +95,19 @@ interface Work {
 
 async function releaseWith(work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
   const { cloudflare, target, d1, database, survey } = work;
-  const resources = await prepareResources(work, terminal);
-  const config = writeConfiguration(withResources(target, resources));
+  const { database: id = "", namespace = "" } = target.ids;
+  const config = writeConfiguration(target.configuration);
   const bookmark = database && (await d1.use(() => readBookmark(cloudflare, database)));
   if (bookmark !== undefined) terminal.say(`\nBookmark before the migrations: ${bookmark}`);
   try {
-    await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
+    await d1.use(() => migrate(cloudflare, id, config, terminal));
   } catch (error) {
     terminal.say(`\nThe migrations were not all applied. Nothing is deployed: ${target.worker} is as it was before.`);
     throw error;
   }
   // Before the deployment, after which every failure has to name the way back.
-  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, resources.database);
-  const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);
+  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, id);
+  const key = await createReadinessKey(cloudflare, namespace, target.env, terminal);
   try {
     const [present] = survey.deployments;
     const { version, deployment } = await deployCode(work, config, options.gradual);
@@ -119,50 +138,10 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   }
 }
 
-interface Resources {
-  /** The id of the database. */
-  database: string;
-  /** The id of the KV namespace. */
-  namespace: string;
-}
-
-/** What the new version uses: without D1, what the deployed one uses. */
-async function prepareResources(
-  { cloudflare, target, database, survey }: Work,
-  terminal: Terminal,
-): Promise<Resources> {
-  const { bound } = survey;
-  if (database === undefined) {
-    if (bound.database !== undefined && bound.namespace !== undefined)
-      return { database: bound.database, namespace: bound.namespace };
-    throw new Error(`The deployed version of ${target.worker} lacks a database or API keys.`);
-  }
-  const namespace = await prepareNamespace(
-    cloudflare,
-    {
-      worker: target.worker,
-      bound: target.configuration.kv_namespaces[0]?.id ?? bound.namespace,
-      jurisdiction: database.jurisdiction ?? undefined,
-    },
-    terminal,
-  );
-  return { database: database.uuid, namespace: namespace.id };
-}
-
 /** Whether the database of the version before is another one, which is gone. */
 async function isGone(cloudflare: Cloudflare, before: string | undefined, present: string): Promise<boolean> {
   if (before === undefined || before === present) return false;
   return (await findDatabase(cloudflare, before)) === undefined;
-}
-
-/** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */
-function withResources({ configuration }: Target, { database, namespace }: Resources) {
-  const [first, ...others] = configuration.d1_databases;
-  return {
-    ...configuration,
-    d1_databases: first === undefined ? [] : [{ ...first, database_id: database }, ...others],
-    kv_namespaces: configuration.kv_namespaces.map((binding) => ({ ...binding, id: namespace })),
-  };
 }
 
 /** Whether the upload deploys as well: that of a first version, and that of a migration of Durable Objects. */

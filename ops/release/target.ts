@@ -1,13 +1,15 @@
 import type { Cloudflare } from "./cloudflare.ts";
-import { type Configuration, readConfiguration } from "./configuration.ts";
+import { type Configuration, idsOf, readConfiguration, type ResourceIds } from "./configuration.ts";
 import type { DeployedEnvironment } from "./options.ts";
 
-/** An environment, and its resources by their names in wrangler.toml. */
+/** An environment, and its resources as wrangler.toml names them. */
 export interface Target {
   env: DeployedEnvironment;
   configuration: Configuration;
   worker: string;
+  /** The name of the database. */
   database: string;
+  ids: ResourceIds;
 }
 
 /** @throws Error when wrangler.toml does not name them all. */
@@ -16,7 +18,7 @@ export function readTarget(env: DeployedEnvironment): Target {
   const database = configuration.d1_databases[0]?.database_name;
   if (database === undefined) throw new Error(`wrangler.toml names no database in env.${env}.`);
   if (configuration.kv_namespaces.length === 0) throw new Error(`wrangler.toml names no KV namespace in env.${env}.`);
-  return { env, configuration, worker: configuration.name, database };
+  return { env, configuration, worker: configuration.name, database, ids: idsOf(configuration) };
 }
 
 /**

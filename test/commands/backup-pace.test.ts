@@ -13,7 +13,7 @@ import { MOST_BYTES, unzip, zip } from "../../ops/backup/zipped-json.ts";
 import { connect } from "../../ops/release/cloudflare.ts";
 import { change, CHANGES, contentsOf, contentsOfBackup, disabled, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases, closeAccount, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
+import { addReleases, closeAccount, lastLine, openAccount, runHere, useCheckout } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
@@ -30,6 +30,7 @@ const DAY = 86_400_000;
 let api: CloudflareApi;
 let clock: FastClock;
 let folder: string;
+const shared = useCheckout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, DATABASE, 1);
@@ -150,7 +151,8 @@ function fillPages(): void {
 
 /** Runs the command of the workflow in a process that is killed at a query. */
 async function stopAt(query: number): Promise<void> {
-  const child = spawn(process.execPath, ["ops/run.ts", "backup", ...argumentsOfWorkflow("first")], { stdio: "ignore" });
+  const args = ["ops/run.ts", "backup", ...argumentsOfWorkflow("first")];
+  const child = spawn(process.execPath, args, { cwd: shared.checkout.folder, stdio: "ignore" });
   let queries = 0;
   api.databases.atQuery = (_, run) => {
     if (queries++ === query) child.kill("SIGKILL");

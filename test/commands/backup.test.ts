@@ -35,7 +35,15 @@ import {
   TABLES,
 } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases, closeAccount, endLeases, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
+import {
+  addReleases,
+  closeAccount,
+  endLeases,
+  lastLine,
+  openAccount,
+  runHere,
+  useCheckout,
+} from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 // Backups of the staging environment of a fake account, and their restores into its production.
@@ -52,6 +60,7 @@ const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" }
 let api: CloudflareApi;
 let scratch: string;
 let folder: string;
+const shared = useCheckout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, SOURCE, 1);
@@ -537,7 +546,7 @@ test.each([
       SELECT hex(randomblob(500)), 1, 'sold' FROM json_each('[${"1,".repeat(1_999)}1]')`);
   });
   const script = `ulimit -f ${kilobytes}; exec "${process.execPath}" ops/run.ts backup --env staging --to "${folder}"`;
-  const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn("bash", ["-c", script], { cwd: shared.checkout.folder, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const [code] = await once(child, "close");
@@ -550,7 +559,7 @@ test.each([
 
 /** Runs a command in a process of its own, which gets a signal when a query of it has this text. */
 async function endAtQuery(signal: NodeJS.Signals, text: string, args: string[]): Promise<string> {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, args, { cwd: shared.checkout.folder, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   api.databases.atQuery = (sql, run) => {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run as runKeys } from "../../ops/keys/command-line.ts";
 import { run as runPreview } from "../../ops/preview/command-line.ts";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { Checkout, type Result } from "./cloudflare/checkout.ts";
+import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import {
   addReleases,
@@ -14,6 +14,7 @@ import {
   makeSecondGradual,
   openAccount,
   runHere,
+  useCheckout,
 } from "./cloudflare/fixture.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
@@ -64,11 +65,7 @@ const addKey = (api: CloudflareApi) => {
 };
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env", "staging"]);
 
-let checkout: Checkout;
-beforeAll(() => {
-  checkout = new Checkout();
-});
-afterAll(() => checkout.remove());
+const shared = useCheckout();
 
 const COMMANDS: { [name: string]: Command } = {
   rollback: {
@@ -127,18 +124,21 @@ const COMMANDS: { [name: string]: Command } = {
     isDone: (api) => api.workers.all.size + api.databases.all.size + api.namespaces.all.size === 0,
   },
   release: {
-    prepare: (api) => addReleases(api, STAGING, 1, checkout.git("rev-parse", "HEAD")),
-    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks"]),
+    prepare(api) {
+      shared.checkout.nameResources();
+      addReleases(api, STAGING, 1, shared.checkout.git("rev-parse", "HEAD"));
+    },
+    run: (edge) => shared.checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks"]),
     isDone: (api) => worker(api).versions.length > 1 && isWhole(api, -1),
   },
   "first release": {
-    prepare: () => {},
-    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks", "--location=weur"]),
+    prepare: () => shared.checkout.nameResources([]),
+    run: (edge) => shared.checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks", "--location=weur"]),
     isDone: (api) => api.databases.all.size === 1 && api.namespaces.all.size === 1 && isWhole(api, -1),
   },
   preview: {
     prepare: () => {},
-    run: (edge) => checkout.run("ops/run.ts", ["preview", "--name", "try-this", "--wait=0", "--url", edge.url]),
+    run: (edge) => shared.checkout.run("ops/run.ts", ["preview", "--name", "try-this", "--wait=0", "--url", edge.url]),
     isDone: (api) =>
       api.workers.all.get(PREVIEW)?.deployments.length &&
       api.databases.query(PREVIEW, "SELECT name FROM pets").length === 5,

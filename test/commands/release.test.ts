@@ -2,9 +2,17 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { databaseId } from "./cloudflare/ids.ts";
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
-import { addReleases, commandsOf, lastLine, removeClasses, useCloudflare } from "./cloudflare/fixture.ts";
+import {
+  addReleases,
+  commandsOf,
+  forgetResources,
+  lastLine,
+  removeClasses,
+  useCloudflare,
+} from "./cloudflare/fixture.ts";
 
 const MIGRATIONS = readdirSync("drizzle").filter((file) => file.endsWith(".sql")).length;
 
@@ -71,6 +79,7 @@ describe.each([
 
   test("the first release creates everything that is missing", async () => {
     const { api, checkout, edge } = cloudflare;
+    forgetResources(checkout);
     const result = await release(["--location", "weur"]);
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(api.databases.named(WORKER)).toMatchObject({
@@ -78,7 +87,7 @@ describe.each([
       read_replication: { mode: "auto" },
     });
     expect(migrations()).toBe(MIGRATIONS);
-    expect(api.namespaces.titled("petstore-staging-api-keys")).toBeDefined();
+    const namespace = api.namespaces.titled("petstore-staging-api-keys");
     const [version] = versions();
     expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
     expect(version?.annotations).toEqual({
@@ -103,7 +112,18 @@ Released to staging
     ]);
     expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
     expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
-    expect(checkout.git("status", "--porcelain")).toBe("");
+
+    // It wrote the ids, and nothing else. Until they are committed, a release goes on with them.
+    const diff = checkout.git("diff", "--unified=0").split("\n");
+    expect(diff.filter((line) => /^[+-](?![+-])/.test(line))).toEqual([
+      `+database_id = "${api.databases.named(WORKER)?.uuid}"`,
+      `+id = "${namespace?.id}"`,
+    ]);
+    expect(checkout.git("status", "--porcelain")).toBe("M wrangler.toml");
+    expect(lastLine(result)).toMatch(/^Commit wrangler\.toml: /);
+    const again = await release();
+    expect(again, again.stderr).toMatchObject({ code: 0 });
+    expect([api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1]);
   });
 
   test("a later release changes only the code, and shows no secret", async () => {
@@ -125,7 +145,6 @@ Released to staging
     const result = await release(["--location", "enam"], { env: astray });
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect([...api.workers.all.keys()]).toEqual([WORKER]);
-    expect(result.stderr).toContain("petstore-staging exists. It stays where it is.");
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
     expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
     expect(changes().filter((request) => /^POST \/d1\/database$|^PUT \/d1|POST .*namespaces/.test(request))).toEqual(
@@ -171,13 +190,15 @@ Released to staging
 });
 
 test("a repeated release continues after a failure in any step", async () => {
-  const { api, edge } = cloudflare;
+  const { api, checkout, edge } = cloudflare;
+  forgetResources(checkout);
   const place = ["--jurisdiction", "eu"];
   let failed: Result;
   const commands = () => commandsOf(failed);
   const steps = [
     { method: "POST", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(0) },
     { method: "PUT", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(1) },
+    { method: "POST", path: "/storage/kv/", after: () => expect(api.namespaces.all.size).toBe(0) },
     { method: "GET", path: "/time_travel", after: () => expect(commands()).toEqual([]) },
     { method: "POST", path: "/query", after: () => expect(api.workers.all.size).toBe(0) },
     { method: "PUT", path: "/values/", after: () => expect(api.workers.all.size).toBe(0) },
@@ -207,7 +228,8 @@ test("a repeated release continues after a failure in any step", async () => {
 });
 
 test("a repeated release continues after an interruption", async () => {
-  const { api } = cloudflare;
+  const { api, checkout } = cloudflare;
+  forgetResources(checkout);
   const place = ["--location", "weur"];
   const ended = await endAt("PUT", "/workers/scripts/petstore-staging", "SIGTERM", place);
   expect(ended).toMatchObject({ code: 1, stdout: "" });
@@ -239,15 +261,16 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
 });
 
 test("a database that is gone is replaced only when somebody says so", async () => {
-  const { api } = cloudflare;
+  const { api, checkout } = cloudflare;
   addReleases(api, WORKER, 1, head());
   const { uuid } = api.databases.find(WORKER);
   api.databases.all.delete(uuid);
+  onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
   const refused = await release(["--location", "weur"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(lastLine(refused)).toBe(
-    `The database ${uuid} of petstore-staging is gone. docs/runbook.md has the choice. ` +
-      "To release with a new, empty petstore-staging, say --new-database.",
+    `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook.md has the choice. ` +
+      "To release with a new, empty one, say --new-database.",
   );
   expect(changes()).toEqual([]);
   const result = await release(["--location", "weur", "--new-database"]);
@@ -261,6 +284,7 @@ test("a database that is gone is replaced only when somebody says so", async () 
 
 test("a migration that fails leaves those before it, and the old code", async () => {
   const { api, checkout } = cloudflare;
+  forgetResources(checkout);
   writeFileSync(
     join(checkout.folder, "drizzle/9000_broken.sql"),
     "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere VALUES (1);",
@@ -283,16 +307,30 @@ test("a migration that fails leaves those before it, and the old code", async ()
   }
 });
 
-test("a service that lost its KV namespace gets an empty one, and the release says so", async () => {
-  const { api } = cloudflare;
+test("a KV namespace that is gone is replaced only when somebody says so", async () => {
+  const { api, checkout } = cloudflare;
   addReleases(api, WORKER, 1, head());
   const [lost] = api.namespaces.all.keys();
   api.namespaces.all.clear();
+  onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
+  const refused = await release();
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(refused)).toContain(`The KV namespace ${lost}, which wrangler.toml names, does not exist.`);
+  expect(changes()).toEqual([]);
+  const result = await release(["--new-namespace"]);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const [namespace] = api.namespaces.all.keys();
+  expect(versions().at(-1)?.bindings).toContainEqual(expect.objectContaining({ namespace_id: namespace }));
+  expect(checkout.git("diff")).toContain(`-id = "${lost}"\n+id = "${namespace}"`);
+});
+
+test("a release looks for nothing in a list, so an empty one does no harm", async () => {
+  const { api } = cloudflare;
+  addReleases(api, WORKER, 1, head());
+  for (const list of ["/storage/kv/namespaces?", "/d1/database?"]) api.break("GET", list);
   const result = await release();
   expect(result, result.stderr).toMatchObject({ code: 0 });
-  expect(result.stderr).toContain(
-    `The KV namespace ${lost} of petstore-staging is gone, with all API keys that it had.`,
-  );
+  expect(api.requests.filter((request) => /namespaces$|database$|scripts$/.test(request))).toEqual([]);
 });
 
 test("a release that brings a class knows what happened when the response is lost", async () => {
@@ -359,7 +397,7 @@ describe("while D1 fails, a release", () => {
     const result = await release();
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(
-      "\nCloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503.\n" +
+      `\nCloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503.\n` +
         "This release brings no migration, so it goes on without D1. It has no lease, so another command may come in between. " +
         "It keeps the database and the KV namespace of the deployed version.\n",
     );
@@ -414,7 +452,7 @@ describe("while D1 fails, a release", () => {
       const refused = await release();
       expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(refused)).toBe(
-        "Cloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503. " +
+        `Cloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503. ` +
           "This release brings a migration, so it needs D1.",
       );
       expect(changes()).toEqual([]);
@@ -430,12 +468,17 @@ describe("while D1 fails, a release", () => {
       ["--force"],
       "Nobody can tell whether this release brings a migration, so it needs D1.",
     ],
-    ["that is the first one", () => {}, ["--location", "weur"], "A first release needs D1."],
+    [
+      "that is the first one",
+      () => forgetResources(cloudflare.checkout),
+      ["--location", "weur"],
+      "A first release needs D1.",
+    ],
     [
       "to another database",
       () => addReleases(cloudflare.api, WORKER, 1, head()),
       ["--new-database"],
-      "A release with another database needs D1.",
+      "A release with another database or KV namespace needs D1.",
     ],
     [
       "that brings a class of Durable Objects",
@@ -456,9 +499,9 @@ describe("while D1 fails, a release", () => {
     prepare();
     cloudflare.api.databases.failure = SICK;
     const refused = await release(args);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused, refused.stderr).toMatchObject({ code: 1, stdout: "" });
     expect(lastLine(refused).endsWith(`D1 is sick (code 7500), status 503. ${message}`), refused.stderr).toBe(true);
-    expect(changes()).toEqual([]);
+    expect(changes().filter((request) => request !== "POST /d1/database")).toEqual([]);
   });
 
   test("fails in its smoke test when D1 fails for the service alone", async () => {

@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
 import { run as runKeys } from "../../ops/keys/command-line.ts";
 import { run as runPreview } from "../../ops/preview/command-line.ts";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
-import { Checkout, type Result } from "./cloudflare/checkout.ts";
+import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
-import { addReleases, makeSecondGradual, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
 import type { Worker } from "./cloudflare/workers.ts";
 import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 
@@ -21,19 +21,13 @@ const ID = "key_ABCDEFGHIJKL";
 const RECORD = { id: ID, name: "Shop front", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 const BUCKET = `petstore-tokens-${process.pid}`;
 
-let checkout: Checkout;
-beforeAll(() => {
-  checkout = new Checkout();
-});
-afterAll(() => checkout.remove());
-
-const cloudflare = useAccount(STAGING);
+const cloudflare = useCloudflare(STAGING);
 let worker: Worker;
 /** The address of the preview. */
 let preview: Edge;
 let folder: string;
 beforeEach(async () => {
-  const { api } = cloudflare;
+  const { api, checkout } = cloudflare;
   worker = addReleases(api, STAGING, 2, checkout.git("rev-parse", "HEAD"));
   const keys = api.namespaces.titled(`${STAGING}-api-keys`);
   keys?.entries.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
@@ -45,7 +39,7 @@ beforeEach(async () => {
   };
 });
 
-const spawn = (script: string, ...args: string[]) => checkout.run(script, args);
+const spawn = (script: string, ...args: string[]) => cloudflare.checkout.run(script, args);
 const target = () => ["--env=staging", "--wait=0", "--url", cloudflare.edge.url];
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env=staging"]);
 const changePreview = (...args: string[]) => runHere(runPreview, args);
@@ -141,22 +135,5 @@ test("a login is not missing because Cloudflare does not answer", async () => {
     stderr: expect.stringMatching(
       /^Wrangler reports: fetch failed\. Check the network, the proxy and the firewall of this machine.+\n$/,
     ),
-  });
-});
-
-test("a token that may not read the Worker reaches the keys by the id in wrangler.toml", async () => {
-  const { api } = cloudflare;
-  const { id, entries } = api.namespaces.add("keys-elsewhere");
-  entries.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
-  const settings = join(checkout.folder, "wrangler.toml");
-  const whole = readFileSync(settings, "utf8");
-  onTestFinished(() => writeFileSync(settings, whole));
-  const table = '[[env.staging.kv_namespaces]]\nbinding = "API_KEYS"\n';
-  writeFileSync(settings, whole.replace(table, `${table}id = "${id}"\n`));
-  api.rights = ["Workers KV Storage: Read"];
-  expect(await spawn("ops/run.ts", "keys", "list", "--env=staging")).toEqual({
-    code: 0,
-    stdout: expect.stringContaining(ID),
-    stderr: `The token may not read ${STAGING}. So the keys are in the namespace with the id ${id} of wrangler.toml.\n`,
   });
 });

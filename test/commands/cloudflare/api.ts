@@ -58,6 +58,8 @@ export class CloudflareApi {
   /** How many requests the API takes. As many as there are, unless a test sets it. */
   limit: Limit | undefined;
   url = "";
+  /** Items on a page of a list at most, whatever a request asks for. */
+  pageSize = Infinity;
   /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
   clock: number | undefined = 0;
   #faults: Fault[] = [];
@@ -177,13 +179,13 @@ export class CloudflareApi {
       if (effect === "late") await sleep(LATE);
       const whole = await this.#answer(method, path, url.searchParams, body);
       if (effect === "lost") return void response.destroy();
-      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
-      const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
+      const start = (Number(url.searchParams.get("page") ?? 1) - 1) * this.pageSize || 0;
+      const result = Array.isArray(whole) ? whole.slice(start, start + this.pageSize) : whole;
       if (result instanceof Response) {
         response.writeHead(result.status, Object.fromEntries(result.headers));
         return void response.end(await result.bytes());
       }
-      send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result) });
+      send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result, whole) });
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
       const { status, code, message, headers } = refusal;
@@ -218,9 +220,9 @@ function decoded(groups: Record<string, string | undefined>): Record<string, str
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value ?? "")]));
 }
 
-function pages(result: unknown): object {
-  if (!Array.isArray(result)) return {};
-  return { result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 } };
+function pages(result: unknown, whole: unknown): object {
+  if (!Array.isArray(result) || !Array.isArray(whole)) return {};
+  return { result_info: { page: 1, per_page: 100, count: result.length, total_count: whole.length, total_pages: 1 } };
 }
 
 function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {

@@ -35,7 +35,8 @@ function expectDisabledWebhook({ api }: Operator): void {
 /** Puts an account into the state in which a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   // The first release of staging, and a later one of production.
-  "docs/releases.md, Release": ({ api }) => {
+  "docs/releases.md, Release": ({ api, checkout }) => {
+    checkout.nameResources(["production"]);
     api.workers.all.delete("petstore-staging");
     api.databases.all.delete(api.databases.find("petstore-staging").uuid);
     api.namespaces.all.delete(api.namespaces.titled("petstore-staging-api-keys")?.id ?? "");
