@@ -18,6 +18,10 @@ export interface Namespace {
   update(name: string, make: () => Promise<Entry>): Promise<void>;
   get(name: string): Promise<string | undefined>;
   list(prefix: string): Promise<{ name: string; metadata?: unknown }[]>;
+  /** The time by the clock of the storage, as far as it is known, in milliseconds since 1970. */
+  now(): number;
+  /** @throws Error when the clock of this machine is wrong. */
+  refuseClock(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,6 +58,8 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
       } while (cursor !== undefined);
       return entries;
     },
+    now: () => Date.now(),
+    refuseClock: async () => {},
     close: dispose,
   };
 }
@@ -91,6 +97,11 @@ export function openRemote(cloudflare: Cloudflare, id: string): RemoteNamespace 
     },
     get: (name) => cloudflare.getText(path(name)),
     list: (prefix) => cloudflare.listByCursor(`${namespace}/keys?prefix=${encodeURIComponent(prefix)}`),
+    now: () => cloudflare.now(),
+    async refuseClock() {
+      await cloudflare.get(namespace);
+      cloudflare.refuseClock();
+    },
     async delete(name) {
       await cloudflare.send({ method: "DELETE", path: path(name) });
     },

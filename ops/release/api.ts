@@ -89,7 +89,7 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
 export class Api {
   readonly #account: string;
   readonly #token: string;
-  #isClockRight = false;
+  #ahead: number | undefined;
   readonly #pace: Pace;
   readonly #clock: Clock;
 
@@ -100,11 +100,16 @@ export class Api {
     this.#clock = clock;
   }
 
+  /** Milliseconds by which Cloudflare's clock is ahead of that of this machine. 0 for less than a minute, and while nothing is known. */
+  get ahead(): number {
+    return this.#ahead ?? 0;
+  }
+
   /**
    * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's.
    *
    * @returns the `result` of the response.
-   * @throws ApiFailure, and an Error when the clock of this machine is wrong.
+   * @throws ApiFailure
    */
   async send<Result>(request: ApiRequest): Promise<Result> {
     return (await this.sendForEnvelope<Result>(request)).result;
@@ -173,7 +178,7 @@ export class Api {
     const isSuccess = response.ok && isExpected(bytes);
     const text = isSuccess ? "" : bytes.toString();
     const envelope = isSuccess ? undefined : parse(text);
-    if (isSuccess || envelope !== undefined) this.#refuseClock(response, sent, received);
+    if (isSuccess || envelope !== undefined) this.#compareClocks(response, sent, received);
     if (isSuccess) return bytes;
     const { status } = response;
     const errors = envelope?.errors ?? [];
@@ -188,20 +193,12 @@ export class Api {
     });
   }
 
-  /**
-   * Compares the clocks by the first response of the API, which every command gets to a read. Expiry dates of keys and ages of previews come
-   * from the clock of this machine, and others go by Cloudflare's. Nothing is known without a header `Date`.
-   */
-  #refuseClock(response: Response, sent: number, received: number): void {
-    if (this.#isClockRight) return;
-    const theirs = Date.parse(response.headers.get("Date") ?? "");
-    if (theirs < sent - CLOCK_TOLERANCE || theirs > received + CLOCK_TOLERANCE) {
-      const [our, their] = [received, theirs].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
-      throw new Error(
-        `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
-      );
-    }
-    this.#isClockRight = true;
+  /** Compares the clocks by the first response of the API itself. A response with an `Age` is a copy, and its `Date` that of the copy. */
+  #compareClocks({ headers }: Response, sent: number, received: number): void {
+    const theirs = Date.parse(headers.get("Date") ?? "");
+    if (this.#ahead !== undefined || Number.isNaN(theirs) || headers.has("Age")) return;
+    const isClose = theirs >= sent - CLOCK_TOLERANCE && theirs <= received + CLOCK_TOLERANCE;
+    this.#ahead = isClose ? 0 : theirs - received;
   }
 }
 

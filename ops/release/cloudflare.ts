@@ -86,6 +86,24 @@ export class Cloudflare {
     }
   }
 
+  /** The time, in milliseconds since 1970, by Cloudflare's clock as soon as a response has told it. */
+  now(): number {
+    return Date.now() + this.#api.ahead;
+  }
+
+  /**
+   * For a command that writes when something ends, or deletes what is old: it does neither with a clock that is wrong.
+   *
+   * @throws Error when a response told that the clocks differ by more than a minute.
+   */
+  refuseClock(): void {
+    if (this.#api.ahead === 0) return;
+    const [our, their] = [Date.now(), this.now()].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
+    throw new Error(
+      `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
+    );
+  }
+
   #environment(): NodeJS.ProcessEnv {
     const environment = { ...process.env };
     for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];

@@ -29,7 +29,7 @@ export async function createReadinessKey(
   terminal: Terminal,
 ): Promise<ReadinessKey> {
   const key = generateKey(environment);
-  const now = Date.now();
+  const now = cloudflare.now();
   const record: KeyRecord = {
     id: `key_${randomBase62(12)}`,
     name: "Smoke test",

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../ops/keys/command-line.ts";
+import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
@@ -275,21 +276,48 @@ test.each([
 });
 
 test.each([70_000, -70_000])(
-  "a first response that differs by %i ms from this machine's clock is refused",
+  "a first response that differs by %i ms gives the time, and is refused on demand",
   async (clock) => {
     const { api } = cloudflare;
     api.databases.add(STAGING, "auto");
     api.clock = clock;
-    await expect(find()).rejects.toThrow(/^The clock of this machine says /);
-    expect(requests()).toBe(1);
+    const account = connect();
+    expect(await account.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+    expect(Math.abs(account.now() - Date.now() - clock)).toBeLessThan(2_000);
+    expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
+    // Only the first one tells the time.
+    api.clock = 0;
+    await account.get(`/d1/database/${STAGING}`);
+    expect(Math.abs(account.now() - Date.now() - clock)).toBeLessThan(2_000);
   },
 );
 
-test("only the first response tells the time", async () => {
+test("a copy of a response does not tell the time", async () => {
   const { api } = cloudflare;
   api.databases.add(STAGING, "auto");
-  const once = connect();
-  await once.get(`/d1/database/${STAGING}`);
-  api.clock = 70_000;
-  expect(await once.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+  Object.assign(api, { clock: -70_000, age: 70 });
+  const account = connect();
+  await account.get(`/d1/database/${STAGING}`);
+  account.refuseClock();
+  Object.assign(api, { clock: 70_000, age: undefined });
+  await account.get(`/d1/database/${STAGING}`);
+  expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
+});
+
+test("an operator whose clock is wrong revokes a key and rolls back by Cloudflare's time", async () => {
+  const { api, edge } = cloudflare;
+  addReleases(api, STAGING, 2);
+  const record = { id: "key_ABCDEFGHIJKL", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
+  const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
+  entries?.set("key:0", { value: JSON.stringify(record), metadata: record });
+  const clock = (api.clock = -86_400_000);
+  expect(await runHere(run, ["revoke", record.id, "--env=staging"])).toMatchObject({ code: 0 });
+  const { revokedAt } = JSON.parse(entries?.get("key:0")?.value ?? "{}");
+  expect(Math.abs(Date.parse(revokedAt) - Date.now() - clock)).toBeLessThan(60_000);
+  const sent: Promise<string>[] = [];
+  api.watch = (request, body) => void (request.startsWith("PUT /storage/kv") && sent.push(body.clone().text()));
+  const back = await runHere(runRollback, ["--env=staging", "--wait=0", "--url", edge.url]);
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  const end = /"expiresAt":"([^"]+)"/.exec((await Promise.all(sent)).join())?.[1] ?? "";
+  expect(Date.parse(end) - Date.now() - clock).toBeGreaterThan(800_000);
 });

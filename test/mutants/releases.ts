@@ -155,10 +155,10 @@ export const RELEASES: Mutant[] = [
   command(
     "the clock of this machine is not checked",
     "release/api.ts",
-    "if (isSuccess || envelope !== undefined) this.#refuseClock",
-    "if (!isSuccess && envelope !== undefined) this.#refuseClock",
+    "if (isSuccess || envelope !== undefined) this.#compareClocks",
+    "if (!isSuccess && envelope !== undefined) this.#compareClocks",
     "cloudflare-api",
-    "clock is refused",
+    "gives the time",
   ),
   command(
     "every 404 means that something does not exist",

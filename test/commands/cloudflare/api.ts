@@ -62,6 +62,8 @@ export class CloudflareApi {
   pageSize = Infinity;
   /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
   clock: number | undefined = 0;
+  /** The header `Age` of its responses, in seconds, as a cache adds it. */
+  age: number | undefined;
   #faults: Fault[] = [];
   #held:
     | { method: string; path: string; arrived: (arrival: Arrival) => void; repaired: Promise<void>; repair: () => void }
@@ -150,6 +152,7 @@ export class CloudflareApi {
     this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
     response.sendDate = false;
     if (this.clock !== undefined) response.setHeader("Date", new Date(Date.now() + this.clock).toUTCString());
+    if (this.age !== undefined) response.setHeader("Age", String(this.age));
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
