@@ -29,9 +29,14 @@ export function startChild(args: readonly string[], { stdio, ...options }: Child
   return child.once("close", () => running.delete(child));
 }
 
+/** Ends one of these programs now, with what it started. */
+export function endChild({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, "SIGKILL");
+}
+
 /** Ends all of these programs now. */
 export function endChildren(): void {
-  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  for (const child of running) endChild(child);
 }
 
 /**

@@ -12,7 +12,7 @@ import { confirmProduction, type Terminal } from "../terminal.ts";
 import { Bucket, download, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./connection.ts";
-import { Interruption } from "./interruption.ts";
+import { Interruption } from "../interruption.ts";
 import { readManifest } from "./manifest.ts";
 import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";

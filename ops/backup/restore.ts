@@ -5,7 +5,7 @@ import { readLines, verify } from "./archive.ts";
 import { checkTables, type MigrationFiles, type Migrations, readMigrationFiles } from "./checks.ts";
 import { confirmSource, refuseData } from "./consent.ts";
 import type { Database } from "./connection.ts";
-import { Interruption, StatedFailure } from "./interruption.ts";
+import { Interruption, StatedFailure } from "../interruption.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { ageOf, largerId, raiseId, refuseHighIds, refuseWrongIds } from "./next-ids.ts";
 import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";

@@ -24,6 +24,9 @@ const MISLEADING = /^(?!CLOUDFLARE_API_BASE_URL$)(?:CLOUDFLARE|CF|WRANGLER|WORKE
 const PASSING =
   /malformed response|fetch failed|terminated|other side closed|ECONN|socket|timed? ?out|internal error|rate limit|too many requests|-> (?:429|5\d\d)|code: (?:971|10001|10013|10429)\b/i;
 
+/** Milliseconds for one run of wrangler: an upload of all assets on a slow line, or the migrations of a large database. */
+const WRANGLER_PATIENCE = 900_000;
+
 /** How a command uses the API. */
 export interface Use {
   clock?: Clock;
@@ -31,6 +34,8 @@ export interface Use {
   share?: number;
   /** Tells of a wait for the API. That of the terminal, unless given. */
   say?: (text: string) => void;
+  /** Milliseconds after which a wrangler that hangs is ended. */
+  patience?: number;
 }
 
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
@@ -39,6 +44,7 @@ export class Cloudflare {
   readonly #token: string;
   readonly #terminal: Terminal;
   readonly #clock: Clock;
+  readonly #patience: number;
   readonly #pace: Pace;
   readonly #api: Api;
 
@@ -46,12 +52,18 @@ export class Cloudflare {
     account: string,
     token: string,
     terminal: Terminal,
-    { clock = PROCESS_CLOCK, share = WHOLE, say = (text) => terminal.say(text) }: Use = {},
+    {
+      clock = PROCESS_CLOCK,
+      share = WHOLE,
+      say = (text) => terminal.say(text),
+      patience = WRANGLER_PATIENCE,
+    }: Use = {},
   ) {
     this.#account = account;
     this.#token = token;
     this.#terminal = terminal;
     this.#clock = clock;
+    this.#patience = patience;
     this.#pace = new Pace(clock, say, share);
     this.#api = new Api(account, token, this.#pace, clock);
   }
@@ -73,6 +85,7 @@ export class Cloudflare {
         return await runWrangler([...args, `--env-file=${devNull}`], {
           env: { ...this.#environment(), ...env },
           onLine: (line) => this.#terminal.say(line),
+          patience: this.#patience,
         });
       } catch (error) {
         // Without what it printed before: its list of the bindings has a "Rate Limit".

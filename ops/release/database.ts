@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
+import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 
@@ -67,28 +68,47 @@ export async function readBookmark(cloudflare: Cloudflare, { uuid, name }: Datab
  *
  * @param id of the database.
  * @param config of wrangler, with the same id.
+ * @throws Error that says how many there are, when one fails.
  */
 export async function migrate(cloudflare: Cloudflare, id: string, config: string, terminal: Terminal): Promise<void> {
+  const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
+  const { applied, backup, isRestoring } = await readMigrations(cloudflare, id);
+  if (isRestoring) throw new Error("A restore of the database has not ended. Repeat it before the release.");
+  if (applied.length > 0) terminal.say(`\nLast backup: ${backup ?? "none"}`);
+  const countLacking = (names: readonly string[]) => files.filter((file) => !names.includes(file)).length;
+  if (countLacking(applied) === 0) return terminal.say("\nThe database has all migrations.");
+  try {
+    await cloudflare.wrangler(["d1", "migrations", "apply", "DB", `--config=${config}`, "--env=", "--remote"]);
+  } catch (error) {
+    // The response to one that was applied may be lost.
+    const lacking = await readMigrations(cloudflare, id).then(
+      (now) => countLacking(now.applied),
+      () => undefined,
+    );
+    if (lacking === 0) return;
+    const left =
+      lacking === undefined
+        ? "Nobody knows which migrations are applied."
+        : `Migrations that are not applied: ${lacking}.`;
+    throw new Error(`${oneLine(error).replace(/[.;]*$/, ".")} ${left}`, { cause: error });
+  }
+}
+
+/** The migrations of a database by their names, the time of its last backup, and whether a restore of it goes on. */
+async function readMigrations(cloudflare: Cloudflare, id: string) {
   const tables = await query<{ name: string }>(
     cloudflare,
     id,
     "SELECT name FROM sqlite_schema WHERE name IN ('d1_migrations', 'last_backup', 'restore_progress')",
   );
   const has = (table: string) => tables.some(({ name }) => name === table);
-  if (has("restore_progress"))
-    throw new Error("A restore of the database has not ended. Repeat it before the release.");
   const backup = has("last_backup") ? "(SELECT moment FROM last_backup)" : "NULL";
-  const applied = has("d1_migrations")
+  const rows = has("d1_migrations")
     ? await query<{ name: string; backup: string | null }>(
         cloudflare,
         id,
         `SELECT name, ${backup} AS backup FROM d1_migrations`,
       )
     : [];
-  const [first] = applied;
-  if (first !== undefined) terminal.say(`\nLast backup: ${first.backup ?? "none"}`);
-  const names = new Set(applied.map(({ name }) => name));
-  const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
-  if (files.every((file) => names.has(file))) return terminal.say("\nThe database has all migrations.");
-  await cloudflare.wrangler(["d1", "migrations", "apply", "DB", `--config=${config}`, "--env=", "--remote"]);
+  return { applied: rows.map(({ name }) => name), backup: rows[0]?.backup, isRestoring: has("restore_progress") };
 }

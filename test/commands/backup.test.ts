@@ -883,7 +883,7 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
   const stopped = await restore("--overwrite", TARGET);
   expect(stopped.code).toBe(1);
   expect(lastLine(stopped)).toMatch(
-    /^The restore stopped, because of the rollback to v1\. Deployed now: .+\. petstore-production has a part of the backup, and nothing of its earlier data\. Do not let the service use it\. Repeat the command: it goes on\.$/,
+    /^It stopped, because of the rollback to v1\. Deployed now: .+\. petstore-production has a part of the backup, and nothing of its earlier data\. Do not let the service use it\. Repeat the command: it goes on\.$/,
   );
   expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
   api.databases.atQuery = (_, run) => run();

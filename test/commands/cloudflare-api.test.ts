@@ -188,6 +188,18 @@ test.each([
   expect(said).toEqual([waitUntil("2026-01-01T00:05:00Z")]);
 });
 
+test("a wrangler that hangs is ended", async () => {
+  const { api } = cloudflare;
+  const arrived = api.hold("GET", "/d1/database");
+  const account = new Cloudflare(ACCOUNT, "token", terminal, { patience: 8_000 });
+  const hanging = expect(account.wrangler(["d1", "list", "--json"])).rejects.toThrow(
+    "wrangler d1 list --json was ended after at most 8 seconds.",
+  );
+  const { ended } = await arrived;
+  await hanging;
+  await ended;
+});
+
 test("a block that wrangler meets is waited out", async () => {
   const { limit: present, account, seconds, said } = limit(false);
   present.use(1_200);

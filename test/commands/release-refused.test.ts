@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { run as runRelease } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
@@ -165,6 +165,29 @@ test.each([
 ])("a release over a version that %s", async (_, commit, message) => {
   addReleases(cloudflare.api, "petstore-staging", 1, commit);
   await expectRefusal(STAGING, message);
+});
+
+test.each([
+  ["WEBHOOK_DENIED_HOSTS", '"*.evil.com"'],
+  ["LOG_SUCCESS_SHARE", '"10%"'],
+  ["READ_MAX_AGE", '"5s"'],
+  ["READS", '"Primary"'],
+  ["EVENT_DAYS", '"-1"'],
+  ["EVENT_DAYS", "7"],
+  ["ENVIRONMENT", '"production"'],
+  ["READMAXAGE", '"5"'],
+  ["READS", undefined],
+])("a setting that the service does not understand: %s = %s", async (name, value) => {
+  const { checkout } = cloudflare;
+  const file = join(checkout.folder, "wrangler.toml");
+  const section = /(?<=^\[env\.staging\.vars\]\n)(?:.+\n)+/m;
+  const line = value === undefined ? "" : `${name} = ${value}\n`;
+  const change = (lines: string) => lines.replace(new RegExp(`^${name} = .*\n`, "m"), "") + line;
+  writeFileSync(file, readFileSync(file, "utf8").replace(section, change));
+  checkout.commit("A mistake");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  const problem = value === undefined ? "is missing" : `is ${value}, which the service does not understand`;
+  await expectRefusal(STAGING, `${name} ${problem}: [env.staging.vars] in wrangler.toml, docs/operations.md.`);
 });
 
 test("a gradual release that brings a class of Durable Objects", async () => {

@@ -8,6 +8,7 @@ import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
 import {
   addReleases,
   commandsOf,
+  endLeases,
   forgetResources,
   lastLine,
   removeClasses,
@@ -26,18 +27,25 @@ function release(args: readonly string[] = [], options?: Parameters<Checkout["ru
   return checkout.run("ops/run.ts", ["release", ...all], options);
 }
 
-/** Ends a release while a request of it waits. Otherwise the request could still take effect. */
-async function endAt(method: string, path: string, signal: NodeJS.Signals, args: readonly string[] = []) {
-  const ending = new AbortController();
-  const arrived = cloudflare.api.hold(method, path);
-  const running = release(args, { signal: ending.signal });
-  const arrival = await Promise.race([arrived, running]);
-  if (!("ended" in arrival)) throw new Error(arrival.stderr);
-  ending.abort(signal);
+/** Ends a release while a request of it waits, which the API answers only when the release is gone. */
+async function endAt(method: string, path: string, signals: NodeJS.Signals[], args: readonly string[] = []) {
+  const { running, ending, arrival } = await holdAt(method, path, args);
+  ending.abort(signals);
   const result = await running;
   await arrival.ended;
   cloudflare.api.repair();
   return result;
+}
+
+/** Runs a release until a request of it waits. */
+async function holdAt(method: string, path: string, args: readonly string[] = []) {
+  const ending = new AbortController();
+  const arrived = cloudflare.api.hold(method, path);
+  const result = { code: 0, stdout: "", stderr: "" };
+  const running = release(args, { signal: ending.signal, result });
+  const arrival = await Promise.race([arrived, running]);
+  if (!("ended" in arrival)) throw new Error(arrival.stderr);
+  return { running, ending, arrival, result };
 }
 
 const versions = () => cloudflare.api.workers.all.get(WORKER)?.versions ?? [];
@@ -107,8 +115,13 @@ Released to staging
 `);
     const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
     expect(commandsOf(result)).toEqual([
+      expect.stringMatching(/^deploy --dry-run --outdir=\S+ --config/),
       `d1 migrations apply DB ${config} --remote`,
-      expect.stringMatching(new RegExp(`^deploy ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`)),
+      expect.stringMatching(
+        new RegExp(
+          `^deploy \\S+/bundle/index.js --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`,
+        ),
+      ),
     ]);
     expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
     expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
@@ -168,7 +181,10 @@ Released to staging
         "Afterwards, Cloudflare refuses to roll back to a version from before.\n",
     );
     expect(result.stdout).toContain("Roll back code  none: Cloudflare refuses a version without the migration v1\n");
-    expect(commandsOf(result).map((command) => command?.split(" ")[0])).toEqual(["deploy"]);
+    expect(commandsOf(result).map((command) => command?.split(" ").slice(0, 3))).toEqual([
+      ["deploy", "--dry-run", expect.any(String)],
+      ["deploy", expect.any(String), "--no-bundle"],
+    ]);
     expect(worker.crons).toEqual(["17 * * * *"]);
 
     // The next one brings none: it uploads, and can be taken back.
@@ -199,7 +215,7 @@ test("a repeated release continues after a failure in any step", async () => {
     { method: "POST", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(0) },
     { method: "PUT", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(1) },
     { method: "POST", path: "/storage/kv/", after: () => expect(api.namespaces.all.size).toBe(0) },
-    { method: "GET", path: "/time_travel", after: () => expect(commands()).toEqual([]) },
+    { method: "GET", path: "/time_travel", after: () => expect(commands()).toHaveLength(1) },
     { method: "POST", path: "/query", after: () => expect(api.workers.all.size).toBe(0) },
     { method: "PUT", path: "/values/", after: () => expect(api.workers.all.size).toBe(0) },
     { method: "PUT", path: "/workers/scripts/petstore-staging", after: () => expect(migrations()).toBe(MIGRATIONS) },
@@ -217,7 +233,7 @@ test("a repeated release continues after a failure in any step", async () => {
   // This deployment finds the KV namespace that the failed one created, which wrangler alone would refuse with 10014.
   const ill = await release(place);
   expect(ill).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
+  expect(lastLine(ill)).toContain(`The smoke test of ${edge.url} failed: GET /health is 503. Version `);
   edge.failure = undefined;
 
   const well = await release(place);
@@ -231,19 +247,58 @@ test("a repeated release continues after an interruption", async () => {
   const { api, checkout } = cloudflare;
   forgetResources(checkout);
   const place = ["--location", "weur"];
-  const ended = await endAt("PUT", "/workers/scripts/petstore-staging", "SIGTERM", place);
+  const ended = await endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place);
   expect(ended).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(ended)).toBe(
+    "A new version may be deployed: npx wrangler deployments status --env staging shows it. To roll back: none: this is the first version",
+  );
+  // The second signal left no time to give the lease back.
+  endLeases(api);
   const repeated = await release(place);
   expect(repeated, repeated.stderr).toMatchObject({ code: 0 });
   expect([versions().length, api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1, 1]);
   expect(migrations()).toBe(MIGRATIONS);
 });
 
+test.each([
+  ["POST", "/query", "All migrations are applied. This release deployed nothing.", 0],
+  ["POST", "/deployments", "Version <new> is deployed. To roll back: npm run rollback -- --env staging --to <old>", 2],
+])("a release that somebody ends at %s %s tells what it did", async (method, path, state, deployed) => {
+  const { api, checkout } = cloudflare;
+  const worker = addReleases(api, WORKER, 1, head());
+  writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
+  checkout.commit("A migration");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  let ended: Result;
+  if (path === "/query") {
+    const ending = new AbortController();
+    api.databases.atQuery = (sql, run) => {
+      if (sql.includes("CREATE TABLE later")) ending.abort(["SIGTERM"]);
+      return run();
+    };
+    ended = await release([], { signal: ending.signal });
+  } else {
+    const { running, ending, result } = await holdAt(method, path);
+    ending.abort(["SIGTERM"]);
+    // It has got the signal when it says so, and waits for the response all the same.
+    await vi.waitUntil(() => result.stderr.includes("This ends after the present step."), { timeout: 60_000 });
+    api.repair();
+    ended = await running;
+  }
+  const [old, new_] = worker.versions;
+  expect(ended, ended.stderr).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(ended)).toBe(state.replace("<new>", new_?.id ?? "").replace("<old>", old?.id ?? ""));
+  expect(worker.deployments).toHaveLength(deployed || 1);
+  expect(migrations()).toBe(MIGRATIONS + 1);
+  // Its lease is free.
+  expect(await release()).toMatchObject({ code: 0 });
+});
+
 test("a release that was killed leaves nothing that goes on, and the next one waits for its lease", async () => {
   const { api } = cloudflare;
   addReleases(api, WORKER, 1, head());
   // With it ends what it runs as wrangler.
-  await endAt("POST", "/versions", "SIGKILL");
+  await endAt("POST", "/versions", ["SIGKILL"]);
 
   const next = release();
   await vi.waitUntil(() => api.requests.filter((request) => request.endsWith("/query")).length > 8, {
@@ -294,10 +349,9 @@ test("a migration that fails leaves those before it, and the old code", async ()
     const failed = await release(["--location", "auto"]);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain("9000_broken.sql");
-    expect(failed.stderr).toContain(
-      `\nThe migrations were not all applied. Nothing is deployed: ${WORKER} is as it was before.\n`,
+    expect(lastLine(failed)).toMatch(
+      /no such table: nowhere .+\. Migrations that are not applied: 1\. This release deployed nothing\.$/,
     );
-    expect(lastLine(failed)).toContain("no such table: nowhere");
     expect(migrations()).toBe(MIGRATIONS);
     expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);
     expect(api.databases.named(WORKER)).not.toHaveProperty("primary_location_hint");
@@ -350,16 +404,55 @@ test("a release that brings a class undoes no rollback that happens right before
   const { api } = cloudflare;
   const worker = addReleases(api, WORKER, 2, head());
   removeClasses(worker);
-  const [first] = worker.versions;
-  const step = api.hold("PUT", "/values/");
-  const running = release();
-  await Promise.race([step, running]);
+  const { running } = await holdAt("PUT", "/values/");
+  api.workers.share(worker, [{ version_id: worker.versions[0]?.id ?? "", percentage: 100 }]);
+  api.repair();
+  const result = await running;
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(result)).toContain(
+    `Somebody changed the deployment of ${WORKER} meanwhile: version ${worker.versions[0]?.id}`,
+  );
+  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
+});
+
+test("a release that brings a class makes a rollback wait, which then tells what came", async () => {
+  const { api, checkout, edge } = cloudflare;
+  const worker = addReleases(api, WORKER, 2, head());
+  removeClasses(worker);
+  const { running } = await holdAt("PUT", `/workers/scripts/${WORKER}`);
+  const live = { code: 0, stdout: "", stderr: "" };
+  const args = ["rollback", "--env=staging", "--wait=0", "--url", edge.url];
+  const rollback = checkout.run("ops/run.ts", args, { result: live });
+  await vi.waitUntil(() => live.stderr.includes("This waits for the release of v"), { timeout: 60_000 });
+  api.repair();
+  const [released, back] = await Promise.all([running, rollback]);
+  expect(released, released.stderr).toMatchObject({ code: 0 });
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(back)).toBe(
+    `Somebody changed the deployment of ${WORKER} meanwhile: version ${versions()[2]?.id} has 100 %. Look at it, and start again.`,
+  );
+});
+
+test.each([
+  ["a class", "PUT", "none: Cloudflare refuses a version without the migration v1"],
+  ["no class", "POST", "npm run rollback -- --env staging --to <old>"],
+])("a release that brings %s tells of a deployment that it undid", async (_, method, wayBack) => {
+  const { api, checkout } = cloudflare;
+  const worker = addReleases(api, WORKER, 2, head());
+  checkout.commit("Newer");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  if (method === "PUT") removeClasses(worker);
+  const [first, second] = worker.versions;
+  // By the dashboard, which knows of no lease.
+  const { running } = await holdAt(method, method === "PUT" ? `/workers/scripts/${WORKER}` : "/deployments");
   api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
   api.repair();
   const result = await running;
   expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toContain(`Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id}`);
-  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
+  expect(lastLine(result)).toBe(
+    `Somebody changed the deployment of ${WORKER} right before: version ${first?.id} has 100 %. This command has deployed over it. ` +
+      `Version ${versions()[2]?.id} is deployed. To roll back: ${wayBack.replace("<old>", second?.id ?? "")}`,
+  );
 });
 
 const SICK = new Refusal(503, 7_500, "D1 is sick", { "Retry-After": "0" });
@@ -382,8 +475,11 @@ test.each<[moment: string, method: string, path: string, args: string[], failure
   api.repair();
   const result = await running;
   expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toBe(
-    `Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %. Look at it, and start again.`,
+  expect(lastLine(result)).toMatch(
+    new RegExp(
+      `^Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %\\. Look at it, and start again\\.` +
+        (path === "/versions" ? ".* This release deployed nothing\\.$" : "$"),
+    ),
   );
   expect(versions()).toHaveLength(path === "/versions" ? 3 : 2);
   expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
@@ -510,7 +606,11 @@ describe("while D1 fails, a release", () => {
     edge.lacksDatabase = true;
     const ill = await release();
     expect(ill).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+    const [old, new_] = versions();
+    expect(lastLine(ill)).toBe(
+      `The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200. Version ${new_?.id} is deployed. ` +
+        `To roll back: npm run rollback -- --env staging --to ${old?.id}`,
+    );
   });
 });
 

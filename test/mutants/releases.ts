@@ -132,8 +132,8 @@ export const RELEASES: Mutant[] = [
   command(
     "a release migrates a database whose restore has not ended",
     "release/database.ts",
-    'if (has("restore_progress"))',
-    'if (has("restored_progress"))',
+    'isRestoring: has("restore_progress")',
+    'isRestoring: has("restored_progress")',
     "backup",
     "a release refuses a database whose restore",
   ),

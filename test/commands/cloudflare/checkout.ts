@@ -92,12 +92,18 @@ export class Checkout {
    *
    * @param env more of its environment.
    * @param cwd another folder to run it in.
-   * @param signal sends the process the signal that is its reason.
+   * @param signal sends the process the signals that are its reason.
+   * @param result has what the process printed so far.
    */
   async run(
     script: string,
     args: readonly string[],
-    { env = {}, cwd = this.folder, signal }: { env?: Record<string, string>; cwd?: string; signal?: AbortSignal } = {},
+    {
+      env = {},
+      cwd = this.folder,
+      signal,
+      result = { code: 0, stdout: "", stderr: "" },
+    }: { env?: Record<string, string>; cwd?: string; signal?: AbortSignal; result?: Result } = {},
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
@@ -105,12 +111,11 @@ export class Checkout {
       env: { ...process.env, CI: "", NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    signal?.addEventListener("abort", () => child.kill(signal.reason as NodeJS.Signals));
-    const result = { code: 0, stdout: "", stderr: "" };
+    signal?.addEventListener("abort", () => [signal.reason].flat().forEach((name) => child.kill(name)));
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
     const [code]: unknown[] = await once(child, "close");
-    return { ...result, code: Number(code ?? 1) };
+    return Object.assign(result, { code: Number(code ?? 1) });
   }
 
   remove(): void {

@@ -124,6 +124,7 @@ async function deployTriggers(): Promise<void> {
 const [command = ""] = positionals;
 try {
   if (command === "d1") await migrate();
+  if (values["dry-run"]) process.exit();
   const version_id = /deploy|versions/.test(command) ? await upload(command === "deploy") : undefined;
   if (/deploy|triggers/.test(command)) await deployTriggers();
   if (version_id) appendFileSync(WRANGLER_OUTPUT_FILE_PATH ?? "", JSON.stringify({ version_id }));
