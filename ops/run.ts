@@ -1,4 +1,6 @@
 // npm run release, rollback, preview, backup, restore and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
+import { setGlobalProxyFromEnv } from "node:http";
+import { refuseWindows } from "../scripts/platform.ts";
 import { newProgram, runProgram } from "./program.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 
@@ -39,6 +41,9 @@ const COMMANDS: { [name: string]: OperatorCommand } = {
   },
 };
 
+refuseWindows();
+// As wrangler does: HTTPS_PROXY, and NO_PROXY.
+setGlobalProxyFromEnv();
 const terminal = processTerminal();
 const program = newProgram("npx node ops/run.ts", terminal)
   .description("Each of these commands is an npm script too, and has a --help of its own.")

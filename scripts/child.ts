@@ -2,8 +2,10 @@ import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { channel } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const PRELOAD = join(import.meta.dirname, "end-with-parent.ts");
+// A URL, because --import takes a path for one: #, % and ? would end it.
+const PRELOAD = pathToFileURL(join(import.meta.dirname, "end-with-parent.ts")).href;
 const END_ORPHANS = join(import.meta.dirname, "end-orphans.ts");
 
 export interface ChildOptions extends SpawnOptions {

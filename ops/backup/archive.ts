@@ -14,7 +14,7 @@ import { createGunzip, gzipSync } from "node:zlib";
 import { type Manifest, PRIVATE_FILE, type TableFiles } from "./manifest.ts";
 import type { Line } from "./tables.ts";
 
-// The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `zcat pets-*.ndjson.gz | sha256sum` prints the digest
+// The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `gzip -dc pets-*.ndjson.gz | openssl dgst -sha256` prints the digest
 // in the manifest.
 
 /** Bytes of lines that one gzip member compresses. */

@@ -110,6 +110,9 @@ function withStatus({ id, status }: RelatedKey): string {
   return `${id} (${status})`;
 }
 
+/** Characters. */
+const TERMINAL_WIDTH = 80;
+
 /** @param none what to say when there are none. */
 export function showList(
   terminal: Terminal,
@@ -122,16 +125,24 @@ export function showList(
   );
   if (json) return terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return terminal.print(none);
-  terminal.print(
-    table([
-      ["ID", "STATUS", "SCOPES", "CREATED", "EXPIRES", "NAME"],
-      ...rows.map((row) =>
-        "name" in row
-          ? [row.id, row.status, row.scopes.join(" "), seconds(row.createdAt), seconds(row.expiresAt), row.name]
-          : [row.id, row.status],
-      ),
-    ]),
+  const lines = table([
+    ["ID", "STATUS", "CREATED", "EXPIRES", "NAME"],
+    ...rows.map((row) =>
+      "name" in row ? [row.id, row.status, day(row.createdAt), day(row.expiresAt), row.name] : [row.id, row.status],
+    ),
+  ]).split("\n");
+  const scopes = ["SCOPES", ...rows.map((row) => ("scopes" in row ? row.scopes.join(" ") : ""))];
+  // On a line of their own where they do not fit.
+  const width = Math.max(...lines.map((line) => line.length));
+  const isNarrow = width + 2 + Math.max(...scopes.map((list) => list.length)) > TERMINAL_WIDTH;
+  const whole = lines.map((line, row) =>
+    scopes[row] === "" ? line : isNarrow ? `${line}\n  ${scopes[row]}` : `${line.padEnd(width)}  ${scopes[row]}`,
   );
+  terminal.print(whole.join("\n"));
+}
+
+function day(time: string | undefined): string {
+  return time?.slice(0, 10) ?? "never";
 }
 
 function seconds(time: string | undefined): string {

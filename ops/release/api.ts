@@ -1,5 +1,6 @@
 import { adviceOnToken, CONNECTION_ADVICE, isAboutToken } from "../advice.ts";
 import type { Clock } from "../clock.ts";
+import { oneLine } from "../one-line.ts";
 import { type Pace, WINDOW } from "./pace.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
@@ -33,6 +34,13 @@ export interface ApiRequest {
   timeout?: number;
   /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
   repeatable?: boolean;
+}
+
+/** What a command shows to the API. Others change the value when it has ended. */
+export interface Token {
+  value: string;
+  /** Reads that of wrangler's login again. Absent for one that a person set. */
+  renew?: () => Promise<string>;
 }
 
 /** A request that failed. The message has its status, the start of the response, and what to do if that is known. */
@@ -88,12 +96,12 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
 /** Cloudflare's API for one account. */
 export class Api {
   readonly #account: string;
-  readonly #token: string;
+  readonly #token: Token;
   #ahead: number | undefined;
   readonly #pace: Pace;
   readonly #clock: Clock;
 
-  constructor(account: string, token: string, pace: Pace, clock: Clock) {
+  constructor(account: string, token: Token, pace: Pace, clock: Clock) {
     this.#account = account;
     this.#token = token;
     this.#pace = pace;
@@ -139,6 +147,8 @@ export class Api {
       try {
         return await this.#attempt(request, body, isExpected);
       } catch (error) {
+        if (attempt < ATTEMPTS && error instanceof ApiFailure && error.isUnauthorized && (await this.#renewToken()))
+          continue;
         if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
         if (!repeatable && !error.isHarmless) throw error;
         const { retryAfter } = error;
@@ -148,6 +158,13 @@ export class Api {
         else await this.#clock.sleep(PAUSE * 2 ** (attempt - 1));
       }
     }
+  }
+
+  /** Whether there is another token now: that of a login lasts for an hour, and a restore takes longer. */
+  async #renewToken(): Promise<boolean> {
+    const before = this.#token.value;
+    this.#token.value = (await this.#token.renew?.()) ?? before;
+    return this.#token.value !== before;
   }
 
   async #attempt(request: ApiRequest, body: Body | undefined, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
@@ -162,7 +179,7 @@ export class Api {
       response = await fetch(`${base}/accounts/${this.#account}${path}`, {
         method,
         headers: {
-          Authorization: `Bearer ${this.#token}`,
+          Authorization: `Bearer ${this.#token.value}`,
           ...(isJson && { "Content-Type": "application/json" }),
           ...headers,
         },
@@ -172,7 +189,7 @@ export class Api {
       received = Date.now();
       bytes = Buffer.from(await response.arrayBuffer());
     } catch (error) {
-      throw new ApiFailure(request, reasonOf(error));
+      throw new ApiFailure(request, oneLine(error));
     }
     this.#pace.note(response.headers);
     const isSuccess = response.ok && isExpected(bytes);
@@ -223,10 +240,4 @@ function parse(text: string): Envelope<unknown> | undefined {
 function excerpt(text: string): string {
   const start = text.slice(0, EXCERPT).replaceAll(/[\p{C}\s]+/gu, " ");
   return text === "" ? "an empty body" : `the body ${JSON.stringify(start.trim())}`;
-}
-
-/** fetch hides the reason in a cause. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as Error;
-  return cause instanceof Error ? cause.message : String(error instanceof Error ? error.message : error);
 }

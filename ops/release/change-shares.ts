@@ -67,12 +67,14 @@ async function changeSharesOnce(
     await confirmUnlessLost(change, lease, terminal);
     const isWhole = present.versions.length === 1 && present.versions[0]?.version_id === version;
     const shares = [{ version_id: version, percentage: 100 }];
+    // A rollback does not let bad code go on.
+    const codeUpdate = change.yields ? target.configuration.durable_objects?.code_update_strategy : undefined;
     const during = `Version ${version} may have all requests: npx wrangler deployments status --env ${target.env}`;
     const deployment = isWhole
       ? present
       : await interruption.pass(
           during,
-          () => share(cloudflare, target.worker, { shares, expected: present, message }),
+          () => share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate }),
           (error) => hasDeployedNothing(cloudflare, target.worker, present, error),
         );
     interruption.state = `Version ${version} has all requests, but nobody knows whether it is ready.`;

@@ -4,7 +4,7 @@ import { adviceOnWrangler } from "../advice.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
-import { Api, ApiFailure, type ApiRequest, BLOCK } from "./api.ts";
+import { Api, ApiFailure, type ApiRequest, BLOCK, type Token } from "./api.ts";
 import { Pace, WHOLE, WINDOW } from "./pace.ts";
 
 /** Databases and namespaces are listed with as many on a page. */
@@ -41,7 +41,7 @@ export interface Use {
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
 export class Cloudflare {
   readonly #account: string;
-  readonly #token: string;
+  readonly #token: Token;
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #patience: number;
@@ -50,7 +50,7 @@ export class Cloudflare {
 
   constructor(
     account: string,
-    token: string,
+    token: string | Token,
     terminal: Terminal,
     {
       clock = PROCESS_CLOCK,
@@ -60,12 +60,12 @@ export class Cloudflare {
     }: Use = {},
   ) {
     this.#account = account;
-    this.#token = token;
+    this.#token = typeof token === "string" ? { value: token } : token;
     this.#terminal = terminal;
     this.#clock = clock;
     this.#patience = patience;
     this.#pace = new Pace(clock, say, share);
-    this.#api = new Api(account, token, this.#pace, clock);
+    this.#api = new Api(account, this.#token, this.#pace, clock);
   }
 
   /**
@@ -120,7 +120,7 @@ export class Cloudflare {
   #environment(): NodeJS.ProcessEnv {
     const environment = { ...process.env };
     for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];
-    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token };
+    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token.value };
   }
 
   /**
@@ -252,13 +252,17 @@ export async function eventually<Result>(
  */
 export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
+  // fetch would show them in its error.
+  for (const [name, value] of Object.entries({ CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named }))
+    if (value && !/^[\w.~+/=-]+$/.test(value))
+      throw new Error(`${name} has a character that none has, such as a space or a line break. Set it again.`);
   if (token && named) return new Cloudflare(named, token, terminal, use);
   const accounts = await loggedInAccounts();
   const [account] = named ? [named] : accounts;
   if (account === undefined || (!named && accounts.length > 1)) {
     throw new Error(`The login has ${accounts.length} accounts. Name one in CLOUDFLARE_ACCOUNT_ID.`);
   }
-  return new Cloudflare(account, token || (await readToken()), terminal, use);
+  return new Cloudflare(account, token || { value: await readToken(), renew: readToken }, terminal, use);
 }
 
 async function loggedInAccounts(): Promise<string[]> {

@@ -40,6 +40,7 @@ export interface Configuration {
   kv_namespaces: { binding: string; id?: string }[];
   /** Of Durable Objects. */
   migrations?: { tag: string }[];
+  durable_objects?: { code_update_strategy?: object };
   [setting: string]: unknown;
 }
 

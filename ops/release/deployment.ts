@@ -102,18 +102,29 @@ export function inWords(deployment: Deployment | undefined): string {
  *
  * @param expected the present deployment, as the command knows it.
  * @param message for the list of deployments.
+ * @param codeUpdate when Durable Objects get the new code. At once unless given.
  * @returns the new deployment.
  * @throws ChangedMeanwhile, or an Error when Cloudflare refuses.
  */
 export async function share(
   cloudflare: Cloudflare,
   worker: string,
-  { shares, expected, message }: { shares: Shares; expected: Deployment; message: string },
+  {
+    shares,
+    expected,
+    message,
+    codeUpdate,
+  }: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined },
 ): Promise<Deployment> {
   const present = await presentDeployment(cloudflare, worker, expected);
   if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
   const path = `/workers/scripts/${worker}/deployments`;
-  const body = { strategy: "percentage", versions: shares, annotations: { "workers/message": message } };
+  const body = {
+    strategy: "percentage",
+    versions: shares,
+    annotations: { "workers/message": message },
+    ...(codeUpdate && { code_update_strategy: codeUpdate }),
+  };
   const made = await cloudflare.changeOnce<Deployment>({ method: "POST", path, body }, async () => {
     const now = await presentDeployment(cloudflare, worker, expected);
     if (now?.id === expected.id) return undefined;

@@ -203,6 +203,7 @@ async function deployCode(
           { version_id: rest, percentage: 100 - gradual },
         ];
   const message = `npm run release of ${messageOf(revision)}`;
-  const deployment = await share(cloudflare, target.worker, { shares, expected: present, message });
+  const codeUpdate = target.configuration.durable_objects?.code_update_strategy;
+  const deployment = await share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate });
   return { version: uploaded, deployment };
 }

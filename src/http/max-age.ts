@@ -19,7 +19,7 @@ export function allowedAge(c: Context<AppEnv>, hasBookmark: boolean): number {
   const requested = header === undefined ? undefined : requestedAge(header);
   if (requested !== undefined) return requested;
   // A mistake in the setting must not make a read old.
-  return hasBookmark ? 0 : (parseReadMaxAge(String(c.env.READ_MAX_AGE)) ?? 0);
+  return hasBookmark ? 0 : (parseReadMaxAge(c.env.READ_MAX_AGE) ?? 0);
 }
 
 /** What the directives of a request allow, in seconds; undefined when there is none that is known. The strictest one counts. */
@@ -34,7 +34,7 @@ export function requestedAge(header: string): number | undefined {
   return ages.length === 0 ? undefined : Math.min(MAX_READ_AGE, ...ages.map(Number));
 }
 
-/** `READ_MAX_AGE`, in seconds, or undefined for a text that is no such number. */
-export function parseReadMaxAge(setting: string): number | undefined {
-  return SECONDS.test(setting) && Number(setting) <= MAX_READ_AGE ? Number(setting) : undefined;
+/** `READ_MAX_AGE`, in seconds, or undefined for anything but digits up to the maximum. */
+export function parseReadMaxAge(setting: unknown): number | undefined {
+  return SECONDS.test(String(setting)) && Number(setting) <= MAX_READ_AGE ? Number(setting) : undefined;
 }

@@ -285,6 +285,17 @@ test("an unfinished backup with a page that nobody can read is removed", async (
   expect(objects()).toEqual([]);
 });
 
+test("a bucket whose rule locks every object gets a finished backup every night", async () => {
+  fillPages();
+  api.break("DELETE", "/objects/", new Refusal(403, 10_069, "The object is locked"));
+  for (const night of ["first", "second"]) {
+    const made = await backup(night);
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    expect(made.stderr).toContain(`A lock of the bucket should leave out unfinished/${DATABASE}/: docs/backups.md.\n`);
+    expect(contentsOfBackup(join(folder, night))).toEqual(contents());
+  }
+});
+
 test("an unfinished backup whose rows went without an event is removed", async () => {
   await stopAtHalf();
   api.databases.query(DATABASE, "DELETE FROM pets WHERE id = 1000");

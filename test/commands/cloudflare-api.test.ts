@@ -1,7 +1,15 @@
+import { createServer } from "node:http";
+import { connect as connectSocket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../ops/keys/command-line.ts";
+import { oneLine } from "../../ops/one-line.ts";
+import { smokeTest } from "../../ops/release/smoke-test.ts";
+import { addressOf } from "../../ops/release/target.ts";
+import { git } from "../../scripts/git.ts";
+import { Checkout } from "./cloudflare/checkout.ts";
+import { close, listen } from "./cloudflare/loopback.ts";
 import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
@@ -192,11 +200,9 @@ test("a wrangler that hangs is ended", async () => {
   const { api } = cloudflare;
   const arrived = api.hold("GET", "/d1/database");
   const account = new Cloudflare(ACCOUNT, "token", terminal, { patience: 8_000 });
-  const hanging = expect(account.wrangler(["d1", "list", "--json"])).rejects.toThrow(
-    "wrangler d1 list --json was ended after at most 8 seconds.",
-  );
+  const hanging = account.wrangler(["d1", "list", "--json"]).catch(String);
   const { ended } = await arrived;
-  await hanging;
+  expect(await hanging).toBe("Error: wrangler d1 list --json was ended after at most 8 seconds.");
   await ended;
 });
 
@@ -246,6 +252,76 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
   const create = { method: "POST", path: "/storage/kv/namespaces", body: { title } } as const;
   const made = await connect().changeOnce(create, async () => (await namespaces())[0]);
   expect(await namespaces()).toEqual([made]);
+});
+
+test.each([
+  [{ workers_dev: false, routes: [{ pattern: "api.example.com/v1/*" }] }, "https://api.example.com"],
+  [{ workers_dev: false, routes: ["*.example.com/*", "example.com/*"] }, "https://example.com"],
+  [
+    { workers_dev: false, routes: ["example.com/*", { pattern: "shop.example.com", custom_domain: true }] },
+    "https://shop.example.com",
+  ],
+  [{ workers_dev: true, routes: ["example.com/*"] }, "https://pets.somebody.workers.dev"],
+  [{}, "https://pets.somebody.workers.dev"],
+])("a Worker with %j is tested at %s", async (settings, address) => {
+  expect((await addressOf(connect(), { name: "pets", ...settings })).origin).toBe(address);
+});
+
+test("a Worker whose routes all have a wildcard has no address", async () => {
+  const settings = { name: "pets", workers_dev: false, routes: ["*.example.com/*"] };
+  await expect(addressOf(connect(), settings)).rejects.toThrow("No route of pets has a host without *.");
+});
+
+test("an error has its cause on one line", async () => {
+  const nowhere = await fetch("http://pets.invalid").catch(oneLine);
+  expect(nowhere).toMatch(/^getaddrinfo \w+ pets\.invalid$/);
+  expect(await fetch("http://localhost:1").catch(oneLine)).toMatch(/ECONNREFUSED|bad port/);
+  expect(() => git("rev-parse", "--verify", "nothing")).toThrow(
+    /^git rev-parse failed: fatal: Needed a single revision\.$/,
+  );
+  vi.stubEnv("PATH", "");
+  expect(() => git("status")).toThrow("git status failed: git is not installed.");
+});
+
+test("the smoke test shows what responds instead of the service", async () => {
+  const server = createServer((_, response) => response.end("Unauthorized"));
+  const address = new URL(await listen(server));
+  onTestFinished(() => close(server));
+  await expect(smokeTest({ address, version: "1", wait: 0 }, terminal)).rejects.toThrow(
+    'GET /health is not of the service, and begins with "Unauthorized".',
+  );
+});
+
+test("a token with a line break is refused before it is sent, and not shown", async () => {
+  vi.stubEnv("CLOUDFLARE_API_TOKEN", "secret-token\n");
+  expect(await runHere(run, ["list", "--env", "staging"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "CLOUDFLARE_API_TOKEN has a character that none has, such as a space or a line break. Set it again.\n",
+  });
+  expect(requests()).toBe(0);
+});
+
+test("a command goes through the proxy of the environment", async () => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  let connections = 0;
+  const proxy = createServer().on("connect", (request, socket) => {
+    connections++;
+    const [host, port] = request.url?.split(":") ?? [];
+    const upstream = connectSocket(Number(port), host, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      upstream.pipe(socket).pipe(upstream);
+    });
+  });
+  const url = await listen(proxy);
+  onTestFinished(() => void proxy.closeAllConnections());
+  const checkout = new Checkout();
+  onTestFinished(() => checkout.remove());
+  const env = { ...api.environment(), HTTP_PROXY: url };
+  const result = await checkout.run("ops/run.ts", ["keys", "list", "--env", "staging"], { env });
+  expect(result).toMatchObject({ code: 0, stdout: "There are no keys.\n" });
+  expect(connections).toBeGreaterThan(0);
 });
 
 test("a list is read to its end, however few are on a page", async () => {

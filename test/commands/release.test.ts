@@ -115,11 +115,11 @@ Released to staging
 `);
     const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
     expect(commandsOf(result)).toEqual([
-      expect.stringMatching(/^deploy --dry-run --outdir=\S+ --config/),
+      expect.stringMatching(/^deploy --dry-run "?--outdir=\S+ --config/),
       `d1 migrations apply DB ${config} --remote`,
       expect.stringMatching(
         new RegExp(
-          `^deploy \\S+/bundle/index.js --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`,
+          `^deploy "?\\S+/bundle/index.js"? --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`,
         ),
       ),
     ]);
@@ -625,6 +625,11 @@ describe("a gradual release", () => {
       { version_id: new_?.id, percentage: 10 },
       { version_id: old?.id, percentage: 90 },
     ]);
+    // What an object is doing may end.
+    expect(api.workers.all.get(WORKER)?.deployments.at(-1)?.code_update_strategy).toEqual({
+      mode: "deferred",
+      max_delay: 90,
+    });
     expect(gradual.stderr).toContain(`GET /health is version ${new_?.id}.`);
     expect(gradual.stdout).toContain(`Go on           npm run release -- --env staging --promote ${new_?.id}\n`);
     expect(gradual.stdout).toContain(`Go back         npm run rollback -- --env staging --to ${old?.id}\n`);

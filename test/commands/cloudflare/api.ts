@@ -49,6 +49,8 @@ export class CloudflareApi {
   readonly requests: string[] = [];
   /** Every token that a request carried. */
   readonly tokens = new Set<string | undefined>();
+  /** Tokens that are valid no more. */
+  readonly expired = new Set<string | undefined>();
   /** The permissions of every token, as the dashboard names them. All of them when undefined. */
   rights: readonly string[] | undefined;
   /** Those that let requests pass, the least of each request. */
@@ -149,7 +151,8 @@ export class CloudflareApi {
     const path = url.pathname.replace(`/accounts/${ACCOUNT}`, "");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${path}`);
-    this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
+    const token = request.headers.authorization?.replace("Bearer ", "");
+    this.tokens.add(token);
     response.sendDate = false;
     if (this.clock !== undefined) response.setHeader("Date", new Date(Date.now() + this.clock).toUTCString());
     if (this.age !== undefined) response.setHeader("Age", String(this.age));
@@ -170,6 +173,7 @@ export class CloudflareApi {
     const body = new Response(Buffer.concat(chunks), { headers });
     this.watch?.(`${method} ${path}`, body);
     try {
+      if (this.expired.has(token)) throw new Refusal(401, 10_000, "Authentication error");
       if (this.rights !== undefined) this.usedRights.add(checkRights(method, path, this.rights));
       for (const [name, value] of Object.entries(this.limit?.admit() ?? {})) response.setHeader(name, value);
       const effect = this.#effectOn(method, path);

@@ -29,7 +29,7 @@ export const STAND_IN = join(import.meta.dirname, "wrangler.ts");
  * scripts run a stand-in for wrangler.
  */
 export class Checkout {
-  readonly folder = mkdtempSync(join(tmpdir(), "petstore-checkout-"));
+  readonly folder = mkdtempSync(join(tmpdir(), "petstore-100%?#1-"));
 
   constructor() {
     this.git("init", "--quiet");

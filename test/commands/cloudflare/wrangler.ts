@@ -72,7 +72,7 @@ async function upload(isDeployed: boolean): Promise<string> {
     strategy: "percentage",
     versions: [{ version_id: id, percentage: 100 }],
     annotations: { "workers/message": values["message"] },
-    code_update_strategy: { mode: "deferred", max_delay: 300 },
+    code_update_strategy: settings.durable_objects.code_update_strategy,
   });
   await send("PATCH", `${script}/script-settings`, { observability: settings.observability, tags: [] });
   return id;
