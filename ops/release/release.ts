@@ -22,8 +22,8 @@ import { OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, hasNewIds, type Revision } from "./commit.ts";
 import {
+  findOwn,
   findOwnDatabase,
-  findOwnNamespace,
   prepareDatabase,
   prepareNamespace,
   refuseOtherResources,
@@ -76,7 +76,7 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
   const isNew = options.newDatabase === true || options.newNamespace === true;
   const d1 = new OptionalDatabase(revision, before, isNew, terminal);
   await d1.use(() => findOwnDatabase(cloudflare, target, options));
-  await findOwnNamespace(cloudflare, target, options);
+  await findOwn(cloudflare, target, "namespace", options);
   if (options.skipChecks !== true) await runChecks(terminal);
 
   const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));

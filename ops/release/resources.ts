@@ -1,7 +1,7 @@
 import type { Terminal } from "../terminal.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { linesOf, type Resource, withId, writeId } from "./configuration.ts";
-import { createDatabase, type Database, findDatabase, JURISDICTIONS, LOCATIONS, type Place } from "./database.ts";
+import { createDatabase, type Database, JURISDICTIONS, LOCATIONS, type Place } from "./database.ts";
 import { createNamespace, namespaceTitle } from "./namespace.ts";
 import type { Survey } from "./survey.ts";
 import type { Target } from "./target.ts";
@@ -9,6 +9,7 @@ import type { Target } from "./target.ts";
 // The database and the KV namespace of an environment. wrangler.toml names both by their ids. The first release creates them.
 
 const WORDS: { [resource in Resource]: string } = { database: "database", namespace: "KV namespace" };
+const PATHS: { [resource in Resource]: string } = { database: "/d1/database", namespace: "/storage/kv/namespaces" };
 
 export interface ResourceOptions extends Place {
   /** Releases with another database than the one that the Worker uses, and creates it unless wrangler.toml has its id. */
@@ -54,51 +55,42 @@ export function refuseOtherResources(
 }
 
 /**
- * Looks for the database of wrangler.toml.
+ * Looks for a resource of wrangler.toml.
  *
  * @returns undefined when one has to be created.
- * @throws Error when it is gone, or has another name, and when Cloudflare fails.
- */
-export async function findOwnDatabase(
-  cloudflare: Cloudflare,
-  { env, database: name, ids }: Target,
-  options: ResourceOptions,
-): Promise<Database | undefined> {
-  const { database: id } = ids;
-  const found = id === undefined ? undefined : await findDatabase(cloudflare, id);
-  if (found !== undefined && found.name !== name)
-    throw new Error(`wrangler.toml calls the database ${id} of ${env} ${name}, and its name is ${found.name}.`);
-  if (found === undefined && id !== undefined && !isNew("database", options)) throw lost("database", id);
-  if (found === undefined && options.location === undefined && options.jurisdiction === undefined) {
-    throw new Error(
-      "There is no database yet, and its place cannot be changed later. " +
-        `Say --location (${LOCATIONS.join(", ")}) or --jurisdiction (${JURISDICTIONS.join(", ")}).`,
-    );
-  }
-  return found;
-}
-
-/**
- * Looks for the KV namespace of wrangler.toml.
- *
- * @returns its id, or undefined when one has to be created.
  * @throws Error when it is gone, and when Cloudflare fails.
  */
-export async function findOwnNamespace(
+export async function findOwn<Found>(
   cloudflare: Cloudflare,
-  { ids: { namespace: id } }: Target,
+  { ids: { [resource]: id } }: Target,
+  resource: Resource,
   options: ResourceOptions,
-): Promise<string | undefined> {
+): Promise<Found | undefined> {
   if (id === undefined) return undefined;
-  const found = await cloudflare.get(`/storage/kv/namespaces/${id}`);
-  if (found === undefined && !isNew("namespace", options)) throw lost("namespace", id);
-  return found === undefined ? undefined : id;
-}
-
-function lost(resource: Resource, id: string): Error {
-  return new Error(
+  const found = await cloudflare.get<Found>(`${PATHS[resource]}/${id}`);
+  if (found !== undefined || isNew(resource, options)) return found;
+  throw new Error(
     `The ${WORDS[resource]} ${id}, which wrangler.toml names, does not exist. docs/runbook.md has the choice. ` +
       `To release with a new, empty one, say --new-${resource}.`,
+  );
+}
+
+/** Looks for the database. @throws Error also when it has another name, and when nobody says where a new one has to be. */
+export async function findOwnDatabase(
+  cloudflare: Cloudflare,
+  target: Target,
+  options: ResourceOptions,
+): Promise<Database | undefined> {
+  const { env, database: name, ids } = target;
+  const found = await findOwn<Database>(cloudflare, target, "database", options);
+  if (found !== undefined && found.name !== name)
+    throw new Error(
+      `wrangler.toml calls the database ${ids.database} of ${env} ${name}, and its name is ${found.name}.`,
+    );
+  if (found !== undefined || options.location !== undefined || options.jurisdiction !== undefined) return found;
+  throw new Error(
+    "There is no database yet, and its place cannot be changed later. " +
+      `Say --location (${LOCATIONS.join(", ")}) or --jurisdiction (${JURISDICTIONS.join(", ")}).`,
   );
 }
 
@@ -135,7 +127,7 @@ export async function prepareNamespace(
   options: ResourceOptions,
   terminal: Terminal,
 ): Promise<void> {
-  if ((await findOwnNamespace(cloudflare, target, options)) !== undefined) return;
+  if ((await findOwn(cloudflare, target, "namespace", options)) !== undefined) return;
   withId(target.env, "namespace", "");
   const { id } = await createNamespace(cloudflare, namespaceTitle(target.worker), jurisdiction);
   record(target, "namespace", id, terminal);
