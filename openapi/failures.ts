@@ -40,11 +40,14 @@ function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method
 
 /** What a body without its required fields, or a wrong one, gets in operations that say nothing else. */
 const BAD_LIMIT = `limit has to be an integer from 1 to ${MAX_LIMIT}, in decimal digits.`;
+const RATE_LIMITED = "Too many requests with this API key. Slow down.";
 const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
 
 /** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
 function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }: Operation): string[] {
   const own = errors[code];
+  // The limit of the key comes before one of the operation.
+  if (code === "rate_limited") return [RATE_LIMITED, ...(own === undefined ? [] : [own])];
   if (own !== undefined) return [own];
   const carried = handlers as readonly { scope?: Scope; mediaTypes?: readonly string[] }[];
   const mediaTypes = carried.flatMap((handler) => handler.mediaTypes ?? []);
@@ -66,8 +69,6 @@ function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }:
       return ["The present version does not meet If-Match or If-None-Match."];
     case "idempotency_key_reused":
       return ["This Idempotency-Key was used for another request."];
-    case "rate_limited":
-      return ["Too many requests with this API key. Slow down."];
     case "internal_error":
       return [toApiError(undefined).message];
     case "service_unavailable":
@@ -82,7 +83,8 @@ function conditionOf(code: ErrorCode, operation: Operation): string {
   if (code === "invalid_request") return ERRORS[code].when;
   if (code === "precondition_failed" && factsOf(operation).preconditions !== undefined)
     return "The present version does not meet `If-Match` or `If-None-Match`.";
-  return operation.errors?.[code]?.replace(/^\d+: /, "") ?? ERRORS[code].when;
+  const own = operation.errors?.[code]?.replace(/^\d+: /, "");
+  return code === "rate_limited" && own !== undefined ? `${ERRORS[code].when} ${own}` : (own ?? ERRORS[code].when);
 }
 
 /** The error codes of an operation, in ascending order of status. */

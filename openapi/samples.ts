@@ -91,8 +91,9 @@ console.log(secret.length);`,
   testWebhook: `const { response, error } = await store.webhooks.test(1n);
 console.log(response, error);`,
   replayWebhook: `const { cursor } = await store.events.list({ limit: 1 });
-const { pending } = await store.webhooks.replay(1n, cursor);
-console.log(pending);`,
+const { replay } = await store.webhooks.replay(1n, cursor);
+console.log(replay?.end);`,
+  stopReplay: `await store.webhooks.stopReplay(1n);`,
   listDeliveries: `const { deliveries } = await store.webhooks.deliveries(1n);
 for (const { event, status } of deliveries) console.log(event, status);`,
   getKey: `const { name, scopes } = await store.key();

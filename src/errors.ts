@@ -31,6 +31,7 @@ export const ERRORS = {
   order_cancelled: { status: 409, when: "The order to ship is cancelled." },
   webhook_limit: { status: 409, when: "There are 10 webhooks already." },
   webhook_disabled: { status: 409, when: "The webhook is disabled." },
+  replay_running: { status: 409, when: "A replay of the webhook runs." },
   cursor_expired: {
     status: 410,
     when: "The feed of events no longer has, or never had, the place that the cursor names.",

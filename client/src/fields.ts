@@ -44,6 +44,7 @@ export const WEBHOOK: FieldsOf<Webhook> = {
   disabledReason: "string undefined",
   createdBy: "string",
   createdAt: "string",
+  concurrency: "number undefined",
 };
 export const DELETED: FieldsOf<Deleted> = { id: "bigint" };
 

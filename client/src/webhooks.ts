@@ -164,13 +164,24 @@ export class Webhooks {
   }
 
   /**
-   * Goes on from a place in the feed: later events are delivered, again or for the first time.
+   * Delivers the events from a place in the feed up to the place that the webhook has reached, beside the new ones. One replay runs at
+   * a time: another one rejects with `replay_running`, which may also mean that this one runs and its first response was lost.
    *
-   * @param cursor a cursor of the feed, or `latest` for the present end, which drops everything that waits.
+   * @param cursor a cursor of the feed, or `latest` to go on from the present end. That drops everything that waits, and the state says
+   *   what it skips.
    * @beta
    */
   async replay(id: Int64Input, cursor: string, options: RequestOptions = {}): Promise<WebhookState> {
     return this.#ask("replayWebhook", "POST", `${pathOf(this.#scope, id)}/replay`, STATE, options, { cursor });
+  }
+
+  /**
+   * Stops the replay that runs, if there is one, and drops its deliveries that wait.
+   *
+   * @beta
+   */
+  async stopReplay(id: Int64Input, options: RequestOptions = {}): Promise<void> {
+    await remove(this.#scope, "stopReplay", `${pathOf(this.#scope, id)}/replay`, options, false);
   }
 
   /**

@@ -3,7 +3,8 @@ import type { SchemaObject } from "openapi3-ts/oas31";
 import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION } from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { listEvents, MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
+import { listEvents, MAX_TYPES } from "../../src/events/list-events.ts";
+import { WINDOW } from "../../src/feed/window.ts";
 
 const CREATED = {
   id: "evt_00000000000000025d41402a",

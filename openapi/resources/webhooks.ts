@@ -25,10 +25,11 @@ import { listWebhooks } from "../../src/webhooks/list-webhooks.ts";
 import { replay, replayWebhook } from "../../src/webhooks/replay-webhook.ts";
 import { rotateWebhookSecret } from "../../src/webhooks/rotate-webhook-secret.ts";
 import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
+import { stopReplay } from "../../src/webhooks/stop-replay.ts";
 import { testWebhook } from "../../src/webhooks/test-webhook.ts";
 import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
-import { MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
+import { MAX_CONCURRENCY, MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 
 const TIME = "2026-11-22T08:30:00.000Z";
 const CREATED = {
@@ -38,6 +39,7 @@ const CREATED = {
   enabled: true,
   createdBy: "key_1f0c5d2a9b7e",
   createdAt: TIME,
+  concurrency: MAX_CONCURRENCY,
 };
 const STATE = { health: "ok", pending: 0, cursor: CURSOR_OF_EVENTS.example, lastSuccessAt: TIME, resets: 0 };
 const SECRET = { secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" };
@@ -97,6 +99,14 @@ const ENABLED: SchemaObject = {
   description: "Whether it delivers. A disabled webhook keeps its place in the feed.",
   examples: [true],
 };
+const CONCURRENCY: SchemaObject = {
+  type: "integer",
+  format: "int32",
+  minimum: 1,
+  maximum: MAX_CONCURRENCY,
+  description: `The most attempts at once. ${MAX_CONCURRENCY} unless set. Its receiver never gets two of one resource at once.`,
+  examples: [MAX_CONCURRENCY],
+};
 const CURSOR: SchemaObject = {
   type: "string",
   pattern: CURSOR_OF_EVENTS.pattern,
@@ -104,6 +114,15 @@ const CURSOR: SchemaObject = {
   description: "A place in the feed, as `listEvents` has it.",
   examples: [CURSOR_OF_EVENTS.example],
 };
+/** Two places in the feed. */
+const range = (description: string, places: { [name: string]: string }): SchemaObject => ({
+  type: "object",
+  description,
+  properties: Object.fromEntries(
+    Object.entries(places).map(([name, place]) => [name, { ...CURSOR, description: place }]),
+  ),
+  required: Object.keys(places),
+});
 const RESPONSE: SchemaObject = {
   type: "integer",
   format: "int32",
@@ -113,7 +132,7 @@ const RESPONSE: SchemaObject = {
   examples: [204],
 };
 const ERROR: SchemaObject = {
-  description: "Why the last attempt got no response. Absent when it got one.",
+  description: "Why the last attempt got no response, or why none follows. Absent otherwise.",
   ...openList("DeliveryError"),
   examples: ["timeout"],
 };
@@ -156,8 +175,12 @@ const webhook: SchemaObject = {
       examples: [CREATED.createdBy],
     },
     createdAt: time("When it was created."),
+    concurrency: {
+      ...CONCURRENCY,
+      description: `${CONCURRENCY.description} Absent in the stored response to a request of a time before this field.`,
+    },
   },
-  required: Object.keys(CREATED),
+  required: Object.keys(CREATED).filter((name) => name !== "concurrency"),
   examples: [CREATED],
 };
 
@@ -234,13 +257,13 @@ export const webhooks: Resource = {
     NewWebhook: {
       type: "object",
       description: "A webhook to add. Other fields, `id` among them, are ignored.",
-      ...objectSchema(newWebhook(), { url: URL, types: TYPES }),
+      ...objectSchema(newWebhook(), { url: URL, types: TYPES, concurrency: CONCURRENCY }),
       examples: [{ url: CREATED.url, types: CREATED.types }],
     },
     WebhookPatch: {
       type: "object",
       description: "The fields of a webhook to change. Other fields are ignored.",
-      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED }),
+      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED, concurrency: CONCURRENCY }),
       examples: [{ enabled: false }],
     },
     Webhook: webhook,
@@ -271,6 +294,14 @@ export const webhooks: Resource = {
         lastSuccessAt: time("When a delivery last succeeded. Absent when none did."),
         nextAttemptAt: time("When the next attempt of a delivery that waits may start. Absent when none waits."),
         resets: count("How often the feed lost the place.", 2 ** 31 - 1),
+        replay: range("The replay that runs. Absent when none does.", {
+          cursor: "The place up to which it has read the feed.",
+          end: "The place where it ends.",
+        }),
+        skipped: range("What a replay with `latest` skips. Only in its response.", {
+          from: "The place that the webhook had reached.",
+          to: "The place from which it goes on.",
+        }),
       },
       required: ["health", "pending", "cursor", "resets"],
       examples: [STATE],
@@ -338,6 +369,7 @@ export const webhooks: Resource = {
         nextAttemptAt: time("When its own next attempt is due. Absent when it is finished."),
         response: RESPONSE,
         error: ERROR,
+        replay: { type: "boolean", const: true, description: "That a replay delivers it. Absent otherwise." },
       },
       required: ["event", "type", "status", "attempts"],
       examples: [DELIVERY],
@@ -350,8 +382,9 @@ export const webhooks: Resource = {
     },
     DeliveryError: {
       type: "string",
-      enum: ["timeout", "connection"],
-      description: "Why an attempt got no response.",
+      enum: ["timeout", "connection", "no_room"],
+      description:
+        "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
       examples: ["timeout"],
     },
     Deliveries: {
@@ -480,21 +513,24 @@ export const webhooks: Resource = {
       stability: "beta",
       summary: "Test a webhook",
       description:
-        "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`.",
+        "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
       parameters: WEBHOOK_ID,
       success: {
         status: 200,
         description: "How the receiver responded.",
         body: { schema: "WebhookTest", example: TEST },
       },
-      errors: { not_found: "There is no webhook with this id." },
+      errors: {
+        not_found: "There is no webhook with this id.",
+        rate_limited: "A test of this webhook runs, or it had ten within a minute.",
+      },
     },
     replayWebhook: {
       handlers: replayWebhook,
       stability: "beta",
       summary: "Deliver events again",
       description:
-        "Goes on from a place in the feed: later events are delivered, again or for the first time, and deliveries of later events that waited are dropped. `latest` goes to the present end, and drops everything that waits.",
+        "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops everything that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
       success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
@@ -502,8 +538,19 @@ export const webhooks: Resource = {
         invalid_request: "cursor is required: latest, or one that this service handed out for events.",
         not_found: "There is no webhook with this id.",
         webhook_disabled: "This webhook is disabled. Enable it first.",
+        replay_running: "A replay of this webhook runs. Stop it, or wait for its end.",
         cursor_expired: "The feed does not have the place of this cursor, or no longer.",
       },
+    },
+    stopReplay: {
+      handlers: stopReplay,
+      stability: "beta",
+      summary: "Stop a replay",
+      description:
+        "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
+      parameters: WEBHOOK_ID,
+      success: { status: 204, description: "No replay runs." },
+      errors: { not_found: "There is no webhook with this id." },
     },
     listDeliveries: {
       handlers: listDeliveries,

@@ -62,10 +62,11 @@ export function refuseOtherResources(
  */
 export async function findOwn<Found>(
   cloudflare: Cloudflare,
-  { ids: { [resource]: id } }: Target,
+  { ids }: Target,
   resource: Resource,
   options: ResourceOptions,
 ): Promise<Found | undefined> {
+  const id = ids[resource];
   if (id === undefined) return undefined;
   const found = await cloudflare.get<Found>(`${PATHS[resource]}/${id}`);
   if (found !== undefined || isNew(resource, options)) return found;

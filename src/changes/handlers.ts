@@ -120,7 +120,7 @@ interface Patched<Body, More, Values> {
   /** The failure when the row does not allow the patch. */
   conflict: (row: Stored<Body> & More, values: Values, c: Context<AppEnv>) => ApiError | undefined;
   /** What follows from a patch that changed the row, beside the transaction. */
-  follow?: (row: Stored<Body> & More, c: Context<AppEnv>) => void;
+  follow?: (row: Stored<Body> & More, c: Context<AppEnv>) => Promise<void>;
   /** See `applyPatch`. */
   isRepeatable?: (preconditions: Preconditions, values: Values) => boolean;
 }
@@ -151,7 +151,7 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
       attempt,
       isRepeatable?.(preconditions, values),
     );
-    if (row !== undefined && changed) follow?.(row, c);
+    if (row !== undefined && changed) await follow?.(row, c);
     if (entry !== undefined) {
       setEntityTag(c, entry.version ?? FIRST_VERSION);
       return respondOnce<Body, 200>(c, { response: entry.response, replayed }, 200);

@@ -1,8 +1,9 @@
-import { and, eq, gte, lte, or, type SQLWrapper, sql } from "drizzle-orm";
+import { or, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { beginAt, decodeEventCursor, encodeEventCursor, eventBody, type Place, placeOfEvent } from "../feed/place.ts";
+import { beginAt, decodeEventCursor, encodeEventCursor, type Place } from "../feed/place.ts";
 import { EVENT_TYPES, events, type EventType, scopeOf } from "../feed/table.ts";
+import { windowOfFeed } from "../feed/window.ts";
 import { createHandlers, withFacts } from "../operation.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
@@ -18,8 +19,6 @@ import { query } from "../http/query.ts";
 import { parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 
-/** Events that a request reads at most when it wants only some types. It bounds the cost of a type that is rare. */
-export const WINDOW = 5_000;
 const LATEST = "latest";
 /** Maximum number of types in a request. */
 export const MAX_TYPES = 100;
@@ -89,41 +88,26 @@ export interface EventPage {
   more: boolean;
 }
 
-interface Part {
+interface Wanted {
   /** The types to return, or the resources, separated and enclosed by commas. */
   types: string;
+  /** Rows, at most. */
   limit: number;
 }
 
-/**
- * The rows of these types in a window of ids, and beside them its first and its last row, which have an event only if they are of these
- * types. It reads the rows once, and none after the limit. Ids have no gaps, so a window of ids is one of rows.
- */
-function part(db: QueryBuilder, parameter: Parameter<Part>, first: SQLWrapper) {
-  const end = sql`${first} + ${sql.raw(String(WINDOW))}`;
-  const last = sql`(SELECT max(${events.id}) FROM ${events} WHERE ${events.id} <= ${end})`;
+function part(db: QueryBuilder, parameter: Parameter<Wanted>, first: SQLWrapper) {
   const isIn = (name: SQLWrapper) => sql`instr(${parameter("types")}, ',' || ${name} || ',')`;
   const isWanted = or(isIn(events.type), isIn(sql`substr(${events.type}, 1, instr(${events.type}, '.'))`));
-  return db
-    .select({
-      place: placeOfEvent.as("place"),
-      event: sql<string | null>`iif(${isWanted}, ${eventBody}, NULL)`.as("event"),
-      // Whether the feed goes on after the window.
-      later: sql<0 | 1>`EXISTS (SELECT 1 FROM ${events} WHERE ${events.id} > ${end})`.as("later"),
-    })
-    .from(events)
-    .where(and(gte(events.id, first), lte(events.id, end), or(isWanted, eq(events.id, first), eq(events.id, last))))
-    .orderBy(events.id)
-    .limit(parameter("limit"));
+  return windowOfFeed(db, { first, isWanted, limit: parameter("limit"), columns: {} });
 }
 
-const selectFrom = compile((db, parameter: Parameter<Part & { id: Int64 }>) =>
+const selectFrom = compile((db, parameter: Parameter<Wanted & { id: Int64 }>) =>
   part(db, parameter, sql`CAST(${parameter("id")} AS INTEGER)`),
 );
-const selectOldest = compile((db, parameter: Parameter<Part>) =>
+const selectOldest = compile((db, parameter: Parameter<Wanted>) =>
   part(db, parameter, sql`(SELECT min(${events.id}) FROM ${events})`),
 );
-const selectLatest = compile((db, parameter: Parameter<Part>) =>
+const selectLatest = compile((db, parameter: Parameter<Wanted>) =>
   part(db, parameter, sql`(SELECT max(${events.id}) FROM ${events})`),
 );
 
@@ -134,7 +118,7 @@ type Row = ReturnType<typeof selectOldest> extends Statement<infer Row> ? Row : 
  *
  * @throws ApiError `cursor_expired` when the primary does not have the row.
  */
-async function readFrom(session: Session, place: Place, part: Part): Promise<Row[]> {
+async function readFrom(session: Session, place: Place, part: Wanted): Promise<Row[]> {
   const select = selectFrom({ ...part, id: place.id });
   const rows = await session.read(select);
   if (beginAt(rows, place)) return rows;

@@ -73,15 +73,18 @@ export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
 /** The largest version: a JavaScript number holds 15 digits exactly. */
 const MAX_VERSION = 10 ** 15 - 1;
 
-/** The version of a resource in a body. */
-export const versionField = () =>
+/** An integer in a body that a JavaScript number holds exactly. */
+export const integerField = (minimum: number, maximum: number) =>
   parsed<number, number>(
     (value) => {
-      const version = Number(toInt64(value));
-      return version >= 1 && version <= MAX_VERSION ? version : undefined;
+      const integer = Number(toInt64(value));
+      return integer >= minimum && integer <= maximum ? integer : undefined;
     },
-    rule(`an integer from 1 to ${MAX_VERSION}`),
+    rule(`an integer from ${minimum} to ${maximum}`),
   );
+
+/** The version of a resource in a body. */
+export const versionField = () => integerField(1, MAX_VERSION);
 
 /** An int64 in the query, in canonical decimal form. */
 export const int64Parameter = () =>

@@ -29,6 +29,6 @@ export const deleteWebhook = createHandlers(
     // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
     const [[deleted], [present]] = await session.writeOnce([remove(target), selectPresence(target)]);
     if (deleted === undefined) throw present === undefined ? noSuchWebhook() : preconditionFailed();
-    announce(c, deleted.name);
+    await announce(c, deleted.name);
   }),
 );

@@ -9,6 +9,8 @@ import { objectName } from "./webhook.ts";
 export const REMEMBERED = 10_000;
 /** Milliseconds between two nudges of a webhook by an isolate, at least. */
 const BETWEEN_NUDGES = 1_000;
+/** Milliseconds for which a response waits for an object, at most. */
+const LONGEST_WAIT = 5_000;
 
 /** The names of the objects of the enabled webhooks, and when each was last nudged. */
 let enabled: { nudgedAt: Map<string, number>; readAt: number } | undefined;
@@ -68,10 +70,18 @@ export function forgetEnabled(): void {
   enabled = undefined;
 }
 
-/** Tells a webhook that its configuration has changed. */
-export function announce(c: Context<AppEnv>, name: string): void {
+/**
+ * Tells a webhook that its configuration has changed, before the response. A failure changes no response: the alarm of the object reads
+ * the configuration anew within a minute.
+ */
+export async function announce(c: Context<AppEnv>, name: string): Promise<void> {
   forgetEnabled();
-  c.executionCtx.waitUntil(tell(c.env, name).catch(() => {}));
+  const told = tell(c.env, name).catch(() => {});
+  c.executionCtx.waitUntil(told);
+  const { promise: waited, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, LONGEST_WAIT);
+  await Promise.race([told, waited]);
+  clearTimeout(timer);
 }
 
 const tell = async ({ WEBHOOKS }: Env, name: string) => WEBHOOKS.getByName(name).changed(name);

@@ -43,6 +43,11 @@ export const replayWebhook = createHandlers(guard("webhooks:manage"), jsonBody(r
   const [first] = rows;
   if (first === undefined || (!isLatest && !beginAt(rows, cursor)))
     throw new ApiError("cursor_expired", "The feed does not have the place of this cursor, or no longer.");
-  return json(c, await ask(c, webhook.name, (object, name) => object.replay(name, first.place, isLatest)), 200);
+  const state = await ask(c, webhook.name, async (object, name) =>
+    isLatest ? object.skip(name, first.place) : object.replay(name, first.place),
+  );
+  if (state === "replay_running")
+    throw new ApiError(state, "A replay of this webhook runs. Stop it, or wait for its end.");
+  return json(c, state, 200);
 });
 withFacts(replayWebhook[2], { operationId: "replayWebhook" });

@@ -8,6 +8,7 @@ import { listDeliveries } from "./list-deliveries.ts";
 import { listWebhooks } from "./list-webhooks.ts";
 import { replayWebhook } from "./replay-webhook.ts";
 import { rotateWebhookSecret } from "./rotate-webhook-secret.ts";
+import { stopReplay } from "./stop-replay.ts";
 import { testWebhook } from "./test-webhook.ts";
 import { updateWebhook } from "./update-webhook.ts";
 
@@ -22,4 +23,5 @@ export const webhookRoutes = createRoutes()
   .post("/:webhookId/rotate-secret", ...rotateWebhookSecret)
   .post("/:webhookId/test", ...testWebhook)
   .post("/:webhookId/replay", ...replayWebhook)
+  .delete("/:webhookId/replay", ...stopReplay)
   .get("/:webhookId/deliveries", ...listDeliveries);

@@ -21,4 +21,6 @@ export const webhooks = sqliteTable("webhooks", {
   place: text().notNull(),
   // Increases with each change.
   version: integer().notNull().default(1),
+  // Attempts at once, from 1 to MAX_CONCURRENCY.
+  concurrency: integer().notNull().default(6),
 });

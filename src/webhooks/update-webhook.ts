@@ -13,6 +13,7 @@ import { createHandlers } from "../operation.ts";
 import { announce } from "./nudge.ts";
 import { webhooks } from "./table.ts";
 import {
+  concurrencyField,
   dropBookmark,
   noSuchWebhook,
   objectName,
@@ -29,6 +30,7 @@ export const webhookPatch = lazy(() =>
     url: z.optional(urlField()),
     types: z.optional(typesField()),
     enabled: z.optional(z.boolean(rule("true or false"))),
+    concurrency: z.optional(concurrencyField()),
   }),
 );
 
@@ -43,7 +45,7 @@ const unreadable = (types: SQLWrapper, parameter: Parameter<Readable>): SQL<stri
 
 // The transaction checks the types that the webhook then has: another request may add some.
 const patch = compilePatch(
-  { ...webhook, fields: { url: true, types: true, enabled: true, disabledReason: true } },
+  { ...webhook, fields: { url: true, types: true, enabled: true, disabledReason: true, concurrency: true } },
   undefined,
   (_db, parameter, fields) => {
     const types = fields.includes("types") ? sql`${parameter("types")}` : webhooks.types;
@@ -69,7 +71,7 @@ const select = compile((db, parameter: Parameter<{ id: Int64; types: string | nu
 
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
-/** Disabling needs no scope of the types. */
+/** Disabling needs no scope of the types, and neither does the number of attempts at once. */
 const needsTypes = ({ url, types, enabled }: Values) => url !== undefined || types !== undefined || enabled === true;
 const textOf = (types: Values["types"]) => types && JSON.stringify(types);
 
@@ -78,13 +80,14 @@ export const updateWebhook = createHandlers(
   ...patches("updateWebhook", webhookPatch, {
     id: webhookId,
     patch: (target, values, attempt, c) => {
-      const { url, types, enabled } = values;
+      const { url, types, enabled, concurrency } = values;
       const columns = {
         url: url === undefined ? undefined : urlOf(c, url),
         types: textOf(types),
         enabled: enabled === undefined ? undefined : Number(enabled),
         // Enabling removes it.
         disabledReason: enabled === true ? null : undefined,
+        concurrency,
       };
       const readable = needsTypes(values) ? JSON.stringify(readableTypes(c)) : null;
       return patch({ ...target, readable } as typeof target, columns, attempt);

@@ -12,7 +12,7 @@ import { apiKeyOf } from "../http/authentication.ts";
 import { openSession } from "../http/open-session.ts";
 import { idInPath } from "../http/path.ts";
 import { json } from "../http/respond.ts";
-import { parsed, rule } from "../http/validation.ts";
+import { integerField, parsed, rule } from "../http/validation.ts";
 import { withFacts } from "../operation.ts";
 import type { WebhookEndpoint } from "./engine/endpoint.ts";
 import { webhooks } from "./table.ts";
@@ -20,6 +20,8 @@ import { MAX_URL_CHARACTERS, receiverUrl } from "./url.ts";
 
 export const MAX_WEBHOOKS = 10;
 export const MAX_TYPES = 100;
+/** Attempts of a webhook at once. An invocation of a Worker has six connections that wait for the headers of a response (platform limit). */
+export const MAX_CONCURRENCY = 6;
 
 /**
  * The id in the path.
@@ -43,6 +45,7 @@ export interface Webhook {
   disabledReason?: string;
   createdBy: string;
   createdAt: string;
+  concurrency: number;
 }
 
 export const webhook: Resource<Webhook, typeof webhooks> = {
@@ -56,6 +59,7 @@ export const webhook: Resource<Webhook, typeof webhooks> = {
         enabled: sql`json(iif(${webhooks.enabled}, 'true', 'false'))`,
         createdBy: webhooks.createdBy,
         createdAt: webhooks.createdAt,
+        concurrency: webhooks.concurrency,
       },
       { disabledReason: webhooks.disabledReason },
     ),
@@ -65,6 +69,8 @@ export const selectWebhook = compileSelect(webhook);
 
 /** SQL for the name of its object. */
 export const objectName = sql<string>`${webhooks.id} || '-' || ${webhooks.tag}`;
+/** The same name, of a row that is known. */
+export const nameOf = (id: Int64, tag: number): string => `${id}-${tag}`;
 
 const urlRule = rule(
   `an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment`,
@@ -95,6 +101,8 @@ function toTypes(value: unknown): EventType[] | undefined {
   const areKnown = value.every((type): type is EventType => EVENT_TYPES.some((known) => known === type));
   return areKnown && new Set(value).size === value.length ? value : undefined;
 }
+
+export const concurrencyField = () => integerField(1, MAX_CONCURRENCY);
 
 /** The types that the key of the request may read. */
 export function readableTypes(c: Context<AppEnv>): EventType[] {

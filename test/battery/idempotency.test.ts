@@ -283,6 +283,7 @@ const KINDS: Kind[] = [
         others: [
           { ...HOOK, types: ["pet.deleted"] },
           { ...HOOK, url: "http://127.0.0.1:2/" },
+          { ...HOOK, concurrency: 6 },
         ],
       };
     },
@@ -300,9 +301,9 @@ const KINDS: Kind[] = [
       await env.DB.exec("DELETE FROM webhooks");
       return {
         path: await newHook(),
-        body: { types: ["pet.deleted"] },
-        same: { x: 1, types: ["pet.deleted"] },
-        others: [{ enabled: false }, {}],
+        body: { types: ["pet.deleted"], concurrency: 2 },
+        same: { x: 1, concurrency: 2.0, types: ["pet.deleted"] },
+        others: [{ types: ["pet.deleted"] }, { enabled: false }, {}],
       };
     },
     invalid: { enabled: null },

@@ -71,6 +71,7 @@ const OPERATIONS: [
   ],
   ["testWebhook", "POST", "/v1/webhooks/{webhookId}/test", MANAGE, ({ webhooks }) => webhooks.test(1)],
   ["replayWebhook", "POST", "/v1/webhooks/{webhookId}/replay", MANAGE, ({ webhooks }) => webhooks.replay(1, "latest")],
+  ["stopReplay", "DELETE", "/v1/webhooks/{webhookId}/replay", MANAGE, ({ webhooks }) => webhooks.stopReplay(1)],
   ["listDeliveries", "GET", "/v1/webhooks/{webhookId}/deliveries", MANAGE, ({ webhooks }) => webhooks.deliveries(1)],
   ["getKey", "GET", "/v1/key", undefined, (store) => store.key()],
 ];

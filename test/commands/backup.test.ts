@@ -86,7 +86,12 @@ async function expectBackup(): Promise<void> {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
 }
 
-const LAST_MIGRATIONS = ["0007_references_of_orders.sql", "0008_inventory.sql", "0009_webhooks.sql"];
+const LAST_MIGRATIONS = [
+  "0007_references_of_orders.sql",
+  "0008_inventory.sql",
+  "0009_webhooks.sql",
+  "0010_concurrency_of_webhooks.sql",
+];
 const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
 const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
 const addLastMigrations = (name: string) => {

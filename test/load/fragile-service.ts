@@ -131,9 +131,19 @@ export class FragileService {
 
   /** The rows of a table in the file of the database, with exact integers. The service is stopped. */
   read(sql: string): Record<string, unknown>[] {
+    return readFile(this.#database, sql);
+  }
+
+  /** Runs a statement on the file of the database, while the service is stopped. */
+  write(sql: string): void {
+    using database = new DatabaseSync(this.#database);
+    database.exec(sql);
+  }
+
+  get #database(): string {
     const [file] = globSync(join(this.#state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"));
     if (file === undefined) throw new Error("There is no database.");
-    return readFile(file, sql);
+    return file;
   }
 
   /** The kinds of its storage (`d1`, `kv`, `do`) with a file that holds a text. */

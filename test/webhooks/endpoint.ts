@@ -39,7 +39,9 @@ export function respond(next: Answer): void {
 
 /** Replaces `fetch` by a receiver, for every test of the file. The clock is years ahead, so that no real alarm fires. */
 export function useReceiver(): void {
-  beforeEach(() => {
+  beforeEach(async () => {
+    // Webhooks of one host share a budget.
+    await env.DB.exec("DELETE FROM webhooks");
     vi.useFakeTimers({ toFake: ["Date"], now: START });
     received = [];
     lines = [];
@@ -68,6 +70,11 @@ export function useReceiver(): void {
     vi.restoreAllMocks();
     vi.useRealTimers();
   });
+}
+
+/** Forgets what the receiver got. */
+export function forget(): void {
+  received = [];
 }
 
 /** Moves the clock. */
@@ -124,6 +131,19 @@ export class Hook {
     vi.setSystemTime(end);
   }
 
+  /** The same without the alarms at which nothing is due, which are one a minute. */
+  async leap(milliseconds: number): Promise<void> {
+    const end = Date.now() + milliseconds;
+    for (;;) {
+      const { nextAttemptAt } = await this.state();
+      const next = nextAttemptAt === undefined ? Infinity : Date.parse(nextAttemptAt);
+      if (next > end) break;
+      vi.setSystemTime(Math.max(Date.now(), next));
+      await runDurableObjectAlarm(this.stub);
+    }
+    vi.setSystemTime(end);
+  }
+
   state() {
     return this.stub.state(this.name);
   }
@@ -138,8 +158,8 @@ export class Hook {
   }
 }
 
-/** Adds a webhook that starts at the present end of the feed, and starts its object. */
-export async function addHook({ url = URL_OF_RECEIVER, types = ALL_TYPES } = {}): Promise<Hook> {
+/** Adds a webhook that starts at the present end of the feed. Its receiver has taken a test, unless it is new. */
+export async function addHook({ url = URL_OF_RECEIVER, types = ALL_TYPES, isNew = false } = {}): Promise<Hook> {
   const name = await env.DB.prepare(
     `INSERT INTO webhooks (tag, url, types, created_by, created_at, place)
      SELECT random() & 4294967295, ?, ?, 'key_1', '2026-01-01T00:00:00.000Z', printf('%016x%08x', id, tag)
@@ -147,7 +167,10 @@ export async function addHook({ url = URL_OF_RECEIVER, types = ALL_TYPES } = {})
   )
     .bind(url, JSON.stringify(types))
     .first<string>("name");
-  return new Hook(name ?? "");
+  const hook = new Hook(name ?? "");
+  if (!isNew) await hook.stub.sendTest(hook.name);
+  forget();
+  return hook;
 }
 
 /** An event of a resource: its id and its version, or its type too. */

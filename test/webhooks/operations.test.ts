@@ -6,6 +6,7 @@ import {
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
 import { latest } from "../events/feed.ts";
@@ -27,6 +28,7 @@ import {
 useReceiver();
 
 const WEBHOOKS = "/v1/webhooks";
+const OUT_OF_RANGE = [0, 7, -1, 1.5, 2 ** 53, "6", null, true, [1]];
 const NEW = { url: URL_OF_RECEIVER, types: ["pet.created", "pet.updated"] };
 let key: string;
 let petsOnly: string;
@@ -48,6 +50,12 @@ interface Webhook {
   types: string[];
   enabled: boolean;
   disabledReason?: string;
+}
+
+/** Objects that answer so. */
+function objects(answers: { [method: string]: unknown }): Pick<Env, "WEBHOOKS"> {
+  const object = Object.entries(answers).map(([method, answer]) => [method, async () => answer]);
+  return { WEBHOOKS: { getByName: () => Object.fromEntries(object) } as unknown as Env["WEBHOOKS"] };
 }
 
 /** Creates a webhook. Returns its path, and the object behind it. */
@@ -72,6 +80,7 @@ describe("createWebhook", () => {
       enabled: true,
       createdBy: "key_0123456789ab",
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      concurrency: 6,
     });
     expect(await expectJson(await send("GET", path), 200)).toEqual(webhook);
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([webhook]);
@@ -91,6 +100,15 @@ describe("createWebhook", () => {
   ])("refuses %s", async (_name, body, message) => {
     expect(await expectError(await send("POST", WEBHOOKS, body), "invalid_request")).toContain(message);
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([]);
+  });
+
+  test.each(OUT_OF_RANGE)("refuses %j attempts at once", async (concurrency) => {
+    const message = await expectError(await send("POST", WEBHOOKS, { ...NEW, concurrency }), "invalid_request");
+    expect(message).toBe("concurrency has to be an integer from 1 to 6.");
+  });
+
+  test.each([1, 6])("takes %i attempts at once", async (concurrency) => {
+    expect((await create({ concurrency })).webhook).toMatchObject({ concurrency });
   });
 
   test("needs the scope of each type", async () => {
@@ -142,9 +160,19 @@ describe("updateWebhook", () => {
       enabled: false,
     });
     await hook.run();
-    expect(await hook.alarm()).toBeUndefined();
+    // It looks again in a minute, whether or not it is told.
+    expect(await hook.alarm()).toBe(60 * SECOND);
     const same = await send("PATCH", path, { enabled: false });
     expect(same.headers.get("ETag")).toBe('"3"');
+  });
+
+  test("changes the number of attempts at once, alone and with others, without a scope of the types", async () => {
+    const { path, webhook } = await create({ types: ["order.placed"] });
+    const patch = async (body: object) => expectJson(await send("PATCH", path, body, { key: petsOnly }), 200);
+    expect(await patch({ concurrency: 1 })).toEqual({ ...webhook, concurrency: 1 });
+    expect(await patch({ enabled: false, concurrency: 2 })).toEqual({ ...webhook, enabled: false, concurrency: 2 });
+    expect(await patch({})).toMatchObject({ concurrency: 2 });
+    expect((await send("GET", path)).headers.get("ETag")).toBe('"3"');
   });
 
   test("that enables removes the reason", async () => {
@@ -168,7 +196,8 @@ describe("updateWebhook", () => {
     [{ enabled: 1 }],
     [{ url: null }],
     [{ types: null }],
-  ])("refuses %j", async (body) => {
+    ...OUT_OF_RANGE.map((concurrency): [object] => [{ concurrency }]),
+  ])("refuses %j", async (body: object) => {
     const { path } = await create();
     await expectError(await send("PATCH", path, body), "invalid_request");
   });
@@ -211,6 +240,7 @@ describe("a webhook that does not exist", () => {
     ["POST", "/rotate-secret"],
     ["POST", "/test"],
     ["POST", "/replay", { cursor: "latest" }],
+    ["DELETE", "/replay"],
     ["GET", "/deliveries"],
   ])("is 404: %s %s", async (method, rest, body?: object) => {
     for (const id of ["999999", "x"])
@@ -291,6 +321,13 @@ describe("testWebhook", () => {
     respond(() => new Error("refused"));
     expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "connection", milliseconds: 0 });
   });
+
+  test("is 429 when the object is busy with tests", async () => {
+    const { path } = await create();
+    const response = await send("POST", `${path}/test`, undefined, { bindings: objects({ sendTest: "busy" }) });
+    expect(response.headers.get("Retry-After")).toBe("60");
+    await expectError(response, "rate_limited");
+  });
 });
 
 describe("replayWebhook", () => {
@@ -300,8 +337,10 @@ describe("replayWebhook", () => {
     const cursor = await latest(key);
     const sent = await addEvents([2], [3]);
     await hook.run();
+    const end = await latest(key);
     const state = await expectJson(await send("POST", `${path}/replay`, { cursor }), 200);
-    expect(state).toMatchObject({ health: "ok", pending: 0, cursor });
+    expect(state).toMatchObject({ health: "ok", pending: 0, cursor: end, replay: { cursor, end } });
+    await expectError(await send("POST", `${path}/replay`, { cursor }), "replay_running");
     await hook.pass(0);
     expect(ids().slice(3)).toEqual(sent);
   });
@@ -309,8 +348,10 @@ describe("replayWebhook", () => {
   test("goes to the present end with latest", async () => {
     const { path, hook } = await create();
     await addEvents([1]);
+    const { cursor: from } = await hook.state();
     const state = await expectJson(await send("POST", `${path}/replay`, { cursor: "latest" }), 200);
-    expect(state).toMatchObject({ cursor: await latest(key) });
+    const to = await latest(key);
+    expect(state).toMatchObject({ cursor: to, skipped: { from, to } });
     await hook.run();
     expect(received).toHaveLength(0);
   });
@@ -326,6 +367,21 @@ describe("replayWebhook", () => {
     await send("PATCH", path, { enabled: false });
     await expectError(await send("POST", `${path}/replay`, { cursor: "latest" }), "webhook_disabled");
   });
+});
+
+test("a replay is refused while another one runs", async () => {
+  const { path } = await create();
+  const bindings = objects({ replay: "replay_running", skip: "replay_running" });
+  for (const cursor of ["latest", await latest(key)])
+    await expectError(await send("POST", `${path}/replay`, { cursor }, { bindings }), "replay_running");
+});
+
+test("stopReplay is 204, also when no replay runs", async () => {
+  const { path } = await create();
+  for (let count = 0; count < 2; count++) {
+    const response = await send("DELETE", `${path}/replay`);
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+  }
 });
 
 describe("listDeliveries", () => {
@@ -384,6 +440,63 @@ test("an object that does not answer is 503, and the operations of the database 
   for (const [method, body] of [["GET"], ["PATCH", { enabled: false }], ["DELETE"]] as const)
     expect((await send(method, path, body, { bindings })).ok).toBe(true);
   expect((await send("POST", WEBHOOKS, NEW, { bindings })).status).toBe(201);
+});
+
+describe("a change of the configuration", () => {
+  const CHANGES = [
+    ["POST", NEW],
+    ["PATCH", { enabled: false }],
+    ["DELETE", undefined],
+  ] as const;
+  /** The status of the response, which waits for nothing that comes after it. */
+  async function statusOf(method: string, body: object | undefined, changed: (name: string) => Promise<void>) {
+    const { path, hook } = await create();
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const url = `https://pets.example${method === "POST" ? WEBHOOKS : path}`;
+    const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const WEBHOOKS_OF_TEST = { getByName: () => ({ changed, nudge: async () => {} }) };
+    const context = { waitUntil: () => {} } as unknown as ExecutionContext;
+    const bindings = { ...env, WEBHOOKS: WEBHOOKS_OF_TEST as unknown as Env["WEBHOOKS"] };
+    return { name: hook.name, status: (await createApp().fetch(request, bindings, context)).status };
+  }
+
+  test.each(CHANGES)("reaches the object before the response: %s", async (method, body) => {
+    const told: string[] = [];
+    const { name, status } = await statusOf(method, body, async (known) => {
+      await scheduler.wait(20);
+      told.push(known);
+    });
+    expect([status < 300, told.length]).toEqual([true, 1]);
+    // A creation has another one.
+    expect(told[0] === name).toBe(method !== "POST");
+  });
+
+  test.each(CHANGES)("does not wait long for an object that does not answer: %s", async (method, body) => {
+    const wait = setTimeout;
+    const set = vi.spyOn(globalThis, "setTimeout");
+    // Five seconds end at once.
+    set.mockImplementation(((run: () => void, after: number) =>
+      after === 5 * SECOND ? run() : wait(run, after)) as typeof setTimeout);
+    const { promise: never } = Promise.withResolvers<void>();
+    expect((await statusOf(method, body, () => never)).status).toBeLessThan(300);
+  });
+
+  test("reaches the object with a retry of the creation, and keeps its bookmark", async () => {
+    const headers = { "Idempotency-Key": crypto.randomUUID() };
+    const failing = { bindings: { WEBHOOKS: {} as Env["WEBHOOKS"] } };
+    const first = await send("POST", WEBHOOKS, NEW, { headers, ...failing });
+    expect(first.status).toBe(201);
+    expect(first.headers.has("x-d1-bookmark")).toBe(true);
+    const { id } = await first.json<Webhook>();
+    const name = await env.DB.prepare("SELECT id || '-' || tag AS name FROM webhooks WHERE id = ?")
+      .bind(id)
+      .first<string>("name");
+    const hook = new Hook(name ?? "");
+    expect(await hook.alarm()).toBeUndefined();
+    const retry = await send("POST", WEBHOOKS, NEW, { headers });
+    expect(retry.headers.get("Idempotency-Replayed")).toBe("true");
+    expect(await hook.alarm()).toBe(0);
+  });
 });
 
 describe("the nudge", () => {
@@ -496,6 +609,6 @@ describe("the nudge", () => {
     await worker.scheduled(createScheduledController(), env);
     await waitOnExecutionContext(context);
     expect(await one.hook.alarm()).toBe(0);
-    expect(await other.hook.alarm()).toBeUndefined();
+    expect(await other.hook.alarm()).toBe(30 * SECOND);
   });
 });

@@ -1,11 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { MAX_PENDING, WAVE } from "../../src/webhooks/engine/endpoint.ts";
 import { MAX_ATTEMPTS, nextAttempt, retryAfterOf } from "../../src/webhooks/engine/schedule.ts";
 import {
   addEvents,
   addHook,
+  atOnce,
   events,
+  forget,
   type Hook,
   HOUR,
   ids,
@@ -48,7 +49,7 @@ describe("the attempts of an event", () => {
     for (const delay of DELAYS) {
       await addEvents([9]);
       await hook.run();
-      await hook.pass(delay);
+      await hook.leap(delay);
     }
     const times = received.filter(({ id }) => id === poisoned).map(({ at }) => at - begin);
     const sums = DELAYS.map((_delay, index) => DELAYS.slice(0, index + 1).reduce((sum, one) => sum + one));
@@ -120,118 +121,158 @@ describe("Retry-After", () => {
     expect(received).toHaveLength(2);
   });
 
-  test("does not shorten a delay, and delays the next probe", async () => {
+  test("does not shorten a delay, and holds the resource", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const hook = await addHook();
+    await addEvents([1], [2]);
+    respond(({ resource }) =>
+      resource === 1 ? new Response(null, { status: 429, headers: { "Retry-After": "1" } }) : 204,
+    );
+    await hook.run();
+    await addEvents([1, 2]);
+    await hook.pass(5 * SECOND - 1);
+    expect(versions().toSorted()).toEqual(["1:1", "2:1"]);
+    await hook.pass(1);
+    expect(versions().at(-1)).toBe("1:1");
+  });
+
+  test("from three resources within a minute holds the endpoint, which does not fail", async () => {
     const hook = await addHook();
     await addEvents(...events(3));
-    respond(() => new Response(null, { status: 429, headers: { "Retry-After": "600" } }));
+    respond(() => new Response(null, { status: 503, headers: { "Retry-After": "600" } }));
     await hook.run();
-    expect(await hook.state()).toMatchObject({ health: "failing" });
+    expect(await hook.state()).toMatchObject({ health: "ok" });
+    respond(() => 204);
+    await addEvents([4]);
     await hook.pass(600 * SECOND - 1);
-    expect(received).toHaveLength(3);
-    await hook.pass(1);
-    expect(received).toHaveLength(4);
+    expect(versions()).not.toContain("4:1");
+    await hook.pass(SECOND);
+    expect(versions()).toContain("4:1");
+  });
+
+  test("from two resources holds these alone", async () => {
+    const hook = await addHook();
+    await addEvents(...events(3));
+    respond(({ resource }) =>
+      resource < 3 ? new Response(null, { status: 429, headers: { "Retry-After": "600" } }) : 204,
+    );
+    await hook.run();
+    await addEvents([4], [1, 2]);
+    await hook.pass(2 * SECOND);
+    expect(versions().slice(2)).toEqual(["3:1", "4:1"]);
   });
 });
 
-/** Lets an endpoint fail with so many deliveries. */
+/** Lets an endpoint fail: so many deliveries, one of them half a minute after the first. */
 async function failing(count: number): Promise<Hook> {
   const hook = await addHook();
-  await addEvents(...events(count));
   respond(() => 500);
+  await addEvents(...events(count - 1));
+  await hook.run();
+  await hook.pass(30 * SECOND);
+  expect(await hook.state()).toMatchObject({ health: "ok" });
+  await addEvents([90]);
   await hook.run();
   expect(await hook.state()).toMatchObject({ health: "failing", pending: count });
+  forget();
   return hook;
 }
 
-describe("an endpoint that failed three times in a row", () => {
-  test("gets no further first attempt in this run", async () => {
+describe("an endpoint where nothing succeeds", () => {
+  test("fails half a minute after the first failure, and not while it takes something", async () => {
     const hook = await addHook();
-    await addEvents(...events(50));
-    respond(() => 500);
-    await hook.run();
-    // The third failure, and those that ran beside it.
-    expect(received.length).toBeGreaterThanOrEqual(3);
-    expect(received.length).toBeLessThanOrEqual(6);
-    expect(await hook.state()).toMatchObject({ health: "failing", pending: 50 });
+    respond(({ resource }) => (resource === 1 ? 500 : 204));
+    for (let second = 0; second < 120; second++) {
+      await addEvents([1, second], [2, second]);
+      await hook.pass(SECOND);
+    }
+    expect(await hook.state()).toMatchObject({ health: "ok" });
+    expect(received.filter(({ resource }) => resource === 2)).toHaveLength(120);
   });
 
   test("is probed after 5 s, 30 s, 1 min, 5 min, and then every 15 min", async () => {
     const hook = await failing(3);
     const begin = Date.now();
     await hook.pass(HOUR);
-    const times = received.slice(3).map(({ at }) => (at - begin) / SECOND);
+    const times = received.map(({ at }) => (at - begin) / SECOND);
     expect(times).toEqual([5, 35, 95, 395, 395 + 900, 395 + 1_800, 395 + 2_700]);
+    // Longest ago first.
+    expect(versions()[2]).toBe("90:1");
   });
 
-  test("gets no attempt because of a change", async () => {
+  test("gets the first attempt of a new event, every five seconds at most", async () => {
     const hook = await failing(3);
-    for (let second = 0; second < 4; second++) {
+    for (let second = 0; second < 20; second++) {
       await addEvents([20 + second]);
-      await hook.run();
-      pass(SECOND);
+      await hook.stub.nudge(hook.name);
+      await hook.pass(SECOND);
     }
-    expect(received).toHaveLength(3);
-    expect(await hook.state()).toMatchObject({ pending: 7 });
-  });
-
-  test("is probed with the delivery whose last attempt is longest ago, never attempted ones first", async () => {
-    const hook = await failing(3);
-    await hook.pass(SECOND);
-    await addEvents([4], [4, 2], [5]);
-    await hook.run();
-    await hook.pass(3 * HOUR);
-    const probes = versions().slice(3);
-    // 4:2 waits for 4:1.
-    expect(probes.slice(0, 2)).toEqual(["4:1", "5:1"]);
-    expect(probes.slice(2, 7).map((one) => one.split(":")[0])).toEqual(["1", "2", "3", "4", "5"]);
-  });
-
-  test("has probes that do not count, and after a success everything is due", async () => {
-    const hook = await failing(3);
-    await hook.pass(20 * HOUR);
-    expect((await hook.deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
-    respond(() => 204);
-    await addEvents([4], [4, 2]);
-    await hook.pass(15 * MINUTE + 2 * SECOND);
-    expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
-    expect(versions().slice(-5).toSorted()).toEqual(["1:1", "2:1", "3:1", "4:1", "4:2"]);
-    expect(versions().at(-5)).toBe("4:1");
-  });
-
-  test("gets attempts that were brought forward, which do not count and move no time", async () => {
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const hook = await addHook();
-    // Twice, beside successes, so that the next attempt of its own is in five minutes.
-    const [id] = await addEvents([1]);
-    respond(({ resource }) => (resource === 1 ? 500 : 204));
-    await hook.run();
-    await addEvents([2]);
-    await hook.pass(5 * SECOND);
-    const own = (await hook.deliveries()).find(({ event }) => event === id);
-    expect(own).toMatchObject({ attempts: 2 });
-    await addEvents([2, 2]);
-    await hook.run();
-    respond(() => 500);
-    await addEvents([3], [4], [5]);
-    await hook.pass(SECOND);
+    const begin = Date.now() - 20 * SECOND;
+    expect(received.map(({ at }) => (at - begin) / SECOND)).toEqual([5, 10, 15, 20]);
     expect(await hook.state()).toMatchObject({ health: "failing" });
-    respond(({ resource }) => (resource === 1 ? 500 : 204));
-    const count = received.length;
-    await hook.pass(40 * SECOND);
-    expect(received.slice(count).some((one) => one.id === id)).toBe(true);
-    const now = (await hook.deliveries()).find(({ event }) => event === id);
-    expect(now).toMatchObject({ attempts: 2, nextAttemptAt: own?.nextAttemptAt });
   });
 
-  test("is not blocked by an event that it always refuses", async () => {
+  test("has probes that count for an event whose time has come, and no others do", async () => {
+    const hook = await failing(2);
+    await hook.leap(20 * HOUR);
+    const attempts = (await hook.deliveries()).map((one) => one.attempts);
+    // 0, 5 s, 5 min, 30 min, 2, 5 and 10 hours after one another.
+    expect(attempts).toEqual([7, 7]);
+    expect(received.length).toBeGreaterThan(70);
+  });
+
+  test("lets every event end: a refused one in a quiet store fails after ten attempts that count", async () => {
     const hook = await addHook();
-    await addEvents(...events(6));
-    respond(({ resource }) => (resource <= 3 ? 400 : 204));
+    const [id] = await addEvents([1]);
+    respond(() => 500);
+    await hook.run();
+    await hook.leap(90 * HOUR);
+    expect(await hook.deliveries()).toMatchObject([{ event: id, status: "failed", attempts: 10 }]);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+
+  test("works again with its first success. Then what failed meanwhile is due, once", async () => {
+    const hook = await failing(4);
+    await hook.pass(2 * HOUR);
+    forget();
+    respond(({ resource }) => (resource === 1 ? 500 : 204));
+    await addEvents([91]);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ health: "ok", pending: 1 });
+    expect(versions().toSorted()).toEqual(["1:1", "2:1", "3:1", "90:1", "91:1"]);
+    await hook.pass(10 * MINUTE);
+    expect(received).toHaveLength(5);
+  });
+
+  test("is not read further than the new events that it gets", async () => {
+    const hook = await failing(3);
+    await addEvents(...events(500, 100));
+    await hook.pass(30 * SECOND);
+    const { pending } = await hook.state();
+    expect(pending).toBeLessThan(30);
+    respond(() => 204);
+    await hook.pass(MINUTE);
+    expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
+    expect(new Set(versions()).size).toBe(503);
+  });
+
+  test("is probed when its clock was an hour ahead", async () => {
+    const hook = await addHook();
+    respond(() => 500);
+    pass(HOUR);
+    await addEvents([1]);
+    await hook.run();
+    await hook.pass(30 * SECOND);
+    await addEvents([2]);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ health: "failing" });
+    pass(-HOUR);
+    forget();
+    respond(() => 204);
+    await addEvents([3]);
     await hook.run();
     await hook.pass(MINUTE);
-    await addEvents(...events(20, 10));
-    await hook.pass(HOUR);
-    for (let resource = 10; resource < 30; resource++) expect(versions()).toContain(`${resource}:1`);
+    expect(versions().toSorted()).toEqual(["1:1", "2:1", "3:1"]);
   });
 
   test.each<[string, (hook: Hook) => Promise<unknown>]>([
@@ -245,71 +286,148 @@ describe("an endpoint that failed three times in a row", () => {
         await hook.set("enabled = 1");
       },
     ],
-  ])("is no longer held after %s", async (_name, end) => {
+  ])("works again after %s", async (_name, end) => {
     const hook = await failing(3);
     await hook.pass(10 * MINUTE);
     respond(() => 204);
     await end(hook);
-    await hook.pass(0);
+    await hook.pass(SECOND);
     expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
   });
 
-  test("does not wait in its next hold for what the receiver asked in one that ended early", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
-    respond(() => new Response(null, { status: 503, headers: { "Retry-After": "86400" } }));
-    await hook.run();
-    respond(() => 500);
-    await hook.set("url = ?", "https://hooks.shop.com/new");
-    await hook.run();
-    expect(await hook.state()).toMatchObject({ health: "failing" });
-    const count = received.length;
-    await hook.pass(5 * SECOND);
-    expect(received).toHaveLength(count + 1);
-  });
-
-  test("is held after a test without success, which is no failure either", async () => {
+  test("fails still after a test without success, which is no failure of the endpoint either", async () => {
     const hook = await failing(3);
     expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 500, milliseconds: 0 });
     expect(await hook.state()).toMatchObject({ health: "failing" });
     const other = await addHook();
-    for (let count = 0; count < 4; count++) await other.stub.sendTest(other.name);
+    for (let count = 0; count < 4; count++) {
+      await other.stub.sendTest(other.name);
+      pass(20 * SECOND);
+    }
     expect(await other.state()).toMatchObject({ health: "ok" });
   });
+});
 
-  test("keeps the order of a resource: the hour starts when the hold ends", async () => {
+describe("a resource that is refused", () => {
+  /** Keeps the endpoint healthy, and refuses the first resource. */
+  const refuseFirst = () => respond(({ resource }) => (resource === 1 ? 400 : 204));
+
+  test("holds itself alone, in half of the places", async () => {
     const hook = await addHook();
-    await addEvents([1, 1], [1, 2], [2], [3]);
-    respond(() => 500);
+    let refused = 0;
+    let most = 0;
+    respond(async ({ resource }) => {
+      if (resource > 20) return 204;
+      most = Math.max(most, ++refused);
+      await scheduler.wait(3);
+      refused--;
+      return 400;
+    });
+    await addEvents(...events(20));
     await hook.run();
-    await hook.pass(3 * HOUR);
-    respond(({ resource, version }) => (resource === 1 && version === 1 ? 500 : 204));
-    // A probe of another resource ends the hold.
-    await addEvents([8]);
-    await hook.pass(16 * MINUTE);
-    const ended = received.find(({ resource }) => resource === 8)?.at ?? 0;
-    expect(versions()).not.toContain("1:2");
-    while (Date.now() < ended + HOUR - 10 * MINUTE) {
-      await addEvents([9]);
-      await hook.pass(5 * MINUTE);
+    most = 0;
+    await addEvents(...events(40, 21));
+    await hook.pass(6 * SECOND);
+    expect(most).toBe(3);
+    expect(received.filter(({ resource }) => resource > 20)).toHaveLength(40);
+  });
+
+  test("has attempts that are ten, whatever happens to others", async () => {
+    const hook = await addHook();
+    refuseFirst();
+    const [id] = await addEvents([1]);
+    await hook.run();
+    for (let hour = 0; hour < 90; hour++) {
+      await addEvents([2, hour]);
+      await hook.run();
+      await hook.leap(HOUR);
+    }
+    const counts = received.filter((one) => one.id === id).length;
+    expect((await hook.deliveries()).find(({ event }) => event === id)).toMatchObject({
+      status: "failed",
+      attempts: 10,
+    });
+    // And a few probes, when it was the last one that failed.
+    expect(counts).toBeLessThan(40);
+  });
+
+  test("keeps the hour of its order when its first event is given up", async () => {
+    const hook = await addHook();
+    refuseFirst();
+    await addEvents([1, 1], [1, 2], [1, 3], [2]);
+    await hook.run();
+    await hook.rows("SELECT 1");
+    for (let minute = 0; minute < 59; minute++) {
+      await addEvents([2, minute]);
+      await hook.pass(MINUTE);
     }
     expect(versions()).not.toContain("1:2");
-    await hook.pass(11 * MINUTE);
+    await hook.pass(MINUTE);
     expect(versions()).toContain("1:2");
+    expect(versions()).toContain("1:3");
+  });
+});
+
+describe("a host", () => {
+  test("that has taken nothing yet gets one delivery at a time, and sixty in a minute", async () => {
+    const hook = await addHook({ isNew: true });
+    respond(async () => {
+      await scheduler.wait(1);
+      return 404;
+    });
+    await addEvents(...events(200));
+    await hook.run();
+    expect(atOnce).toBe(1);
+    expect(received).toHaveLength(10);
+    await hook.pass(25 * SECOND);
+    expect(received.length).toBeGreaterThan(25);
+    expect(received.length).toBeLessThanOrEqual(31);
   });
 
-  test("fills its rows from the feed, up to the last wave", async () => {
-    const hook = await failing(4);
-    await addEvents(...events(MAX_PENDING, 100));
-    const count = received.length;
-    await hook.pass(4 * SECOND);
-    expect(received).toHaveLength(count);
-    await hook.pass(20 * SECOND);
-    expect((await hook.state()).pending).toBeGreaterThan(MAX_PENDING - WAVE);
+  test("is shared by its webhooks", async () => {
+    const hook = await addHook();
+    for (let count = 0; count < 3; count++) await addHook();
+    await addHook({ url: "https://other.shop.com/" });
+    respond(async () => {
+      await scheduler.wait(2);
+      return 204;
+    });
+    await addEvents(...events(30));
+    await hook.run();
+    expect(received).toHaveLength(30);
+    expect(atOnce).toBe(3);
   });
 
-  test("writes one line for a run with a failure, without an address", async () => {
-    const hook = await failing(5);
+  test("gets at most as many at once as the webhook says", async () => {
+    const hook = await addHook();
+    await hook.set("concurrency = 2");
+    respond(async () => {
+      await scheduler.wait(2);
+      return 204;
+    });
+    await addEvents(...events(20));
+    await hook.run();
+    expect(atOnce).toBe(2);
+  });
+
+  test("gets one test at a time, five at once and ten in a minute", async () => {
+    const hook = await addHook({ isNew: true });
+    const outcomes = await Promise.all(Array.from({ length: 60 }, () => hook.stub.sendTest(hook.name)));
+    expect(outcomes.filter((one) => one !== "busy")).toHaveLength(1);
+    for (let count = 1; count < 5; count++) expect(await hook.stub.sendTest(hook.name)).not.toBe("busy");
+    expect(await hook.stub.sendTest(hook.name)).toBe("busy");
+    pass(12 * SECOND);
+    expect(await hook.stub.sendTest(hook.name)).not.toBe("busy");
+    expect(await hook.stub.sendTest(hook.name)).toBe("busy");
+  });
+});
+
+describe("the log", () => {
+  test("has one line for a run with a failure, without an address", async () => {
+    const hook = await addHook();
+    respond(() => 500);
+    await addEvents(...events(5));
+    await hook.run();
     const warnings = lines.filter((line) => line.includes('"warn"'));
     expect(warnings).toHaveLength(1);
     expect(JSON.parse(warnings[0] ?? "")).toEqual({
@@ -333,12 +451,12 @@ describe("410", () => {
     await hook.run();
     expect(await hook.row()).toMatchObject({ enabled: 0, disabled_reason: "gone", version: 2 });
     expect(await hook.state()).toMatchObject({ pending: 1 });
-    expect(await hook.alarm()).toBeUndefined();
+    expect(await hook.alarm()).toBe(MINUTE);
     await addEvents([3]);
     const count = received.length;
     await hook.run();
     expect(received).toHaveLength(count);
-    expect(await hook.alarm()).toBeUndefined();
+    expect(await hook.alarm()).toBe(MINUTE);
     // Enabled again, it gets all of them.
     respond(() => 204);
     await hook.set("enabled = 1, disabled_reason = NULL");

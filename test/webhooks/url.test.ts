@@ -11,6 +11,10 @@ test.each([
   ["https://receiver.account.workers.dev/", "https://receiver.account.workers.dev/"],
   ["https://bücher.shop.com/", "https://xn--bcher-kva.shop.com/"],
   ["https://localhost.shop.com/", "https://localhost.shop.com/"],
+  ["https://private.intranet.shop.com/", "https://private.intranet.shop.com/"],
+  ["https://hooks.example.com/", "https://hooks.example.com/"],
+  ["https://hooks.home.shop/", "https://hooks.home.shop/"],
+  ["https://svc-docker.com/", "https://svc-docker.com/"],
 ])("%s is an address of a receiver, in the form of URL.href", (text, href) => {
   expect(receiverUrl(text, PRODUCTION)).toBe(href);
 });
@@ -40,6 +44,9 @@ describe.each([["production" as const], ["staging" as const], ["local" as const]
       ["https://localhost/", "https://localhost./", "https://LOCALHOST/", "https://ⓛocalhost/", "https://a.localhost/"],
       ["https://printer.local/", "https://metadata.google.internal/", "https://nas.lan/", "https://box.home/"],
       ["https://wiki.corp/", "https://1.0.0.127.in-addr.arpa/", "https://abc.onion/", "https://a.invalid/"],
+      ["https://shop.home.arpa/", "https://a.alt/", "https://wiki.intranet/", "https://db.private/"],
+      ["https://box.localdomain/", "https://api.default.svc/", "https://a.cluster/", "https://host.docker/"],
+      ["https://api.default.svc.cluster.local/", "https://host.docker.internal/", "https://A.Private/"],
       ["https://a.test/", "https://hooks.example/", "https://intranet/", "https://hooks.shop.com./", "https://a..com/"],
       ["https://under_score.shop.com/", "https://shop.1com/", "https://*.shop.com/", "https://a%00.shop.com/"],
       // Too long.

@@ -55,15 +55,17 @@ export class Clock {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
 
-  /** Runs every event, also those that events bring about, until there is none. */
-  async run(): Promise<void> {
+  /** Runs every event, also those that events bring about, until there is none, or until a time. */
+  async run(until = Infinity): Promise<void> {
     await this.#settled();
-    for (let timer = this.#take(); timer !== undefined; timer = this.#take()) {
-      if (timer.run === undefined) continue;
-      this.now = timer.time;
-      timer.run();
+    for (let next = this.#events[0]; next !== undefined && next.time <= until; next = this.#events[0]) {
+      this.#take();
+      if (next.run === undefined) continue;
+      this.now = next.time;
+      next.run();
       await this.#settled();
     }
+    if (until !== Infinity) this.now = until;
   }
 
   async #settled(): Promise<void> {
@@ -74,11 +76,11 @@ export class Clock {
     }
   }
 
-  #take(): Timer | undefined {
+  /** Removes the first event. */
+  #take(): void {
     const events = this.#events;
-    const first = events[0];
     const last = events.pop();
-    if (last === undefined || events.length === 0) return first;
+    if (last === undefined || events.length === 0) return;
     let index = 0;
     for (;;) {
       let child = 2 * index + 1;
@@ -88,7 +90,6 @@ export class Clock {
       index = child;
     }
     events[index] = last;
-    return first;
   }
 }
 

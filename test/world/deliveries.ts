@@ -1,67 +1,35 @@
 import { createHmac } from "node:crypto";
-import type { Delivery, WebhookState } from "../../src/webhooks/engine/endpoint.ts";
+import {
+  createdAt,
+  cursorOf,
+  feedOf,
+  type FeedOfWorld,
+  HOUR,
+  idOf,
+  endOf,
+  isTaken,
+  lastingTypes,
+  MINUTE,
+  placeOf,
+  RESET,
+  resourceOf,
+  restoresOf,
+  RUN,
+  SECOND,
+  TEST,
+  type Webhooks,
+} from "./attempts.ts";
 import type { Finding } from "./checkers.ts";
-import { type Row, rowOf, viewsOf, write } from "./feed.ts";
-import { type Attempt, type Configuration, HEALTHY, ON_ITS_WAY, type Owners, type Receivers } from "./receivers.ts";
+import { rowOf, write } from "./feed.ts";
+import { paceIsKept } from "./pace.ts";
+import { type Attempt, type Configuration, HEALTHY, hostOf, ON_ITS_WAY } from "./receivers.ts";
 import type { Outcome } from "./world.ts";
 
-/** What a world with webhooks leaves for this checker. */
-export interface Webhooks {
-  attempts: Receivers["attempts"];
-  failed: Receivers["failed"];
-  configurations: Owners["configurations"];
-  replays: Owners["replays"];
-  calls: Owners["calls"];
-  /** When the last step ended. Alarms wait from then on until the calm time. */
-  endedAt: number;
-  /** In the end, by the name of the object. */
-  ends: Map<string, { lives: number; state: WebhookState; deliveries: Delivery[] }>;
-  failures: string[];
-}
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-/** Attempts that run at once, and that an event has before it fails. */
-const AT_ONCE = 4;
+/** Attempts that an event has before it fails, and deliveries that wait at most. */
 const MAX_ATTEMPTS = 10;
-/** Milliseconds of a run, with its reads of a slow database: an old configuration holds for so long. */
-const RUN = 3 * MINUTE;
-/** Milliseconds before each probe, after three failures in a row. */
-const PROBES = [5 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE];
-const FAILURES_OF_A_HOLD = 3;
+const MAX_PENDING = 1_000;
 /** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored. */
-const SOON = 10 * MINUTE;
-/** Milliseconds of an attempt at its receiver, at least until the object gives it up. */
-const TIMEOUT = 14_900;
-const RESET = "feed.reset";
-const TEST = "webhook.test";
-
-/** When the object knew how an attempt ended, or gave it up. */
-const endOf = ({ at, end = Infinity }: Attempt) => Math.min(end, at + TIMEOUT);
-const isTaken = ({ status = 0 }: Attempt) => status >= 200 && status < 300;
-const placeOf = (event: string) => event.slice(4);
-const idOf = (place: string) => Number.parseInt(place.slice(0, 16), 16);
-const createdAt = ({ body }: Attempt) => Date.parse((JSON.parse(body) as { timestamp: string }).timestamp);
-const cursorOf = ({ body }: Attempt) => (JSON.parse(body) as { data: { cursor: string } }).data.cursor.slice(0, -8);
-
-/** What the feed had: each row with its time and its index among those of its resource, and the rows of the present history. */
-function feedOf(outcome: Outcome) {
-  const views = viewsOf(outcome);
-  const rows = new Map<string, { row: Row; at: number; own: readonly Row[]; index: number }>();
-  for (const history of new Set(views.map((view) => view.rows))) {
-    const resources = Map.groupBy(
-      history,
-      ({ type, data }) => `${type.split(".")[0]} ${/^\{"id":(\d+)/.exec(data)?.[1]}`,
-    );
-    for (const own of resources.values())
-      for (const [index, row] of own.entries()) rows.set(row.place, { row, at: 0, own, index });
-  }
-  // A restore may bring rows back, which are as old as before.
-  for (const { added, at } of outcome.feed.toReversed())
-    for (const { place } of added) Object.assign(rows.get(place) ?? {}, { at });
-  return { rows, present: views.at(-1) ?? { rows: [], oldest: 0, newest: 0 } };
-}
+const SOON = 5 * MINUTE;
 
 /** Every promise of docs/webhooks.md, for each webhook on its own. */
 export function* deliveriesAreExact(outcome: Outcome): Generator<Finding> {
@@ -72,6 +40,8 @@ export function* deliveriesAreExact(outcome: Outcome): Generator<Finding> {
   const attempts = Map.groupBy(webhooks.attempts, ({ name }) => name);
   for (const [name, own] of attempts) {
     for (const message of judgeAttempts(outcome, webhooks, feed, name, own)) yield { message: `${name}: ${message}` };
+    if (webhooks.isMixed) continue;
+    for (const message of paceIsKept(outcome, webhooks, feed, name, own)) yield { message: `${name}: ${message}` };
   }
   for (const [name, configuration] of webhooks.configurations.at(-1)?.all ?? []) {
     const own = attempts.get(name) ?? [];
@@ -80,29 +50,26 @@ export function* deliveriesAreExact(outcome: Outcome): Generator<Finding> {
   }
 }
 
-/** The types that a webhook had all the time. */
-function lastingTypes({ configurations }: Webhooks, name: string): Set<string> {
-  const all = configurations.flatMap(({ all }) => all.get(name) ?? []).map(({ types }) => new Set(types));
-  return all.reduce((some, others) => some.intersection(others));
-}
-
 function* judgeAttempts(
   outcome: Outcome,
   webhooks: Webhooks,
-  { rows }: ReturnType<typeof feedOf>,
+  { rows }: FeedOfWorld,
   name: string,
   attempts: readonly Attempt[],
 ): Generator<string> {
-  const { configurations, replays, calls } = webhooks;
+  const { configurations, replays } = webhooks;
   const types = lastingTypes(webhooks, name);
   const restores = restoresOf(outcome);
   const ownReplays = replays.filter((one) => one.name === name);
-  const ownCalls = calls.filter((one) => one.name === name);
-  const failed = new Map(webhooks.failed.filter((one) => one.name === name).map(({ event, at }) => [event, at]));
+  const ownFailed = webhooks.failed.filter((one) => one.name === name);
+  const failed = new Map(ownFailed.map(({ event, at }) => [event, at]));
   /** When each event was first taken, and how often its receiver said so in vain. */
   const takenAt = new Map<string, number>();
   const taken = new Map<string, number>();
-  const firstFailure = new Map<string, number>();
+  /** Since when each resource is refused, and the life of a success since then, which a crash may forget. */
+  const refusals = new Map<string, { since: number; endedIn?: number }>();
+  /** Resources whose events no longer wait for each other. */
+  const unordered = new Set<string>();
   const resets: Attempt[] = [];
   const firstOfResets = attempts.filter(
     (one, index) => one.type === RESET && attempts.findIndex(({ id }) => id === one.id) === index,
@@ -110,25 +77,6 @@ function* judgeAttempts(
   const told = attempts
     .filter(({ type }) => type === RESET)
     .map((one) => [createdAt(one), idOf(cursorOf(one))] as const);
-  /** Of the present life. */
-  let life = 0;
-  let running: Attempt[] = [];
-  const probes = new Set<Attempt>();
-  let inARow = { count: 0, probes: 0, end: 0 };
-
-  const settle = (until: number) => {
-    const ended = running.filter((one) => endOf(one) <= until).toSorted((a, b) => endOf(a) - endOf(b));
-    running = running.filter((one) => !ended.includes(one));
-    for (const one of ended) {
-      const isSuccess = isTaken(one) && one.isHeard === true;
-      if (isSuccess) inARow = { count: 0, probes: 0, end: 0 };
-      else {
-        if (probes.has(one)) inARow.probes++;
-        inARow = { ...inARow, count: inARow.count + 1, end: endOf(one) };
-      }
-    }
-  };
-
   for (const attempt of attempts) {
     const { at, id, type, url, body, headers, secrets } = attempt;
     // The configuration, with its delay.
@@ -165,31 +113,7 @@ function* judgeAttempts(
     } else if (rows.get(placeOf(id)) === undefined || write(rows.get(placeOf(id))!.row) !== body)
       yield `The feed never had ${body}.`;
 
-    // One object.
-    if (attempt.life !== life) {
-      [life, running] = [attempt.life, []];
-      inARow = { count: 0, probes: 0, end: 0 };
-    }
-    // What ended while the request was on its way did not prevent it. A timeout began on the way of its own request.
-    settle(at - 2 * ON_ITS_WAY);
-    const beside = running.filter((one) => endOf(one) > at);
     const resource = resourceOf(attempt);
-    if (beside.length >= AT_ONCE) yield `${id} is sent beside ${beside.length} others.`;
-    if (beside.some((one) => resourceOf(one) === resource)) yield `${id} is sent beside another one of ${resource}.`;
-    const isDisturbed =
-      ownCalls.some(({ from, to }) => from <= at && to + RUN >= inARow.end) ||
-      restores.some((time) => time <= at && time + RUN >= inARow.end);
-    if (isDisturbed) inARow = { count: 0, probes: 0, end: 0 };
-    const hasRecovered = running.some((one) => endOf(one) <= at && isTaken(one) && one.isHeard);
-    if (inARow.count >= FAILURES_OF_A_HOLD && !hasRecovered) {
-      const least = inARow.end + (PROBES[Math.min(inARow.probes, PROBES.length - 1)] as number);
-      // A message takes a while on its way.
-      if (at < least - SECOND) yield `${id} is sent at ${at}, and the endpoint fails since ${inARow.end}.`;
-      if (beside.some((one) => probes.has(one))) yield `${id} is sent beside a probe.`;
-      probes.add(attempt);
-    }
-    running.push(attempt);
-
     // A reset goes first, for an hour.
     const reset = firstOfResets.findLast((one) => createdAt(one) <= at - SECOND);
     if (type !== RESET && reset !== undefined && createdAt(reset) > at - HOUR + SECOND) {
@@ -213,17 +137,24 @@ function* judgeAttempts(
           (takenAt.get(event) ?? Infinity) <= at ||
           (failed.get(event) ?? Infinity) <= at ||
           (rows.get(before.place)?.at ?? 0) <= latest;
-        const isFree = (firstFailure.get(resource) ?? Infinity) <= at - HOUR;
-        if (!isDone && !isFree) yield `${id} of ${resource} is sent at ${at}, before ${event}.`;
+        const { since = Infinity, endedIn } = refusals.get(resource) ?? {};
+        if (since <= at - HOUR + SECOND && endedIn !== attempt.life) unordered.add(resource);
+        if (!isDone && !unordered.has(resource)) yield `${id} of ${resource} is sent at ${at}, before ${event}.`;
       }
     }
     const { end = Infinity } = attempt;
+    const isReplay = (takenAt.get(id) ?? Infinity) <= at;
     if (isTaken(attempt)) {
       takenAt.set(id, Math.min(takenAt.get(id) ?? Infinity, end));
       if (attempt.isHeard) taken.set(id, (taken.get(id) ?? 0) + 1);
     }
-    if (!isTaken(attempt) || !attempt.isHeard)
-      firstFailure.set(resource, Math.min(firstFailure.get(resource) ?? Infinity, endOf(attempt)));
+    const refusal = refusals.get(resource);
+    // A replay has an order of its own.
+    if (isReplay) continue;
+    if (isTaken(attempt) && attempt.isHeard) {
+      if (refusal !== undefined) refusal.endedIn = attempt.life;
+    } else if (refusal === undefined || refusal.endedIn === attempt.life)
+      refusals.set(resource, { since: endOf(attempt) });
   }
 
   const { lives = 1, state, deliveries = [] } = webhooks.ends.get(name) ?? {};
@@ -234,9 +165,15 @@ function* judgeAttempts(
   if (resets.length > (state?.resets ?? Infinity))
     yield `${resets.length} resets were sent, and ${state?.resets} counted.`;
   const counts = Map.groupBy(attempts, ({ id }) => id);
-  for (const event of failed.keys()) {
+  for (const { event, error, at } of ownFailed) {
     const count = counts.get(event)?.length ?? 0;
-    if (count < MAX_ATTEMPTS) yield `${event} failed after ${count} attempts.`;
+    const hadNoRoom = error === "no_room" && [...rows.values()].filter((row) => row.at <= at).length > MAX_PENDING;
+    if (count < MAX_ATTEMPTS && !hadNoRoom) yield `${event} failed after ${count} attempts: ${error}.`;
+  }
+  for (const { place, before = "", after = "", sentAt, end } of ownReplays) {
+    const isRestored = restores.some((time) => time >= sentAt - RUN && time <= end);
+    if (place !== undefined && after < before && !isRestored)
+      yield `A replay moved the place from ${before} to ${after}.`;
   }
   for (const { event, status } of deliveries) {
     if (status === "delivered" && !taken.has(event)) yield `${event} is said to be delivered.`;
@@ -246,9 +183,6 @@ function* judgeAttempts(
   if (state !== undefined && lives === 1 && sum < 1_000 && deliveries.length !== sum)
     yield `${deliveries.length} deliveries are listed, and ${sum} have ended.`;
 }
-
-const resourceOf = ({ id, type, body }: Attempt) =>
-  type === RESET ? id : `${type.split(".")[0]} ${/"data":\{"id":(\d+)/.exec(body)?.[1]}`;
 
 /** Whether the feed may have lost a place between two times. */
 function isReasonable(
@@ -271,7 +205,7 @@ function isReasonable(
 function* judgeEnd(
   outcome: Outcome,
   webhooks: Webhooks,
-  { rows, present }: ReturnType<typeof feedOf>,
+  { rows, present }: FeedOfWorld,
   { name, url, enabled, place: start }: Configuration,
   attempts: readonly Attempt[],
 ): Generator<string> {
@@ -302,16 +236,22 @@ function* judgeEnd(
   const told = Math.max(0, ...resets.map(cursorOf).filter(has).map(idOf));
   const failed = webhooks.failed.filter((one) => one.name === name);
   const done = new Map<string, number>();
-  for (const { id, at } of taken) done.set(id, Math.max(done.get(id) ?? 0, at));
+  for (const { id, end: at = 0 } of taken) done.set(id, Math.max(done.get(id) ?? 0, at));
   for (const { event, at } of failed) done.set(event, Math.max(done.get(event) ?? 0, at));
-  const begins = [{ place: start, sentAt: 0 }].concat(
-    ownReplays.flatMap(({ place, sentAt, isSure }) => (isSure && place !== undefined ? [{ place, sentAt }] : [])),
+  const replayed = ownReplays.filter(
+    ({ place, until, isStopped }) =>
+      place !== undefined && until !== undefined && has(place) && has(until) && !isStopped,
   );
-  for (const { place, sentAt } of begins) {
+  const parts = [
+    { place: start, until: "g", sentAt: 0 },
+    ...(replayed as { place: string; until: string; sentAt: number }[]),
+  ];
+  for (const { place, until, sentAt } of parts) {
     const floor = Math.max(has(place) ? idOf(place) : 0, idOf(start), told);
     const missing = present.rows.find(
       (row) =>
         row.id > floor &&
+        row.place <= until &&
         types.has(row.type) &&
         (rows.get(row.place)?.at ?? 0) > latest &&
         (done.get(`evt_${row.place}`) ?? -1) < sentAt,
@@ -320,7 +260,7 @@ function* judgeEnd(
   }
 
   // Others do not hold up one that works.
-  if (new URL(url).hostname !== HEALTHY || outcome.history.faults.has("alarm lost")) return;
+  if (hostOf(url) !== HEALTHY || outcome.history.faults.has("alarm lost")) return;
   const first = new Map<string, number>();
   for (const { id, at } of attempts) if (!first.has(id)) first.set(id, at);
   const restores = restoresOf(outcome);
@@ -334,6 +274,3 @@ function* judgeEnd(
     if (isDue && isOn && !isDisturbed && came > at + SOON) yield `evt_${place} of ${at} came at ${came}.`;
   }
 }
-
-const restoresOf = ({ history }: Outcome): number[] =>
-  history.events.flatMap((one) => (one.kind === "occurrence" && one.restored !== undefined ? one.at : []));

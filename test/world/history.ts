@@ -77,15 +77,34 @@ export type Event =
   | { kind: "request"; at: number; exchange: Exchange }
   | { kind: "response"; at: number; exchange: Exchange; isLost: boolean };
 
+/** Faults between clients and the service, which delay no event. */
+const HARMLESS = new Set([
+  "request lost",
+  "response lost",
+  "key store fails",
+  "rate limiter fails",
+  "rate limit reached",
+  "slow network",
+  "response to a delivery lost",
+]);
+
 /** All that happened in a world, in the order of its time. */
 export class History {
   readonly events: Event[] = [];
   readonly exchanges: Exchange[] = [];
   /** How often each kind of fault happened. */
   readonly faults = new Map<string, number>();
+  /** When those happened that may delay an event on its way to a webhook. */
+  readonly delays: number[] = [];
+  readonly #clock: { now: number };
+
+  constructor(clock: { now: number } = { now: 0 }) {
+    this.#clock = clock;
+  }
 
   fault(kind: string): void {
     this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1);
+    if (!HARMLESS.has(kind)) this.delays.push(this.#clock.now);
   }
 
   occurred(at: number, what: string, more: Omit<Occurrence, "kind" | "at" | "what"> = {}): Occurrence {

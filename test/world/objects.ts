@@ -2,17 +2,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import type { Clock, Timer } from "./clock.ts";
 import { d1Of, type Path } from "./d1.ts";
 import type { Faults } from "./faults.ts";
-import type { History } from "./history.ts";
 import type { Program } from "./program.ts";
 import type { Random, RandomOf } from "./random.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Worker } from "./service.ts";
 import { mayWrite } from "./sqlite.ts";
 
-/** Milliseconds of one way between an object and what it talks to, at most, until it may be evicted, and until its writes are durable. */
-const WAY = 60;
+/** Milliseconds of one way between an object and a receiver, at most, and until writes are durable. */
+const LATENCY = { way: 60, durable: 10 };
+/** Milliseconds until an object may be evicted. */
 const IDLE = 10_000;
-const DURABLE = 10;
 /** The retries of an alarm that fails, and the milliseconds before the first one (Durable Objects documentation, Alarms). */
 const RETRIES = 6;
 const FIRST_RETRY = 2_000;
@@ -24,6 +23,8 @@ class Storage {
   readonly #onChange: () => void;
   #isOpen = false;
   alarm: number | null = null;
+  /** How often the alarm was set. */
+  alarmsSet = 0;
   #durableAlarm: number | null = null;
 
   constructor(onChange: () => void) {
@@ -70,6 +71,7 @@ class Storage {
   setAlarm = async (time: number | null) => {
     if (time !== null && time <= 0) throw new TypeError("setAlarm() cannot be called with an alarm time <= 0");
     this.alarm = time;
+    this.alarmsSet++;
     this.#onChange();
   };
 
@@ -79,6 +81,11 @@ class Storage {
     this.#begin();
     const names = this.#all("SELECT name FROM sqlite_schema WHERE type = 'table'", []);
     for (const { name } of names) this.#database.exec(`DROP TABLE "${String(name)}"`);
+  }
+
+  /** Rows that statements have written. The tables have no index, which would write more. */
+  get rowsWritten(): number {
+    return Number(this.#all("SELECT total_changes() AS count", [])[0]?.["count"]);
   }
 
   commit(): void {
@@ -123,14 +130,16 @@ export interface Life {
 /** The parts of the world that objects use. */
 export interface Surroundings {
   clock: Clock;
-  history: History;
-  faults: Faults;
+  faults: Pick<Faults, "meets">;
   random: RandomOf;
-  receivers: Receivers;
+  receivers: Pick<Receivers, "receive" | "hear">;
   versions: readonly { name: string; program: Program<Worker> }[];
   variables: object;
   path: (life: Life, random: Random) => Path;
   onError: (line: string) => void;
+  latency?: typeof LATENCY;
+  /** Milliseconds that the clock of the objects and their alarms is ahead. */
+  skew?: () => number;
 }
 
 const disconnected = () => new Error("Network connection lost.");
@@ -139,6 +148,8 @@ class Hosted {
   readonly #world: Surroundings;
   readonly #objects: Objects;
   readonly #random: Random;
+  readonly #latency: typeof LATENCY;
+  readonly #skew: () => number;
   readonly name: string;
   readonly storage: Storage;
   life: Life | undefined;
@@ -152,10 +163,12 @@ class Hosted {
   constructor(objects: Objects, world: Surroundings, name: string) {
     [this.#objects, this.#world, this.name] = [objects, world, name];
     this.#random = world.random("object", name);
+    this.#latency = world.latency ?? LATENCY;
+    this.#skew = world.skew ?? (() => 0);
     this.storage = new Storage(() => {
       this.schedule();
       const { life } = this;
-      world.clock.after(this.#random.delay(0, DURABLE), () => life?.isAlive && this.storage.commit());
+      world.clock.after(this.#random.delay(0, this.#latency.durable), () => life?.isAlive && this.storage.commit());
     });
   }
 
@@ -184,7 +197,7 @@ class Hosted {
     clock.cancel(this.#timer);
     const { alarm } = this.storage;
     if (alarm === null || this.#running !== undefined || alarm > this.#objects.until) return;
-    this.#timer = clock.after(alarm - clock.now, () => void this.#fire());
+    this.#timer = clock.after(alarm - clock.now - this.#skew(), () => void this.#fire());
   }
 
   async #fire(): Promise<void> {
@@ -256,7 +269,7 @@ class Hosted {
     const surroundings = {
       clock,
       random,
-      skew: () => 0,
+      skew: this.#skew,
       isAlive: () => life.isAlive,
       onError,
       onWarning: (line: string) => receivers.hear(this.name, line),
@@ -281,7 +294,7 @@ class Hosted {
 
   /** A message leaves, when everything before it is durable. */
   #out(life: Life, run: () => void): void {
-    this.#world.clock.after(this.#random.delay(0, DURABLE), () => {
+    this.#world.clock.after(this.#random.delay(0, this.#latency.durable), () => {
       this.#step(life, () => {
         this.storage.commit();
         this.#step(life, run);
@@ -304,7 +317,7 @@ class Hosted {
       const fail = (error: Error) => this.#in(life, () => reject(error));
       signal.addEventListener("abort", () => fail(signal.reason as Error));
       this.#out(life, () => {
-        clock.after(this.#random.delay(1, WAY), () => {
+        clock.after(this.#random.delay(Math.min(1, this.#latency.way), this.#latency.way), () => {
           const request = { name: this.name, life: life.number, url, headers, body };
           const answered = receivers.receive(request, this.#random);
           clock.after(answered.after, () => {
@@ -375,6 +388,10 @@ export class Objects {
 
   livesOf(name: string): number {
     return this.#hosted(name).lives;
+  }
+
+  storageOf(name: string): Storage {
+    return this.#hosted(name).storage;
   }
 
   /** Lets alarms run until a time. */

@@ -113,7 +113,8 @@ function globalsOf({ clock, random, skew, isAlive, onError, onWarning = () => {}
     { now: () => clock.now },
     {
       randomUUID: () => random.uuid(),
-      getRandomValues: (bytes: Uint8Array) => bytes.map(() => random.between(0, 255)),
+      getRandomValues: (values: Uint8Array | Uint32Array) =>
+        values.map(() => random.between(0, 2 ** (8 * values.BYTES_PER_ELEMENT) - 1)),
       // Node's own digest and HMAC run in a thread, whose time does not come from the seed.
       subtle: {
         importKey: async (_format: string, bytes: Uint8Array) => bytes,

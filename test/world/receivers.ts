@@ -26,17 +26,43 @@ export interface Attempt {
   end?: number;
   status?: number | undefined;
   isHeard?: boolean;
+  /** Milliseconds for which the response asked for a pause. */
+  pause?: number;
 }
 
 /** How receivers respond. The first one is what they do in a calm time. */
-const MOODS = ["well", "down", "slow", "poisoned", "busy", "gone", "flaky", "well"] as const;
+const MOODS = [
+  "well",
+  "down",
+  "slow",
+  "poisoned",
+  "busy",
+  "gone",
+  "flaky",
+  "choosy",
+  "refuses some",
+  "hangs for some",
+  "well",
+] as const;
+type Mood = (typeof MOODS)[number];
+/** The type that a choosy receiver refuses. */
+const REFUSED_TYPE = "pet.updated";
+const isSome = (resource: number) => resource % 3 === 0;
+
+/** Whether a receiver in a mood takes every attempt of an event. */
+export function takes(mood: Mood, { type, resource }: { type: string; resource: number }): boolean {
+  if (mood === "choosy") return type !== REFUSED_TYPE;
+  return mood === "well" || ((mood === "refuses some" || mood === "hangs for some") && !isSome(resource));
+}
 const REFUSALS = [301, 400, 404, 500, 502, undefined];
 const RETRY_AFTER = ["1", "30", "120", "3600", "Wed, 25 Nov 2026 00:00:00 GMT", "soon"];
+/** Milliseconds that a service waits at most, whatever a receiver asks for. */
+const LONGEST_PAUSE = 24 * 3_600_000;
 /** Milliseconds until a response, at most. An attempt lasts 15 seconds. */
 const LONGEST = { fast: 2_000, slow: 25_000 };
 /** Milliseconds of a request on its way to a receiver, at most. */
 export const ON_ITS_WAY = 100;
-const hostOf = (url: string) => new URL(url).hostname;
+export const hostOf = (url: string) => new URL(url).hostname;
 /** The host of the receiver that always works, and whose webhook nobody changes. */
 export const HEALTHY = "hook-0.shop.com";
 
@@ -44,10 +70,11 @@ export const HEALTHY = "hook-0.shop.com";
 export class Receivers {
   readonly #clock: Clock;
   readonly #history: History;
-  readonly #moods = new Map<string, (typeof MOODS)[number]>();
+  /** Of each host that has changed, the last one first. */
+  readonly moods = new Map<string, { mood: Mood; at: number }[]>();
   readonly attempts: Attempt[] = [];
   /** The events that the log says to have failed. */
-  readonly failed: { name: string; event: string; at: number }[] = [];
+  readonly failed: { name: string; event: string; error: string | null; at: number }[] = [];
   /** The secrets that the receivers have, the newest first. */
   readonly #secrets = new Map<string, { secret: string; at: number }[]>();
   isCalm = false;
@@ -59,7 +86,7 @@ export class Receivers {
   change(random: Random): void {
     const host = `hook-${random.between(1, 3)}.shop.com`;
     const mood = random.pick(MOODS);
-    this.#moods.set(host, mood);
+    this.moods.set(host, [{ mood, at: this.#clock.now }, ...(this.moods.get(host) ?? [])]);
     this.#history.occurred(this.#clock.now, `${host} is ${mood}`);
   }
 
@@ -71,8 +98,8 @@ export class Receivers {
 
   /** Hears a line of the log of an object. */
   hear(name: string, line: string): void {
-    const { message, event } = JSON.parse(line) as { message: string; event: string };
-    if (message === "a delivery failed") this.failed.push({ name, event, at: this.#clock.now });
+    const { message, event, error } = JSON.parse(line) as { message: string; event: string; error: string | null };
+    if (message === "a delivery failed") this.failed.push({ name, event, error, at: this.#clock.now });
   }
 
   /** Takes a request. Returns after how many milliseconds it ends, and how. Without a response, the connection is lost. */
@@ -80,7 +107,7 @@ export class Receivers {
     request: Pick<Attempt, "name" | "life" | "url" | "headers" | "body">,
     random: Random,
   ): { after: number; end: (isHeard: boolean) => Response | undefined } {
-    const { id, type } = JSON.parse(request.body) as { id: string; type: string };
+    const { id, type, data } = JSON.parse(request.body) as { id: string; type: string; data: { id?: number } };
     const { now } = this.#clock;
     const known = this.#secrets.get(request.name) ?? [];
     const isNew = (known[0]?.at ?? 0) > now - ON_ITS_WAY;
@@ -88,7 +115,8 @@ export class Receivers {
     const attempt: Attempt = { ...request, id, type, at: now, secrets };
     this.attempts.push(attempt);
     const host = hostOf(request.url);
-    const mood = this.isCalm || host === HEALTHY ? "well" : (this.#moods.get(host) ?? "well");
+    const mood = this.isCalm || host === HEALTHY ? "well" : (this.moods.get(host)?.[0]?.mood ?? "well");
+    const isTaken = takes(mood, { type, resource: data.id ?? 1 });
     const isRefused = {
       well: false,
       slow: random.chance(0.1),
@@ -97,19 +125,30 @@ export class Receivers {
       busy: random.chance(0.7),
       gone: true,
       flaky: random.chance(0.5),
+      choosy: !isTaken,
+      "refuses some": !isTaken,
+      "hangs for some": !isTaken,
     }[mood];
     const refusal = mood === "busy" ? random.pick([429, 503]) : mood === "gone" ? 410 : random.pick(REFUSALS);
     const status = isRefused ? refusal : random.pick([200, 204]);
     const retryAfter = random.pick(RETRY_AFTER);
     const end = (isHeard: boolean) => {
-      Object.assign(attempt, { end: this.#clock.now, status, isHeard });
+      const pause = mood === "busy" && isRefused && isHeard ? pauseOf(retryAfter, this.#clock.now) : 0;
+      Object.assign(attempt, { end: this.#clock.now, status, isHeard, pause });
       const heard = isHeard ? "" : " (lost)";
       this.#history.occurred(this.#clock.now, `${request.name} sent ${type} ${id} to ${host}: ${status}${heard}`);
       if (status === undefined) return undefined;
       return new Response(null, { status, headers: mood === "busy" ? { "Retry-After": retryAfter } : {} });
     };
-    return { after: random.delay(1, mood === "slow" ? LONGEST.slow : LONGEST.fast), end };
+    const after = random.delay(1, mood === "slow" ? LONGEST.slow : LONGEST.fast);
+    return { after: mood === "hangs for some" && !isTaken ? LONGEST.slow : after, end };
   }
+}
+
+/** Milliseconds that a `Retry-After` asks for. */
+function pauseOf(text: string, now: number): number {
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  return Number.isNaN(milliseconds) ? 0 : Math.min(Math.max(milliseconds, 0), LONGEST_PAUSE);
 }
 
 export interface Configuration {
@@ -119,6 +158,7 @@ export interface Configuration {
   types: string[];
   enabled: number;
   place: string;
+  concurrency: number;
 }
 
 export interface Replay {
@@ -127,16 +167,22 @@ export interface Replay {
   end: number;
   /** Undefined for the end of the feed. */
   place: string | undefined;
-  isSure: boolean;
+  /** The main place before the replay and after it, and the end of the replay, as far as responses have told them. */
+  before?: string;
+  after?: string;
+  until?: string | undefined;
+  /** Whether an owner may have stopped it. */
+  isStopped: boolean;
 }
 
-const CONFIGURATIONS = "SELECT id, id || '-' || tag AS name, url, types, enabled, place FROM webhooks";
+const CONFIGURATIONS = "SELECT id, id || '-' || tag AS name, url, types, enabled, place, concurrency FROM webhooks";
+const PLACES = "SELECT printf('%016x%08x', id, tag) AS place FROM events";
 const LEAK = "SELECT id FROM idempotency_keys WHERE response LIKE '%whsec\\_%' ESCAPE '\\'";
 /** Webhooks that owners have, at most, and attempts of one of their calls. */
 const MOST = 3;
 const ATTEMPTS = 5;
-/** Characters of a cursor after its place. */
-const CHECKSUM = 8;
+/** The place in a cursor, which has a checksum after it. */
+const placeIn = (cursor: unknown) => String(cursor).slice(0, -8);
 /** Milliseconds after a call whose outcome is unknown. No part of it runs longer. */
 const LATER = 180_000;
 
@@ -147,6 +193,7 @@ export class Owners {
   readonly #database: Database;
   readonly #receivers: Receivers;
   readonly #key: ApiKey;
+  readonly #isMixed: boolean;
   readonly #busy = new Set<string>();
   /** What the database had from each time on. */
   readonly configurations: { at: number; all: ReadonlyMap<string, Configuration> }[] = [];
@@ -156,9 +203,10 @@ export class Owners {
   readonly calls: { name: string; from: number; to: number }[] = [];
   readonly failures: string[] = [];
 
-  constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey) {
+  /** @param isMixed whether some objects run the version before, which loses events in a replay that goes forward. */
+  constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey, isMixed: boolean) {
     [this.#clients, this.#clock, this.#database] = [clients, clock, database];
-    [this.#receivers, this.#key] = [receivers, key];
+    [this.#receivers, this.#key, this.#isMixed] = [receivers, key, isMixed];
     this.onCommit();
   }
 
@@ -210,13 +258,14 @@ export class Owners {
   }
 
   async #change(random: Random, { id, name, url, enabled }: Configuration): Promise<void> {
-    const kind = random.weighted({ patch: 6, replay: 8, rotate: 2, read: 3, test: 3, delete: 0.3 });
+    const kind = random.weighted({ patch: 6, replay: 8, stop: 1, rotate: 2, read: 3, test: 3, delete: 0.3 });
     const isOff = enabled === 0 && random.chance(0.7);
     if (isOff || kind === "patch") {
       const patch = random.pick([
         { url: `https://${hostOf(url)}/${random.between(1, 99)}` },
         { types: typesOf(random) },
         { enabled: false },
+        { concurrency: random.between(1, 6) },
       ]);
       await this.#send(random, "PATCH", `/${id}`, isOff ? { enabled: true } : patch);
     } else if (kind === "replay") await this.#replay(random, id, name);
@@ -224,6 +273,9 @@ export class Owners {
       const { status, body } = await this.#send(random, "POST", `/${id}/rotate-secret`);
       if (status === 200 && this.#has(name)) this.#receivers.learn(name, body["secret"]);
       else if (status !== 404) await this.#learnSecret(random, { id, name }, LATER);
+    } else if (kind === "stop") {
+      for (const replay of this.replays) if (replay.name === name) replay.isStopped = true;
+      await this.#send(random, "DELETE", `/${id}/replay`);
     } else if (kind === "test") await this.#send(random, "POST", `/${id}/test`);
     else if (kind === "delete") await this.#send(random, "DELETE", `/${id}`);
     else await this.#send(random, "GET", random.pick(["", `/${id}`, `/${id}/state`, `/${id}/deliveries?limit=5`]));
@@ -232,16 +284,22 @@ export class Owners {
   async #replay(random: Random, id: number, name: string): Promise<void> {
     const { status, body } = await this.#send(random, "GET", `/${id}/state`);
     if (status !== 200) return;
-    const present = String(body["cursor"]).slice(0, -CHECKSUM);
-    // Not forward, which would leave events out.
-    const known = this.#receivers.attempts.filter((one) => one.name === name && one.id.slice(4) <= present);
-    const place = known.length > 0 && random.chance(0.7) ? random.pick(known.slice(-40)).id.slice(4) : undefined;
+    const before = placeIn(body["cursor"]);
+    // One that the receiver had, any of the feed, or the end of the feed.
+    const known = this.#receivers.attempts.filter((one) => one.name === name && one.id.slice(4) <= before);
+    const choice = random.weighted({ known: 6, any: this.#isMixed ? 0 : 2, latest: 3 });
+    const any = this.#database.primary.rows(PLACES).map((row) => String(row["place"]));
+    const places = { known: known.slice(-40).map((one) => one.id.slice(4)), any, latest: [] }[choice];
+    const place = places.length > 0 ? random.pick(places) : undefined;
     const cursor = place === undefined ? "latest" : encodeEventCursor(place);
-    const replay: Replay = { name, sentAt: this.#clock.now, end: Infinity, place, isSure: false };
+    const replay: Replay = { name, sentAt: this.#clock.now, end: Infinity, place, isStopped: false };
     this.replays.push(replay);
     const answer = await this.#send(random, "POST", `/${id}/replay`, { cursor });
     if (answer.status >= 500) await this.#clock.wait(LATER);
-    Object.assign(replay, { end: this.#clock.now, isSure: answer.status === 200 });
+    replay.end = this.#clock.now;
+    if (answer.status !== 200) return;
+    const end = (answer.body["replay"] as { end: string } | undefined)?.end;
+    Object.assign(replay, { before, after: placeIn(answer.body["cursor"]), until: end && placeIn(end) });
   }
 
   /** Asks for the secret, until there is an answer. */

@@ -6,14 +6,14 @@ import type { PetStore } from "../../client/src/index.ts";
 import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
 import { pets } from "../../src/pets/table.ts";
-import type { Delivery, WebhookState } from "../../src/webhooks/engine/endpoint.ts";
+import type { Delivery, WebhookState } from "../../src/webhooks/engine/view.ts";
 import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
 import { Clock } from "./clock.ts";
 import { bookmarkOf } from "./d1.ts";
 import { Database } from "./database.ts";
-import type { Webhooks } from "./deliveries.ts";
+import type { Webhooks } from "./attempts.ts";
 import { FAULTS, Faults, WORST_OF_OBJECTS } from "./faults.ts";
 import { type Feed, readFeed } from "./feed.ts";
 import { type FollowerCopy, Followers } from "./followers.ts";
@@ -32,6 +32,8 @@ import { Shops } from "./shops.ts";
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Milliseconds until every replica has what the last step did. */
 const QUIET = 180_000;
+/** The share of worlds with webhooks in which only the world as a whole has troubles. */
+const PEACEFUL = 0.3;
 const START = Date.parse("2026-11-22T00:00:00Z");
 const HOUR = 3_600_000;
 /** How long webhooks have for what is left: all of the schedule, or a new address, after which everything is due. */
@@ -159,7 +161,7 @@ class World {
   readonly #plan: Plan;
   readonly #calm: Set<string>;
   readonly #clock = new Clock(START);
-  readonly #history = new History();
+  readonly #history = new History(this.#clock);
   readonly #variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
   readonly #databases: readonly Database[];
   readonly #database: Database;
@@ -187,6 +189,9 @@ class World {
     this.#plan = plan;
     this.#calm = new Set(plan.calm);
     const random = this.#random;
+    // Only without faults it is sure how soon an event arrives.
+    if (plan.hasWebhooks === true && random("peace").chance(PEACEFUL))
+      for (const fault of FAULTS) this.#calm.add(fault);
     const [clock, history, calm] = [this.#clock, this.#history, this.#calm];
     const setting = random("setting");
     const faults = new Faults(setting, history, calm);
@@ -227,16 +232,20 @@ class World {
 
   readonly #random: RandomOf = (...names) => new Random(this.#plan.seed, ...names);
 
+  /** Whether some objects run the version before. */
+  #isMixed = false;
+
   #createWebhooks(code: Code, key: ApiKey): Parts {
     const [clock, history, random, service] = [this.#clock, this.#history, this.#random, this.#service];
     const receivers = new Receivers(clock, history);
-    const owners = new Owners(this.#clients, clock, this.#database, receivers, key);
+    this.#isMixed = code.versions.length > 1;
+    const owners = new Owners(this.#clients, clock, this.#database, receivers, key, this.#isMixed);
     const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
     const variables = { ...this.#variables, ENVIRONMENT: "production" };
     const path: (typeof service)["pathOf"] = (life, chance) => service.pathOf(life, chance);
     const onError = (line: string) => void service.errors.push(line);
     const { versions } = code;
-    const objects = new Objects({ clock, history, faults, random, receivers, versions, variables, path, onError });
+    const objects = new Objects({ clock, faults, random, receivers, versions, variables, path, onError });
     service.objects = objects;
     return { receivers, owners, objects };
   }
@@ -262,10 +271,11 @@ class World {
     });
     await Promise.all([...ended, clock.run()]);
     objects.close();
-    const { attempts, failed } = receivers;
+    const { attempts, failed, moods } = receivers;
     const { configurations, replays, calls } = owners;
     const failures = [...objects.failures, ...owners.failures];
-    return { attempts, failed, configurations, replays, calls, endedAt: this.#endedAt, ends, failures };
+    const isMixed = this.#isMixed;
+    return { attempts, failed, moods, configurations, replays, calls, endedAt: this.#endedAt, ends, failures, isMixed };
   }
 
   async run(): Promise<Outcome> {

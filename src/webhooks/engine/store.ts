@@ -1,48 +1,55 @@
-import { type Endpoint, type Outcome, Queue, type Waiting } from "./schedule.ts";
+import { type Health, UNKNOWN_HEALTH } from "./health.ts";
+import { Queue, type Waiting } from "./queue.ts";
 
-/** Finished deliveries that are kept. */
+/** Finished deliveries that are listed. */
 const MAX_FINISHED = 1_000;
+/** Of them, those that one row has, and such rows. What is newer is part of the progress. */
+const CHUNK = 100;
+const CHUNKS = MAX_FINISHED / CHUNK + 1;
 
-// Tables and columns are only added, so that the version before can run on them. Those without a rowid write one row where others write
-// two.
+const COLUMNS = `(
+  key TEXT PRIMARY KEY, type TEXT NOT NULL, resource TEXT NOT NULL, body TEXT NOT NULL, attempts INTEGER NOT NULL,
+  first_failure_at INTEGER, last_attempt_at INTEGER, next_attempt_at INTEGER NOT NULL, response INTEGER, error TEXT
+) WITHOUT ROWID`;
+// Tables are only added, so that the version before can run on them: it writes `pending` without the names of its columns. Those without
+// a rowid write one row where others write two. `finished` is the history of the version before.
 const TABLES = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS pending (
-    key TEXT PRIMARY KEY, type TEXT NOT NULL, resource TEXT NOT NULL, body TEXT NOT NULL, attempts INTEGER NOT NULL,
-    first_failure_at INTEGER, last_attempt_at INTEGER, next_attempt_at INTEGER NOT NULL, response INTEGER, error TEXT
-  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS pending ${COLUMNS};
+  CREATE TABLE IF NOT EXISTS replaying ${COLUMNS};
   CREATE TABLE IF NOT EXISTS unordered (resource TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, number INTEGER NOT NULL, deliveries TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS finished (
     slot INTEGER PRIMARY KEY, number INTEGER NOT NULL, event TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
     attempts INTEGER NOT NULL, last_attempt_at INTEGER NOT NULL, response INTEGER, error TEXT
   );
 `;
 
-const WAITING = `key, type, resource, attempts, first_failure_at AS firstFailureAt, last_attempt_at AS lastAttemptAt,
+const WAITING = `key, type, resource, attempts, first_failure_at AS refusedSince, last_attempt_at AS lastAttemptAt,
   next_attempt_at AS nextAttemptAt, response, error`;
 
-/** What an object remembers, beside its deliveries and its secret. Times are in milliseconds since the epoch. */
-export interface Progress extends Endpoint {
+/** What an object remembers, beside the deliveries that wait and its secret. Times are in milliseconds since the epoch. */
+export interface Progress {
   /** `<id>-<tag>` of the webhook: an alarm may wake an object that does not know it. */
   name: string;
-  /** The place in the feed up to which it has read. Empty before it starts. */
+  /** The place in the feed up to which everything is delivered, or waits. Empty before the object starts. */
   place: string;
-  /** The highest place that it ever read. A replay sets only the other one back. */
+  /** The same, for the version before. */
   highest: string;
-  /** Raised by each jump of the place. A wave from before it must not set the place. */
-  generation: number;
+  /** Where the replay is, and where it ends. */
+  replay: { place: string; end: string } | null;
   /** How often the feed lost the place, and when it last did. */
   resets: number;
   resetAt: number;
-  /** Deliveries that ever finished. */
+  health: Health;
+  /** Deliveries that ever finished, and the newest of them. */
   finished: number;
-  /** Of the present hold: failed probes, and when the next one is due. */
-  probes: number;
-  probeAt: number;
-  lastSuccessAt: number | null;
+  recent: Finished[];
   /** The configuration as it was last seen. */
   url: string;
   enabled: boolean;
+  /** The origin of the receiver that last took a delivery. */
+  proven: string;
   /** Since when the database has no row of the webhook. */
   goneSince: number | null;
 }
@@ -50,17 +57,15 @@ export interface Progress extends Endpoint {
 const START: Omit<Progress, "name"> = {
   place: "",
   highest: "",
-  generation: 0,
+  replay: null,
   resets: 0,
   resetAt: 0,
+  health: UNKNOWN_HEALTH,
   finished: 0,
-  failures: 0,
-  heldUntil: 0,
-  probes: 0,
-  probeAt: 0,
-  lastSuccessAt: null,
+  recent: [],
   url: "",
   enabled: true,
+  proven: "",
   goneSince: null,
 };
 
@@ -71,9 +76,7 @@ export interface Secrets {
 }
 
 /** A delivery that has ended. */
-interface Finished {
-  /** Counts the finished deliveries. */
-  number: number;
+export interface Finished {
   /** The id of the event. */
   event: string;
   type: string;
@@ -81,7 +84,8 @@ interface Finished {
   attempts: number;
   lastAttemptAt: number;
   response: number | null;
-  error: NonNullable<Outcome["error"]> | null;
+  error: Waiting["error"] | "no_room";
+  isReplay: boolean;
 }
 
 /** The id that a receiver sees. */
@@ -90,7 +94,7 @@ export const eventId = (key: string): string => (key.startsWith("msg_") ? key : 
 /** The columns that attempts change, in the order of the table. */
 const historyOf = (row: Waiting) => [
   row.attempts,
-  row.firstFailureAt,
+  row.refusedSince,
   row.lastAttemptAt,
   row.nextAttemptAt,
   row.response,
@@ -131,17 +135,25 @@ export class Store {
   progress(): Progress | undefined {
     const stored = this.#read<Progress>("progress");
     // A version before may have stored less.
-    return stored && { ...START, ...stored };
+    return stored && { ...START, ...stored, health: { ...UNKNOWN_HEALTH, ...stored.health } };
   }
 
   /** The progress of an object that starts. */
   begin(name: string): Progress {
     const progress = { ...START, name };
-    this.save(progress);
+    this.save(progress, []);
     return progress;
   }
 
-  save(progress: Progress): void {
+  /** @param finished what has finished since it was last saved. */
+  save(progress: Progress, finished: readonly Finished[]): void {
+    progress.finished += finished.length;
+    progress.recent = [...progress.recent, ...finished];
+    for (; progress.recent.length >= CHUNK; progress.recent = progress.recent.slice(CHUNK)) {
+      const number = progress.finished - progress.recent.length;
+      const deliveries = JSON.stringify(progress.recent.slice(0, CHUNK));
+      this.#rows("REPLACE INTO history VALUES (?, ?, ?)", Math.floor(number / CHUNK) % CHUNKS, number, deliveries);
+    }
     this.#write("progress", progress);
   }
 
@@ -155,51 +167,43 @@ export class Store {
 
   queue(): Queue {
     const unordered = this.#rows<{ resource: string }>("SELECT resource FROM unordered");
+    const rows = (["pending", "replaying"] as const).flatMap((table) =>
+      this.#rows<Omit<Waiting, "isReplay">>(`SELECT ${WAITING} FROM ${table} ORDER BY key`).map((row) => ({
+        ...row,
+        isReplay: table === "replaying",
+      })),
+    );
     return new Queue(
-      this.#rows<Waiting>(`SELECT ${WAITING} FROM pending ORDER BY key`),
+      rows,
       unordered.map(({ resource }) => resource),
     );
   }
 
   /** The body of a delivery that waits. Undefined when it no longer does. */
   body(key: string): string | undefined {
-    return this.#rows<{ body: string }>("SELECT body FROM pending WHERE key = ?", key)[0]?.body;
+    const sql = "SELECT body FROM pending WHERE key = ?1 UNION ALL SELECT body FROM replaying WHERE key = ?1";
+    return this.#rows<{ body: string }>(sql, key)[0]?.body;
   }
 
-  add(row: Waiting, body: string): void {
-    const { key, type, resource } = row;
-    this.#rows(
-      "REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      key,
-      type,
-      resource,
-      body,
-      ...historyOf(row),
-    );
-  }
-
-  /** Changes nothing when the delivery no longer waits. */
-  update(row: Waiting): void {
-    this.#rows(
-      `UPDATE pending SET (attempts, first_failure_at, last_attempt_at, next_attempt_at, response, error) = (?, ?, ?, ?, ?, ?)
-       WHERE key = ?`,
-      ...historyOf(row),
-      row.key,
-    );
-  }
-
-  remove(key: string): void {
-    this.#rows("DELETE FROM pending WHERE key = ?", key);
-  }
-
-  /** Removes the events after a place. Messages of the service stay. */
-  removeAfter(place: string): void {
-    this.#rows("DELETE FROM pending WHERE key > ? AND type <> 'feed.reset'", place);
-  }
-
-  removeAll(): void {
-    this.#rows("DELETE FROM pending");
-    this.#rows("DELETE FROM unordered");
+  /**
+   * Records a delivery that waits.
+   *
+   * @param row undefined for one that no longer does.
+   * @param body of one that did not wait before.
+   */
+  change(key: string, row: Waiting | undefined, body: string | undefined): void {
+    if (row === undefined) {
+      for (const table of ["pending", "replaying"]) this.#rows(`DELETE FROM ${table} WHERE key = ?`, key);
+      return;
+    }
+    const table = row.isReplay ? "replaying" : "pending";
+    if (body === undefined) {
+      const columns = "attempts, first_failure_at, last_attempt_at, next_attempt_at, response, error";
+      this.#rows(`UPDATE ${table} SET (${columns}) = (?, ?, ?, ?, ?, ?) WHERE key = ?`, ...historyOf(row), key);
+    } else {
+      const values = [key, row.type, row.resource, body, ...historyOf(row)];
+      this.#rows(`REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
+    }
   }
 
   setUnordered(resource: string, isUnordered: boolean): void {
@@ -209,18 +213,24 @@ export class Store {
     );
   }
 
-  /** A ring: a row takes the place of the one that finished longest ago, so that nothing is deleted. */
-  finish(row: Finished): void {
-    const { number, event, type, status, attempts, lastAttemptAt, response, error } = row;
-    const values = [number % MAX_FINISHED, number, event, type, status, attempts, lastAttemptAt, response, error];
-    this.#rows("REPLACE INTO finished VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ...values);
-  }
-
-  /** The finished deliveries, the newest first. */
-  finished(): Finished[] {
-    return this.#rows(
+  /** The finished deliveries that are listed, the newest first, each with its number. */
+  finished({ finished, recent }: Progress): (Finished & { number: number })[] {
+    const chunks = this.#rows<{ number: number; deliveries: string }>(
+      "SELECT number, deliveries FROM history ORDER BY number DESC",
+    );
+    const first = finished - recent.length;
+    const numbered = [{ number: first, deliveries: recent }]
+      .concat(chunks.map(({ number, deliveries }) => ({ number, deliveries: JSON.parse(deliveries) as Finished[] })))
+      .flatMap(({ number, deliveries }) =>
+        deliveries.map((one, index) => ({ ...one, number: number + index })).toReversed(),
+      );
+    const before = this.#rows<Omit<Finished, "isReplay"> & { number: number }>(
       `SELECT number, event, type, status, attempts, last_attempt_at AS lastAttemptAt, response, error
-       FROM finished ORDER BY number DESC`,
+       FROM finished WHERE number < ? ORDER BY number DESC`,
+      numbered.at(-1)?.number ?? finished,
+    );
+    return [...numbered, ...before.map((one) => ({ ...one, isReplay: false }))].filter(
+      ({ number }) => number >= finished - MAX_FINISHED,
     );
   }
 

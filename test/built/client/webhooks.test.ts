@@ -4,7 +4,7 @@ import { verifyWebhook, WebhookVerificationError } from "../../../client/src/ind
 import { failure, fakeService, json } from "./fake-service.ts";
 
 const WEBHOOK =
-  '{"id":9007199254740993,"url":"https://hooks.shop.com/","types":["pet.created"],"enabled":true,"createdBy":"key_1","createdAt":"2026-11-22T08:30:00.000Z"}';
+  '{"id":9007199254740993,"url":"https://hooks.shop.com/","types":["pet.created"],"enabled":true,"createdBy":"key_1","createdAt":"2026-11-22T08:30:00.000Z","concurrency":6}';
 const STATE = { health: "ok", pending: 0, cursor: "0".repeat(32), resets: 0 };
 const DELIVERY = { event: "evt_1", type: "pet.created", status: "delivered", attempts: 1, response: 204 };
 
@@ -30,9 +30,19 @@ test("the operations below a webhook return what the service says", async () => 
     error: "timeout",
     milliseconds: 15_000,
   });
-  const replay = ask(STATE);
-  expect(await replay.store.webhooks.replay(1, "latest")).toEqual(STATE);
+  const replaying = { ...STATE, replay: { cursor: STATE.cursor, end: "1".repeat(32) } };
+  const replay = ask(replaying);
+  expect(await replay.store.webhooks.replay(1, "latest")).toEqual(replaying);
   expect(replay.sent[0]?.body).toBe('{"cursor":"latest"}');
+  const stop = fakeService([json(204, "")]);
+  expect(await stop.store.webhooks.stopReplay(1)).toBeUndefined();
+});
+
+test("a webhook whose response was stored before there were attempts at once is one too", async () => {
+  const { concurrency, ...before } = JSON.parse(WEBHOOK) as { concurrency: number };
+  const { store } = fakeService([json(201, JSON.stringify({ ...before, id: 1 }), { ETag: '"1"' })]);
+  const { webhook } = await store.webhooks.create({ url: "https://hooks.shop.com/", types: ["pet.created"] });
+  expect([concurrency, webhook.concurrency]).toEqual([6, undefined]);
 });
 
 test("the deliveries have pages", async () => {

@@ -1,0 +1,1 @@
+ALTER TABLE `webhooks` ADD `concurrency` integer DEFAULT 6 NOT NULL;
