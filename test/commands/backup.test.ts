@@ -216,6 +216,13 @@ function editFile(edit: (lines: string[]) => string[]): void {
   writeFileSync(path, gzipSync(edit(gunzipSync(readFileSync(path)).toString().split("\n")).join("\n")));
 }
 
+/** Does the same, with the digests of these lines: as somebody who may write to the backup. */
+function forge(edit: (lines: string[]) => string[]): void {
+  editFile(edit);
+  const text = gunzipSync(readFileSync(join(folder, "pets-0001.ndjson.gz")));
+  editManifest((value) => (value.tables.pets.sha256 = createHash("sha256").update(text).digest("hex")));
+}
+
 function editText(edit: (text: string) => string): void {
   const path = join(folder, "manifest.json");
   const text = readFileSync(path, "utf8");
@@ -338,16 +345,37 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
     message: /pets-0001\.ndjson\.gz is damaged: it has more rows than the \d+ of the manifest$/,
   },
   "lines in another order": {
-    spoil: () => {
-      editFile(([first = "", second = "", ...others]) => [second, first, ...others]);
-      const text = gunzipSync(readFileSync(join(folder, "pets-0001.ndjson.gz")));
-      editManifest((value) => (value.tables.pets.sha256 = createHash("sha256").update(text).digest("hex")));
-    },
+    spoil: () => forge(([first = "", second = "", ...others]) => [second, first, ...others]),
     message: /^pets is damaged: the id 1 comes after 2\.$/,
+  },
+  "JSON without its end": {
+    spoil: () => forge(([first = "", ...others]) => [first.slice(0, -1), ...others]),
+    message: /^pets is damaged: the line of the id 1 is not one object\.$/,
+  },
+  "a second row in a line, with an id near 2^63": {
+    spoil: () =>
+      forge(([first = "", ...others]) => [`${first},${first.replace("1", "9223372036854775806")}`, ...others]),
+    message: /^pets is damaged: the line of the id 1 is not one object\.$/,
+  },
+  "a status that does not exist": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("available", "lost"), ...others]),
+    message: /^pets is damaged: CHECK constraint failed: pets_status_check$/,
+  },
+  "a text where a number stands": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace(/"version":1/, '"version":"x"'), ...others]),
+    message: /^pets is damaged: the row 1 has no integer as its version\.$/,
+  },
+  "a value that the table does not keep": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("}", ',"owner":"x"}'), ...others]),
+    message: /^pets is damaged: its lines are not those of its rows\.$/,
+  },
+  "a name of 3 MB": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("Rex", "x".repeat(3_000_000)), ...others]),
+    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 1999998 bytes$/,
   },
   "a line without an end": {
     spoil: () => writeFileSync(join(folder, "pets-0001.ndjson.gz"), gzipSync(Buffer.alloc(2 ** 24, "x"))),
-    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 4194304 characters$/,
+    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 1999998 bytes$/,
   },
   "a line that is no row": {
     spoil: () => editFile((lines) => ["{}", ...lines]),
@@ -816,6 +844,23 @@ test("a restore notices what the service writes meanwhile", async () => {
   const result = await restore("--overwrite", TARGET);
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
+});
+
+test("the counters do not come from rows that an earlier restore brought", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  api.databases.atQuery = (sql, run) => {
+    if (sql.startsWith(`INSERT INTO "orders"`)) throw FAILURE;
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  const planted = `INSERT INTO categories (id, name) VALUES (${2n ** 63n - 2n}, 'planted')`;
+  for (const sql of [planted, "UPDATE restore_progress SET digest = ''"]) api.databases.query(TARGET, sql);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), counters(SOURCE));
 });
 
 test("a restore that a migration interrupts begins again", async () => {
