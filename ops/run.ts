@@ -1,4 +1,4 @@
-// npm run release, rollback, preview, backup, restore and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
+// npm run release, rollback, preview, backup, restore, doctor, webhooks and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
 import { setGlobalProxyFromEnv } from "node:http";
 import { refuseWindows } from "../scripts/platform.ts";
 import { newProgram, runProgram } from "./program.ts";
@@ -30,6 +30,14 @@ const COMMANDS: { [name: string]: OperatorCommand } = {
   restore: {
     does: "Replaces the database of an environment by a backup.",
     load: async () => (await import("./backup/command-line.ts")).runRestore,
+  },
+  doctor: {
+    does: "Says on one page how an environment is.",
+    load: async () => (await import("./doctor/command-line.ts")).run,
+  },
+  webhooks: {
+    does: "Lists, stops, resumes and explains the webhooks of an environment.",
+    load: async () => (await import("./webhooks/command-line.ts")).run,
   },
   keys: {
     does: "Creates, lists, shows, revokes and rotates API keys.",

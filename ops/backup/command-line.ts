@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
+import { toDuration } from "../duration.ts";
 import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
@@ -9,7 +10,7 @@ import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { JURISDICTIONS, type Place, toPlace } from "../release/database.ts";
 import { SUSTAINED } from "../release/pace.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { Bucket, download, upload } from "./bucket.ts";
+import { Bucket, download, removeOld, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./connection.ts";
 import { Interruption } from "../interruption.ts";
@@ -36,8 +37,9 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
     )
     .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
     .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
+    .option("--keep <duration>", "Then removes older backups from the bucket (30d). The new one stays.", toDuration)
     .addOption(jurisdictionOption())
-    .action((options: CommonOptions & BucketOptions & { to: string }) =>
+    .action((options: CommonOptions & BucketOptions & { to: string; keep?: number }) =>
       withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const began = performance.now();
         const bucket = await openBucket();
@@ -56,6 +58,10 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
         await parts?.remove();
+        if (bucket !== undefined && options.keep !== undefined)
+          await removeOld(bucket, manifest, options.keep, terminal).catch((error: unknown) =>
+            terminal.say(`${oneLine(error)} The backup is finished, and an old one is left.`),
+          );
         await database
           .run(recordBackup(manifest.moment.time))
           .catch((error: unknown) =>
@@ -112,7 +118,10 @@ function describe(name: string, terminal: Terminal): Command {
     .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
     .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .hook("preAction", (command) => {
-      const { env, persistTo, bucket, jurisdiction } = command.opts<CommonOptions & BucketOptions>();
+      const { env, persistTo, bucket, jurisdiction, keep } = command.opts<
+        CommonOptions & BucketOptions & { keep?: number }
+      >();
+      if (keep !== undefined && bucket === undefined) command.error("--keep is for --bucket.");
       if (jurisdiction !== undefined && bucket === undefined) command.error("--jurisdiction is for --bucket.");
       if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     });

@@ -3,7 +3,7 @@ import { RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import type { Inspection, RelatedKey } from "./inspection.ts";
 import { type NewKey, type Revocation, statusOf } from "./operations.ts";
-import type { Terminal } from "../terminal.ts";
+import { table, type Terminal } from "../terminal.ts";
 import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
 
@@ -66,14 +66,8 @@ export function showRevocation(
     ? `${id} is revoked since ${revokedAt}. ${delay}`
     : `The revocation of ${id} is written, with the time ${revokedAt}. KV does not show it yet. ${delay}`;
   terminal.print(json ? JSON.stringify(record) : report);
-  if (record.scopes.includes("webhooks:manage")) {
-    const place = env === "local" ? "--local" : `--env ${env} --remote`;
-    terminal.say(
-      "Its webhooks deliver on. This lists them, and docs/runbook.md, A key leaked, disables them:\n" +
-        `npx wrangler d1 execute petstore-${env} ${place} --json --command "\n` +
-        `  SELECT id, url, types, enabled FROM webhooks WHERE created_by = '${id}'"`,
-    );
-  }
+  if (record.scopes.includes("webhooks:manage") && env !== "local")
+    terminal.say(`Its webhooks deliver on. To find and stop them: npm run webhooks -- list --env ${env}`);
   if (isShown) return;
   if (json) terminal.say(report);
   terminal.say(`Then look at it: npm run keys -- show ${id} --env ${env}`);
@@ -147,10 +141,4 @@ function day(time: string | undefined): string {
 
 function seconds(time: string | undefined): string {
   return time?.slice(0, 19) ?? "never";
-}
-
-function table(rows: string[][]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
-  return lines.map((line) => line.trimEnd()).join("\n");
 }

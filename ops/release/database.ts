@@ -28,6 +28,8 @@ export interface Database {
   name: string;
   jurisdiction?: string | null;
   read_replication?: { mode: string };
+  /** Bytes. */
+  file_size?: number;
 }
 
 /** The database of this name or id. */

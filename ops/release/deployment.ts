@@ -22,7 +22,14 @@ export interface Version {
   annotations?: { "workers/tag"?: string; "workers/message"?: string };
   metadata?: { created_on: string };
   resources?: {
-    bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[];
+    bindings?: {
+      name: string;
+      type: string;
+      id?: string;
+      database_id?: string;
+      namespace_id?: string;
+      text?: string;
+    }[];
     script_runtime?: { migration_tag?: string };
   };
 }

@@ -544,6 +544,38 @@ test("a restore from a bucket goes on after a failure, and says when the bucket 
   expect(api.databases.query(TARGET, "SELECT moment FROM last_backup")).toEqual([{ moment: time }]);
 });
 
+test("a backup removes older ones from the bucket, never itself, and nothing else", async () => {
+  const old = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const kept = [
+    `${SOURCE}/${old(29)}/manifest.json`,
+    `${SOURCE}/notes/x`,
+    `unfinished/${TARGET}/1`,
+    `${TARGET}/${old(99)}/x`,
+  ];
+  const removed = ["manifest.json", "pets-0001.ndjson.gz"].map((file) => `${SOURCE}/${old(31)}/${file}`);
+  const { objects } = api.buckets;
+  for (const key of [...kept, ...removed]) objects.set(`petstore-backups/${key}`, new ArrayBuffer(1));
+  const backUp = (to: string, ...more: string[]) =>
+    runHere(runBackup, ["--env", "staging", "--to", join(scratch, to), "--bucket", "petstore-backups", ...more]);
+  expect(await backUp("all")).toMatchObject({ code: 0 });
+  expect([...objects.keys()].filter((key) => key.includes(old(31).slice(0, 10)))).toHaveLength(2);
+  expect(await backUp("some", "--keep", "30d")).toMatchObject({ code: 0 });
+  const left = [...objects.keys()].map((key) => key.slice("petstore-backups/".length));
+  expect(left).toEqual(expect.arrayContaining(kept));
+  expect(left).not.toEqual(expect.arrayContaining([expect.stringContaining(old(31).slice(0, 10))]));
+  // A bucket that keeps everything is no failure of the backup.
+  api.break("DELETE", old(29).slice(0, 10));
+  expect(await backUp("last", "--keep", "0s")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("an old one is left"),
+  });
+  api.repair();
+  expect(await backUp("one", "--keep", "0s")).toMatchObject({ code: 0 });
+  expect(
+    [...objects.keys()].filter((key) => key.includes(`/${SOURCE}/2`) && key.endsWith("/manifest.json")),
+  ).toHaveLength(1);
+});
+
 test("a backup never touches a finished one, nor a part of another database", async () => {
   await expectBackup();
   const before = readFileSync(join(folder, "manifest.json"), "utf8");

@@ -106,10 +106,8 @@ export class Databases {
       },
       "GET /d1/database/:database": ({ params }) => {
         const database = this.find(params["database"]);
-        return {
-          ...database,
-          file_size: this.#open(database.uuid, (sqlite) => statSync(sqlite.location() ?? "").size),
-        };
+        const size = this.#open(database.uuid, (sqlite) => statSync(sqlite.location() ?? "").size);
+        return { file_size: size, ...database };
       },
       "PUT /d1/database/:database": async ({ params, body }) =>
         Object.assign(this.find(params["database"]), await body.json()),
