@@ -103,7 +103,7 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
             throw interruption.explain(error);
           });
           if ((tables["webhooks"]?.rows ?? 0) > 0)
-            terminal.say("Every webhook is disabled. Before you enable one: docs/runbook.md, After a restore.");
+            terminal.say("Every webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.");
           terminal.say(
             `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
               "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",

@@ -49,7 +49,7 @@ export function refuseOtherResources(
     if (bound[resource] === undefined || bound[resource] === ids[resource]) continue;
     throw new Error(
       `${worker} uses the ${WORDS[resource]} ${bound[resource]}, and wrangler.toml names ${ids[resource]}. ` +
-        `docs/runbook.md has the choice. To release with that one, say --new-${resource}.`,
+        `docs/runbook/deleted.md has the choice. To release with that one, say --new-${resource}.`,
     );
   }
 }
@@ -71,7 +71,7 @@ export async function findOwn<Found>(
   const found = await cloudflare.get<Found>(`${PATHS[resource]}/${id}`);
   if (found !== undefined || isNew(resource, options)) return found;
   throw new Error(
-    `The ${WORDS[resource]} ${id}, which wrangler.toml names, does not exist. docs/runbook.md has the choice. ` +
+    `The ${WORDS[resource]} ${id}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
       `To release with a new, empty one, say --new-${resource}.`,
   );
 }

@@ -166,7 +166,7 @@ test("every value comes back", async () => {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
   expectRestored(source, before);
   expect(result.stderr).toContain(
-    "\nEvery webhook is disabled. Before you enable one: docs/runbook.md, After a restore.\n",
+    "\nEvery webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.\n",
   );
   const created = api.databases.use(TARGET, (sqlite) => {
     const add = sqlite.prepare(

@@ -220,7 +220,7 @@ test.each(["database", "namespace"] as const)(
     await expectRefusal(
       STAGING,
       `petstore-staging uses the ${resource === "database" ? "database" : "KV namespace"} other, and wrangler.toml names ` +
-        `${idsOf("staging")[resource]}. docs/runbook.md has the choice. To release with that one, say --new-${resource}.`,
+        `${idsOf("staging")[resource]}. docs/runbook/deleted.md has the choice. To release with that one, say --new-${resource}.`,
     );
   },
 );

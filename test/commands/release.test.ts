@@ -324,7 +324,7 @@ test("a database that is gone is replaced only when somebody says so", async () 
   const refused = await release(["--location", "weur"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(lastLine(refused)).toBe(
-    `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook.md has the choice. ` +
+    `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
       "To release with a new, empty one, say --new-database.",
   );
   expect(changes()).toEqual([]);
