@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { git } from "../../scripts/git.ts";
+import { STOPPED_TABLE } from "../backup/tables.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
-import { requireId } from "../release/configuration.ts";
+import { type Configuration, requireId } from "../release/configuration.ts";
 import { findDatabase, query } from "../release/database.ts";
 import { describeVersion, inWords, listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
 import { mainVersion } from "../release/history.ts";
@@ -81,7 +82,10 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
       if (bound[resource] !== id)
         return wrong(`The ${resource} is ${bound[resource] ?? "not bound"}, and wrangler.toml has ${id}.`);
     }
-    const values = new Map(version.resources?.bindings?.map(({ name, text }) => [name, text]));
+    const all = version.resources?.bindings ?? [];
+    const lacking = bindingsOf(target.configuration).filter((name) => !all.some((binding) => binding.name === name));
+    if (lacking.length > 0) return wrong(`The deployed version lacks ${lacking.join(", ")}.`);
+    const values = new Map(all.map(({ name, text }) => [name, text]));
     const differing = Object.entries(target.configuration.vars ?? {}).filter(
       ([name, value]) => values.get(name) !== undefined && values.get(name) !== value,
     );
@@ -119,7 +123,9 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
     const scopes = ["webhooks:manage"] as const;
     const all = await withService(cloudflare, target, { ...options, scopes }, terminal, readWebhooks);
     const ill = all.filter(isIll).map((one) => `${one.id} of ${one.createdBy}: ${describeHealth(one)}`);
-    return ill.length > 0 ? wrong(ill.join("; ")) : ok(`${all.length}, none fails`);
+    if (ill.length > 0) return wrong(ill.join("; "));
+    const stopped = await rowsOf(cloudflare, target, STOPPED_TABLE, `SELECT id FROM ${STOPPED_TABLE}`);
+    return ok(`${all.length}, none fails${stopped.length > 0 ? `, ${stopped.length} stopped by an operator` : ""}`);
   },
 
   async clock({ cloudflare, target, options: { url } }) {
@@ -143,6 +149,12 @@ async function mainVersionOf(cloudflare: Cloudflare, { worker }: Target) {
   const id = present && mainVersion(present.versions);
   if (present === undefined || id === undefined) throw new Error(`${worker} is not deployed.`);
   return { present, version: await readVersion(cloudflare, worker, id) };
+}
+
+/** The names of what wrangler.toml binds beside the database, the namespace and the variables. */
+function bindingsOf({ ratelimits, durable_objects, version_metadata, assets }: Configuration): string[] {
+  const named = [...(ratelimits ?? []), ...(durable_objects?.bindings ?? [])].map(({ name }) => name);
+  return [...named, version_metadata?.binding, assets?.binding].filter((name) => name !== undefined);
 }
 
 /** The rows of a table that may not be there. */

@@ -33,7 +33,10 @@ export interface Configuration {
   name: string;
   main: string;
   build?: { command?: string; cwd?: string };
-  assets?: { directory?: string };
+  assets?: { directory?: string; binding?: string };
+  ratelimits?: { name: string }[];
+  durable_objects?: { bindings: { name: string }[] };
+  version_metadata?: { binding: string };
   routes?: (string | { pattern: string; custom_domain?: boolean })[];
   vars?: Record<string, unknown>;
   d1_databases: { binding: string; database_name: string; database_id?: string; migrations_dir?: string }[];

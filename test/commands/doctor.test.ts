@@ -73,6 +73,13 @@ const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
     },
     line: /^WRONG +bindings +The database is \S+, and wrangler\.toml has \S+\.$/m,
   },
+  "a version without a binding": {
+    spoil: () => {
+      for (const { bindings } of fixture.api.workers.all.get(PRODUCTION)?.versions ?? [])
+        bindings.splice(0, Infinity, ...bindings.filter(({ name }) => name !== "RATE_LIMITER"));
+    },
+    line: /^WRONG +bindings +The deployed version lacks RATE_LIMITER\.$/m,
+  },
   "a database that is nearly full": {
     spoil: () => Object.assign(fixture.api.databases.find(PRODUCTION), { file_size: 8.5e9 }),
     line: /^WRONG +database +petstore-production has 8\.50 GB of 10$/m,
@@ -121,6 +128,7 @@ test("resume enables what stop disabled, and nothing else", async () => {
   addWebhook(4);
   expect(await webhooks("stop", "--all")).toMatchObject({ code: 0, stdout: all });
   expect(enabled()).toEqual([0, 0, 0, 0]);
+  expect((await doctor()).stdout).toMatch(/^ok +webhooks +4, none fails, 3 stopped by an operator$/m);
   // Its owner disables it too, for a reason of their own.
   query("UPDATE webhooks SET version = version + 1 WHERE id = 3");
   query("DELETE FROM webhooks WHERE id = 4");

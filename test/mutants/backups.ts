@@ -1,6 +1,6 @@
 import { command, type Mutant } from "./mutant.ts";
 
-/** Bugs of backups and restores. */
+/** Bugs of backups and restores, of the doctor, and of the webhooks of operators. */
 export const BACKUPS: Mutant[] = [
   command(
     "the digest of a manifest is ignored",
@@ -193,5 +193,53 @@ export const BACKUPS: Mutant[] = [
     "counters: await readCounters(database)",
     "backup",
     "the counters do not come from rows",
+  ),
+  command(
+    "a backup removes the last one",
+    "backup/bucket.ts",
+    " && key < oldest)",
+    ")",
+    "backup",
+    "a backup removes older ones",
+  ),
+  command(
+    "a night without a backup is no illness",
+    "doctor/checks.ts",
+    "OLDEST_BACKUP = 30 * HOUR",
+    "OLDEST_BACKUP = 300 * HOUR",
+    "doctor",
+    "a night without a backup",
+  ),
+  command(
+    "a webhook that its receiver ended is no illness",
+    "webhooks/state.ts",
+    ": disabledReason !== undefined;",
+    ": false;",
+    "doctor",
+    "a webhook that its receiver ended",
+  ),
+  command(
+    "the key of a command stays",
+    "webhooks/service.ts",
+    "    await key.remove();\n",
+    "",
+    "doctor",
+    "no key of the command is left",
+  ),
+  command(
+    "resume enables what its owner changed",
+    "webhooks/stop.ts",
+    '{ enabled: true }, { ifMatch: `"${version}"` }',
+    "{ enabled: true }, {}",
+    "doctor",
+    "resume enables what stop disabled",
+  ),
+  command(
+    "stop notes an older version of a webhook",
+    "webhooks/stop.ts",
+    ")) + 1n;",
+    ")) + 0n;",
+    "doctor",
+    "resume enables what stop disabled",
   ),
 ];
