@@ -1,13 +1,15 @@
-import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { CHECKS } from "../../ops/doctor/checks.ts";
 import { run as runDoctor } from "../../ops/doctor/command-line.ts";
 import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { startService } from "./cloudflare/service.ts";
 
 // npm run doctor and npm run webhooks, in the production of a fake account. The real service responds about webhooks.
 
 const PRODUCTION = "petstore-production";
 const fixture = useAccount(PRODUCTION);
+beforeAll(startService);
 beforeEach(() => {
   const { api } = fixture;
   addReleases(api, PRODUCTION, 2);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
 import { run as runKeys } from "../../ops/keys/command-line.ts";
 import { run as runDoctor } from "../../ops/doctor/command-line.ts";
@@ -11,6 +11,7 @@ import { run as runRelease, runRollback } from "../../ops/release/command-line.t
 import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import { addReleases, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
+import { startService } from "./cloudflare/service.ts";
 import type { Worker } from "./cloudflare/workers.ts";
 import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 
@@ -25,6 +26,7 @@ const RECORD = { id: ID, name: "Shop front", scopes: ["pets:read"], createdAt: "
 const BUCKET = `petstore-tokens-${process.pid}`;
 
 const cloudflare = useCloudflare(STAGING);
+beforeAll(startService);
 let worker: Worker;
 /** The addresses of the preview and of production. */
 let preview: Edge;

@@ -9,6 +9,9 @@ let service: Promise<ProductionService> | undefined;
 let free: Promise<unknown> = Promise.resolve();
 afterAll(async () => (await service)?.harness.close());
 
+/** Starts the service, so that no command waits for it. */
+export const startService = (): Promise<unknown> => (service ??= startProductionService());
+
 interface Question {
   path: string;
   method?: string | undefined;
