@@ -35,7 +35,6 @@ export interface Configuration {
   build?: { command?: string; cwd?: string };
   assets?: { directory?: string; binding?: string };
   ratelimits?: { name: string }[];
-  durable_objects?: { bindings: { name: string }[] };
   version_metadata?: { binding: string };
   routes?: (string | { pattern: string; custom_domain?: boolean })[];
   vars?: Record<string, unknown>;
@@ -43,7 +42,7 @@ export interface Configuration {
   kv_namespaces: { binding: string; id?: string }[];
   /** Of Durable Objects. */
   migrations?: { tag: string }[];
-  durable_objects?: { code_update_strategy?: object };
+  durable_objects?: { bindings: { name: string }[]; code_update_strategy?: object };
   [setting: string]: unknown;
 }
 
