@@ -112,6 +112,7 @@ export default defineConfig({
         test: {
           name: "commands",
           include: ["test/commands/**/*.test.ts"],
+          setupFiles: ["test/commands/setup.ts"],
           maxConcurrency: 2,
           testTimeout: 300_000,
           hookTimeout: 120_000,

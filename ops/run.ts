@@ -1,4 +1,6 @@
-// npm run release, rollback, preview, backup, restore and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
+// npm run release, rollback, preview, backup, restore, doctor, webhooks and keys: the commands of operators. `npx node ops/run.ts --help` lists them.
+import { setGlobalProxyFromEnv } from "node:http";
+import { refuseWindows } from "../scripts/platform.ts";
 import { newProgram, runProgram } from "./program.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 
@@ -29,6 +31,14 @@ const COMMANDS: { [name: string]: OperatorCommand } = {
     does: "Replaces the database of an environment by a backup.",
     load: async () => (await import("./backup/command-line.ts")).runRestore,
   },
+  doctor: {
+    does: "Says on one page how an environment is.",
+    load: async () => (await import("./doctor/command-line.ts")).run,
+  },
+  webhooks: {
+    does: "Lists, stops, resumes and explains the webhooks of an environment.",
+    load: async () => (await import("./webhooks/command-line.ts")).run,
+  },
   keys: {
     does: "Creates, lists, shows, revokes and rotates API keys.",
     load: async () => {
@@ -39,6 +49,9 @@ const COMMANDS: { [name: string]: OperatorCommand } = {
   },
 };
 
+refuseWindows();
+// As wrangler does: HTTPS_PROXY, and NO_PROXY.
+setGlobalProxyFromEnv();
 const terminal = processTerminal();
 const program = newProgram("npx node ops/run.ts", terminal)
   .description("Each of these commands is an npm script too, and has a --help of its own.")

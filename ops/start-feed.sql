@@ -1,4 +1,4 @@
--- Starts the feed anew: every cursor expires, and each consumer takes a new copy. docs/runbook.md says when.
+-- Starts the feed anew: every cursor expires, and each consumer takes a new copy. docs/runbook/lost-data.md says when.
 -- Without a condition, SQLite empties a table of any size at once. The first row is above every earlier one, and no client sees it.
 CREATE TABLE feed_end AS SELECT max(id) AS id FROM events;
 DELETE FROM events;

@@ -41,6 +41,13 @@ export async function confirmProduction(
   if (answer !== "production") throw new Error("Nothing was changed.");
 }
 
+/** Rows of cells as lines of columns. */
+export function table(rows: string[][]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return lines.map((line) => line.trimEnd()).join("\n");
+}
+
 async function ask(question: string): Promise<string> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {

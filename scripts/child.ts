@@ -2,8 +2,10 @@ import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { channel } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const PRELOAD = join(import.meta.dirname, "end-with-parent.ts");
+// A URL, because --import takes a path for one: #, % and ? would end it.
+const PRELOAD = pathToFileURL(join(import.meta.dirname, "end-with-parent.ts")).href;
 const END_ORPHANS = join(import.meta.dirname, "end-orphans.ts");
 
 export interface ChildOptions extends SpawnOptions {
@@ -29,9 +31,14 @@ export function startChild(args: readonly string[], { stdio, ...options }: Child
   return child.once("close", () => running.delete(child));
 }
 
+/** Ends one of these programs now, with what it started. */
+export function endChild({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, "SIGKILL");
+}
+
 /** Ends all of these programs now. */
 export function endChildren(): void {
-  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  for (const child of running) endChild(child);
 }
 
 /**

@@ -6,8 +6,11 @@ import { inspect, parseArgs } from "node:util";
 import getPort, { portNumbers } from "get-port";
 import type { Miniflare } from "miniflare";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { refuseWindows } from "./platform.ts";
 import { joinStorage } from "./same-storage.ts";
 import { WRANGLER_SETTINGS } from "./wrangler.ts";
+
+refuseWindows();
 
 const USAGE = `Usage: npm run dev -- [--port <number>] [--ip <address>] [--persist-to <folder>]
 \`npx wrangler dev\` takes all of wrangler's options, and serves the same storage.`;

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { startChild } from "./child.ts";
+import { endChild, startChild } from "./child.ts";
 
 const FOLDER = join(import.meta.dirname, "../node_modules/wrangler");
 const WRANGLER = join(FOLDER, "bin/wrangler.js");
@@ -33,11 +33,16 @@ export function startWrangler(args: string[], options: SpawnOptions): ChildProce
  *
  * @param env its environment, that of this process unless given.
  * @param onLine is told each line that it prints, on either output, as soon as it is there.
+ * @param patience milliseconds after which it is ended, and has failed.
  * @throws Error with all that it printed, when it fails.
  */
 export async function runWrangler(
   args: readonly string[],
-  { env = process.env, onLine }: { env?: NodeJS.ProcessEnv; onLine?: (line: string) => void } = {},
+  {
+    env = process.env,
+    onLine,
+    patience,
+  }: { env?: NodeJS.ProcessEnv; onLine?: (line: string) => void; patience?: number } = {},
 ): Promise<string> {
   const child = startChild([PROGRAM, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -51,7 +56,11 @@ export async function runWrangler(
     });
     if (stream && onLine !== undefined) createInterface({ input: stream }).on("line", onLine);
   }
+  const hanging = patience === undefined ? undefined : setTimeout(() => endChild(child), patience);
   const [code]: unknown[] = await once(child, "close");
+  clearTimeout(hanging);
+  if (code === null && patience !== undefined)
+    throw new Error(`wrangler ${args.slice(0, 3).join(" ")} was ended after at most ${patience / 1_000} seconds.`);
   if (code !== 0) throw new Error(`wrangler ${args.slice(0, 3).join(" ")} failed.\n${output.stdout}${output.stderr}`);
   return output.stdout;
 }

@@ -36,6 +36,8 @@ export interface DatabaseUsage {
   region: string | undefined;
   /** Whether that instance was the primary. Undefined until D1 has responded. */
   primary: boolean | undefined;
+  /** Whether an instance lacked a table or a column, so that the primary was asked too. */
+  repeated: true | undefined;
 }
 
 /**

@@ -14,15 +14,15 @@ import { createGunzip, gzipSync } from "node:zlib";
 import { type Manifest, PRIVATE_FILE, type TableFiles } from "./manifest.ts";
 import type { Line } from "./tables.ts";
 
-// The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `zcat pets-*.ndjson.gz | sha256sum` prints the digest
+// The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `gzip -dc pets-*.ndjson.gz | openssl dgst -sha256` prints the digest
 // in the manifest.
 
 /** Bytes of lines that one gzip member compresses. */
 const MEMBER_BYTES = 2 ** 20;
 /** Compressed bytes after which the next file begins: less than the 300 MB that an upload with wrangler may have. */
 const FILE_BYTES = 2 ** 27;
-/** Characters of a line at most: more than a text of D1, which has 2 MB. */
-const LINE_CHARACTERS = 2 ** 22;
+/** Bytes of a line at most: a text of D1 has no more, and a restore sends a line in brackets. */
+const LINE_BYTES = 2_000_000 - 2;
 
 /** Writes the files of one table, in the place of those from an earlier attempt. */
 export class TableWriter {
@@ -107,7 +107,8 @@ export async function* readLines(folder: string, name: string, { files, rows, sh
         const [end = "", ...others] = String(chunk).split("\n");
         line += end;
         // A small file may hold a line that has no end, or lines without end.
-        if (line.length > LINE_CHARACTERS) throw new Error(`a line has more than ${LINE_CHARACTERS} characters`);
+        if (line.length > LINE_BYTES || Buffer.byteLength(line) > LINE_BYTES)
+          throw new Error(`a line has more than ${LINE_BYTES} bytes`);
         for (const begin of others) {
           if (++found > rows) throw new Error(`it has more rows than the ${rows} of the manifest`);
           hash.update(`${line}\n`);
@@ -123,6 +124,16 @@ export async function* readLines(folder: string, name: string, { files, rows, sh
   }
   if (found !== rows || hash.digest("hex") !== expected) {
     throw new Error(`${name} is damaged: its ${found} rows in ${folder} are not the ${rows} of the manifest.`);
+  }
+}
+
+/** Whether a line is one JSON value. `idOf` sees that it begins as an object. */
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -144,7 +155,8 @@ export async function verify(
 ): Promise<{ [table: string]: string }> {
   const largest: { [table: string]: string } = {};
   for (const [name, table] of Object.entries(tables)) {
-    for await (const { id } of readLines(folder, name, table)) {
+    for await (const { id, line } of readLines(folder, name, table)) {
+      if (!isJson(line)) throw new Error(`${name} is damaged: the line of the id ${id} is not one object.`);
       const last = largest[name];
       if (last !== undefined && BigInt(id) <= BigInt(last))
         throw new Error(`${name} is damaged: the id ${id} comes after ${last}.`);

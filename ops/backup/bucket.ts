@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { ApiFailure } from "../release/api.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
 import type { Terminal } from "../terminal.ts";
-import { MANIFEST, type Manifest, PRIVATE_FOLDER, readManifest, writeWhole } from "./manifest.ts";
+import {
+  MANIFEST,
+  type Manifest,
+  type ManifestContents,
+  PRIVATE_FOLDER,
+  readManifest,
+  writeWhole,
+} from "./manifest.ts";
 
 /** Milliseconds for one file: 128 MiB with two megabits a second. */
 const TIMEOUT = 600_000;
@@ -69,7 +76,7 @@ async function unlessAbsent<Result>(request: Promise<Result>): Promise<Result | 
 
 // A backup in a bucket: its files under the name of its database and its moment.
 
-const pathInBucket = ({ database, moment }: Manifest) => `${database}/${moment.time}`;
+const pathInBucket = ({ database, moment }: ManifestContents) => `${database}/${moment.time}`;
 
 /** Copies a backup into a bucket. The manifest goes last, so that a backup without one is not finished. */
 export async function upload(bucket: Bucket, folder: string, terminal: Terminal): Promise<void> {
@@ -78,6 +85,30 @@ export async function upload(bucket: Bucket, folder: string, terminal: Terminal)
     const path = `${pathInBucket(manifest)}/${file}`;
     terminal.say(`Copying ${file} to ${bucket.name}/${path} ...`);
     await bucket.put(path, await openAsBlob(join(folder, file)));
+  }
+}
+
+/**
+ * Removes the backups of a database from before a time, if a bucket has a later one that is finished: the last one always stays.
+ *
+ * @param newest the later one.
+ * @param keep milliseconds before its moment.
+ */
+export async function removeOld(
+  bucket: Bucket,
+  newest: ManifestContents,
+  keep: number,
+  terminal: Terminal,
+): Promise<void> {
+  const { database, moment } = newest;
+  const keys = await bucket.list(`${database}/`);
+  if (!keys.includes(`${pathInBucket(newest)}/${MANIFEST}`)) return;
+  const oldest = `${database}/${new Date(Date.parse(moment.time) - keep).toISOString()}`;
+  const old = keys.filter((key) => /\/\d{4}-\d\d-\d\dT[\d:.]+Z\//.test(key) && key < oldest);
+  // The manifest goes first: a backup that is there in part is not finished.
+  for (const key of old.toSorted((a, b) => Number(b.endsWith(MANIFEST)) - Number(a.endsWith(MANIFEST)))) {
+    terminal.say(`Removing ${bucket.name}/${key} ...`);
+    await bucket.delete(key);
   }
 }
 

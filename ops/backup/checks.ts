@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import type { Row } from "./connection.ts";
+import type { Database } from "./connection.ts";
 import { type Manifest, sha256 } from "./manifest.ts";
 import { readTables, SELECT_COUNTED } from "./tables.ts";
 
@@ -30,15 +29,10 @@ export function readMigrationFiles({ migrations }: Manifest): Migrations {
   return { ofBackup: all.slice(0, migrations.length), later: all.slice(migrations.length) };
 }
 
-/** @throws Error when the tables and the counters of a backup are not those of its migrations. */
-export async function checkTables({ tables, counters }: Manifest, { ofBackup }: Migrations): Promise<void> {
-  const sqlite = new DatabaseSync(":memory:");
-  for (const [, sql] of ofBackup) sqlite.exec(sql);
-  const run = async (statements: readonly string[]) =>
-    statements.map((statement) => sqlite.prepare(statement).all() as Row[]);
-  const made = await readTables({ run });
-  const [counted = []] = await run([SELECT_COUNTED]);
-  sqlite.close();
+/** @throws Error when the tables and the counters of a backup are not those of a database with its migrations. */
+export async function checkTables({ tables, counters }: Manifest, database: Database): Promise<void> {
+  const made = await readTables(database);
+  const [counted = []] = await database.run([SELECT_COUNTED]);
   const columns = new Map(made.map((table) => [table.name, table.columns.join()]));
   for (const name of new Set([...columns.keys(), ...Object.keys(tables)])) {
     if (columns.get(name) === tables[name]?.columns.join()) continue;

@@ -2,17 +2,18 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { toEnvironment, toFolder } from "../keys/values.ts";
+import { toDuration } from "../duration.ts";
 import { oneLine } from "../one-line.ts";
 import { newProgram, refuseOption, runProgram } from "../program.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
-import { JURISDICTIONS } from "../release/database.ts";
+import { JURISDICTIONS, type Place, toPlace } from "../release/database.ts";
 import { SUSTAINED } from "../release/pace.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { Bucket, download, upload } from "./bucket.ts";
+import { Bucket, download, removeOld, upload } from "./bucket.ts";
 import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./connection.ts";
-import { Interruption } from "./interruption.ts";
+import { Interruption } from "../interruption.ts";
 import { readManifest } from "./manifest.ts";
 import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
@@ -36,8 +37,9 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
     )
     .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
     .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
+    .option("--keep <duration>", "Then removes older backups from the bucket (30d). The new one stays.", toDuration)
     .addOption(jurisdictionOption())
-    .action((options: CommonOptions & BucketOptions & { to: string }) =>
+    .action((options: CommonOptions & BucketOptions & { to: string; keep?: number }) =>
       withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const began = performance.now();
         const bucket = await openBucket();
@@ -56,6 +58,10 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
         await parts?.remove();
+        if (bucket !== undefined && options.keep !== undefined)
+          await removeOld(bucket, manifest, options.keep, terminal).catch((error: unknown) =>
+            terminal.say(`${oneLine(error)} The backup is finished, and an old one is left.`),
+          );
         await database
           .run(recordBackup(manifest.moment.time))
           .catch((error: unknown) =>
@@ -78,29 +84,31 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
     .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
     .addOption(jurisdictionOption())
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
+    .option("--new-database <place>", "Creates a database there, if the one in wrangler.toml is gone.", toPlace)
     .option("--source <database>", "The name of the database of the backup, if it is another one.")
     .addOption(new Option("--yes", "Changes production without asking."))
-    .action((options: CommonOptions & BucketOptions & RestoreOptions & { from: string; yes?: true }) =>
-      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
-        const { bucket: name, from } = options;
-        const path = name === undefined ? from : toPath(from);
-        await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-        const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
-        const bucket = await openBucket();
-        if (bucket !== undefined) await download(bucket, path, folder, terminal);
-        // Loaded here, because it loads wrangler, which a backup does not need.
-        const { restoreDatabase } = await import("./restore.ts");
-        const restoring = restoreDatabase(database, folder, options, terminal, interruption);
-        const { moment, tables } = await restoring.catch((error: unknown) => {
-          throw interruption.explain(error);
-        });
-        if ((tables["webhooks"]?.rows ?? 0) > 0)
-          terminal.say("Every webhook is disabled. Before you enable one: docs/runbook.md, After a restore.");
-        terminal.say(
-          `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
-            "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
-        );
-      }),
+    .action(
+      (options: CommonOptions & BucketOptions & RestoreOptions & { from: string; newDatabase?: Place; yes?: true }) =>
+        withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
+          const { bucket: name, from } = options;
+          const path = name === undefined ? from : toPath(from);
+          await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
+          const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
+          const bucket = await openBucket();
+          if (bucket !== undefined) await download(bucket, path, folder, terminal);
+          // Loaded here, because it loads wrangler, which a backup does not need.
+          const { restoreDatabase } = await import("./restore.ts");
+          const restoring = restoreDatabase(database, folder, options, terminal, interruption);
+          const { moment, tables } = await restoring.catch((error: unknown) => {
+            throw interruption.explain(error);
+          });
+          if ((tables["webhooks"]?.rows ?? 0) > 0)
+            terminal.say("Every webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.");
+          terminal.say(
+            `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
+              "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
+          );
+        }),
     );
   return runProgram(program, args, terminal);
 }
@@ -110,7 +118,10 @@ function describe(name: string, terminal: Terminal): Command {
     .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
     .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .hook("preAction", (command) => {
-      const { env, persistTo, bucket, jurisdiction } = command.opts<CommonOptions & BucketOptions>();
+      const { env, persistTo, bucket, jurisdiction, keep } = command.opts<
+        CommonOptions & BucketOptions & { keep?: number }
+      >();
+      if (keep !== undefined && bucket === undefined) command.error("--keep is for --bucket.");
       if (jurisdiction !== undefined && bucket === undefined) command.error("--jurisdiction is for --bucket.");
       if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     });
@@ -128,7 +139,7 @@ interface CountedDatabase extends Database {
 
 /** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
 async function withDatabase(
-  { env, persistTo, bucket, jurisdiction }: CommonOptions & BucketOptions,
+  { env, persistTo, bucket, jurisdiction, newDatabase }: CommonOptions & BucketOptions & { newDatabase?: Place },
   terminal: Terminal,
   clock: Clock,
   use: (
@@ -143,7 +154,7 @@ async function withDatabase(
     bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
   const interruption = new Interruption();
   await interruption.watch(terminal, async () => {
-    const database = await openDatabase(env, persistTo, connectOnce, terminal);
+    const database = await openDatabase(env, persistTo, connectOnce, terminal, newDatabase);
     const counted = {
       ...database,
       queries: 0,

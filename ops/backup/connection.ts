@@ -2,8 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../../scripts/local-bindings.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
-import { findDatabase } from "../release/database.ts";
+import { requireId } from "../release/configuration.ts";
+import { findDatabase, type Place } from "../release/database.ts";
 import { type Lease, takeLease } from "../release/lease.ts";
+import { prepareDatabase } from "../release/resources.ts";
 import { readTarget } from "../release/target.ts";
 import type { DeployedEnvironment } from "../release/options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -28,6 +30,7 @@ export interface Database {
 
 /**
  * @param persistTo the folder of the local state: that of `npm run dev` when undefined.
+ * @param place where to create a database at Cloudflare instead of the one that wrangler.toml names, if that is gone.
  * @param connect gives the account of a database that is not local.
  * @throws Error when there is no such database.
  */
@@ -36,8 +39,9 @@ export async function openDatabase(
   persistTo: string | undefined,
   connect: () => Promise<Cloudflare>,
   terminal: Terminal,
+  place?: Place,
 ) {
-  return env === "local" ? openLocal(persistTo) : openRemote(env, await connect(), terminal);
+  return env === "local" ? openLocal(persistTo) : openRemote(env, await connect(), terminal, place);
 }
 
 async function openLocal(persistTo?: string): Promise<Database> {
@@ -72,10 +76,18 @@ function databaseOf(d1: D1Database, name: string): Database {
   };
 }
 
-async function openRemote(env: DeployedEnvironment, cloudflare: Cloudflare, terminal: Terminal): Promise<Database> {
+async function openRemote(
+  env: DeployedEnvironment,
+  cloudflare: Cloudflare,
+  terminal: Terminal,
+  place?: Place,
+): Promise<Database> {
   const target = readTarget(env);
-  const database = await findDatabase(cloudflare, target.database);
-  if (database === undefined) throw new Error(`There is no database ${target.database}. Release to ${env} first.`);
+  const id = requireId(env, "database");
+  const database = place
+    ? await prepareDatabase(cloudflare, target, { ...place, newDatabase: true }, terminal)
+    : await findDatabase(cloudflare, id);
+  if (database === undefined) throw new Error(`There is no database ${id}, which wrangler.toml names.`);
   const { name, uuid } = database;
   return {
     name,

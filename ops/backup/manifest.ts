@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as z from "zod";
 
 // The manifest of a backup: what the backup is, and the files with its rows. Format 2 has its own digest in the second line, over all other
-// lines: `sed 2d manifest.json | sha256sum` prints it. Format 1 has none.
+// lines: `sed 2d manifest.json | openssl dgst -sha256` prints it. Format 1 has none.
 
 export const MANIFEST = "manifest.json";
 const NEWEST_FORMAT = 2;

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { oneLine } from "../one-line.ts";
+import { ApiFailure } from "../release/api.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Bucket } from "./bucket.ts";
 import { PRIVATE_FOLDER, writeWhole } from "./manifest.ts";
@@ -95,9 +97,20 @@ export class Parts {
     [this.#last, this.#count, this.#stale] = ["", 0, []];
   }
 
-  /** The others are of no use without the first one, so an interruption does no harm. */
+  /**
+   * The others are of no use without the first one, so an interruption does no harm. Neither does a bucket that refuses, because a rule
+   * locks its objects: parts of two runs are no backup, and the next one starts anew.
+   */
   async #delete(keys: readonly string[]): Promise<void> {
-    for (const key of keys) await this.#bucket.delete(key);
+    for (const key of keys) {
+      try {
+        await this.#bucket.delete(key);
+      } catch (error) {
+        if (!(error instanceof ApiFailure) || !error.isFinal) throw error;
+        this.#terminal.say(`${oneLine(error)} A lock of the bucket should leave out ${this.#prefix}: docs/backups.md.`);
+        return;
+      }
+    }
   }
 
   /** Writes the pages of all parts. Returns whether they are whole. If not, there is no folder. */

@@ -8,8 +8,11 @@ export const PAGE_BYTES = 500_000;
 /** Less than every id. */
 export const BEFORE_ALL = "-9223372036854775808";
 
+/** The webhooks that an operator stopped, each with its version since. */
+export const STOPPED_TABLE = "stopped_webhooks";
+
 /** Written by commands, and of no use in another database. */
-export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup"];
+export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup", STOPPED_TABLE];
 
 /** Follows from other tables, and changes without an event. A restored service makes its rows anew. */
 export const DERIVED_TABLES = ["inventory"];

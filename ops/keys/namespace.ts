@@ -1,11 +1,7 @@
 import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../../scripts/local-bindings.ts";
-import { ApiFailure } from "../release/api.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
-import { readConfiguration } from "../release/configuration.ts";
-import { listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
-import { mainVersion } from "../release/history.ts";
-import { findNamespace, namespaceTitle } from "../release/namespace.ts";
+import { requireId } from "../release/configuration.ts";
 import type { DeployedEnvironment } from "../release/options.ts";
 
 /** What KV has under a name. */
@@ -22,11 +18,15 @@ export interface Namespace {
   update(name: string, make: () => Promise<Entry>): Promise<void>;
   get(name: string): Promise<string | undefined>;
   list(prefix: string): Promise<{ name: string; metadata?: unknown }[]>;
+  /** The time by the clock of the storage, as far as it is known, in milliseconds since 1970. */
+  now(): number;
+  /** @throws Error when the clock of this machine is wrong. */
+  refuseClock(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * @param say is told when the namespace was found in another way than usual.
+ * @param say is told of a wait for the API.
  * @param persistTo the folder of the local state, for the local environment: that of `npm run dev` when undefined.
  * @throws Error when local storage cannot be opened. Staging and production are first contacted by the methods.
  */
@@ -58,44 +58,22 @@ async function openLocal(persistTo?: string): Promise<Namespace> {
       } while (cursor !== undefined);
       return entries;
     },
+    now: () => Date.now(),
+    refuseClock: async () => {},
     close: dispose,
   };
 }
 
 /**
- * The namespace of an environment: the one that its Worker uses, or the one of the title when there is no Worker. A token that may not
- * read the Worker gets the one that a release of this checkout would use.
+ * The namespace of an environment, by its id in wrangler.toml: a key can be revoked while everything but KV fails.
  *
- * @throws Error when there is none.
+ * @throws Error when wrangler.toml has none.
  */
 async function openOwn(environment: DeployedEnvironment, say: (text: string) => void): Promise<Namespace> {
+  const id = requireId(environment, "namespace");
   // What a command says about its requests is for releases: here standard error has nothing but mistakes.
   const silent = { print: () => {}, say: () => {}, read: async () => "" };
-  const cloudflare = await connect(silent, { say });
-  // Not the whole target: a key can be revoked while wrangler.toml names no database.
-  const configuration = readConfiguration(environment);
-  const { name: worker } = configuration;
-  let isReadable = true;
-  const named = await boundNamespace(cloudflare, worker).catch((error: unknown) => {
-    if (!(error instanceof ApiFailure && error.isUnauthorized)) throw error;
-    isReadable = false;
-    return configuration.kv_namespaces.find(({ binding }) => binding === "API_KEYS")?.id;
-  });
-  const title = namespaceTitle(worker);
-  const id = named ?? (await findNamespace(cloudflare, title))?.id;
-  if (id === undefined) throw new Error(`${environment} has no KV namespace yet. Release it first.`);
-  if (!isReadable) {
-    const found = named === undefined ? `the title ${title}` : `the id ${named} of wrangler.toml`;
-    say(`The token may not read ${worker}. So the keys are in the namespace with ${found}.`);
-  }
-  return openRemote(cloudflare, id);
-}
-
-/** The namespace of the Worker's main version. */
-async function boundNamespace(cloudflare: Cloudflare, worker: string): Promise<string | undefined> {
-  const [present] = await listDeployments(cloudflare, worker);
-  const version = present && mainVersion(present.versions);
-  return version && resourcesOf(await readVersion(cloudflare, worker, version)).namespace;
+  return openRemote(await connect(silent, { say }), id);
 }
 
 /** What can be done with a namespace at Cloudflare beside what can be done with every one. */
@@ -119,6 +97,11 @@ export function openRemote(cloudflare: Cloudflare, id: string): RemoteNamespace 
     },
     get: (name) => cloudflare.getText(path(name)),
     list: (prefix) => cloudflare.listByCursor(`${namespace}/keys?prefix=${encodeURIComponent(prefix)}`),
+    now: () => cloudflare.now(),
+    async refuseClock() {
+      await cloudflare.get(namespace);
+      cloudflare.refuseClock();
+    },
     async delete(name) {
       await cloudflare.send({ method: "DELETE", path: path(name) });
     },

@@ -23,14 +23,15 @@ export type Expiry = (createdAt: number) => number;
  * Creates a key and stores its record.
  *
  * @param expires undefined for a key that works for ever.
- * @throws Error when the name is too long for the record, and when the store fails.
+ * @throws Error when the clock is wrong, when the name is too long for the record, and when the store fails.
  */
 export async function createKey(
   store: KeyStore,
   { name, scopes, expires }: { name: string; scopes: readonly string[]; expires?: Expiry | undefined },
 ): Promise<NewKey> {
+  await store.refuseClock();
   const key = generateKey(store.environment);
-  const createdAt = Date.now();
+  const createdAt = store.now();
   const record: KeyRecord = {
     id: `key_${randomBase62(12)}`,
     name,
@@ -67,7 +68,7 @@ export interface Revocation {
  */
 export async function revokeKey(store: KeyStore, id: string): Promise<Revocation> {
   const { name, record } = await findKey(store, await store.list(), id);
-  let revoked: KeyRecord = { ...record, revokedAt: record.revokedAt ?? new Date().toISOString() };
+  let revoked: KeyRecord = { ...record, revokedAt: record.revokedAt ?? new Date(store.now()).toISOString() };
   await store.put({ name, record: revoked });
   const shown = await eventually(async () => {
     const value = await store.getValue(name);

@@ -3,7 +3,7 @@ import { RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import type { Inspection, RelatedKey } from "./inspection.ts";
 import { type NewKey, type Revocation, statusOf } from "./operations.ts";
-import type { Terminal } from "../terminal.ts";
+import { table, type Terminal } from "../terminal.ts";
 import { replacedRecord, type Rotation } from "./rotation.ts";
 import type { ListedKey } from "./store.ts";
 
@@ -66,14 +66,8 @@ export function showRevocation(
     ? `${id} is revoked since ${revokedAt}. ${delay}`
     : `The revocation of ${id} is written, with the time ${revokedAt}. KV does not show it yet. ${delay}`;
   terminal.print(json ? JSON.stringify(record) : report);
-  if (record.scopes.includes("webhooks:manage")) {
-    const place = env === "local" ? "--local" : `--env ${env} --remote`;
-    terminal.say(
-      "Its webhooks deliver on. This lists them, and docs/runbook.md, A key leaked, disables them:\n" +
-        `npx wrangler d1 execute petstore-${env} ${place} --json --command "\n` +
-        `  SELECT id, url, types, enabled FROM webhooks WHERE created_by = '${id}'"`,
-    );
-  }
+  if (record.scopes.includes("webhooks:manage") && env !== "local")
+    terminal.say(`Its webhooks deliver on. To find and stop them: npm run webhooks -- list --env ${env}`);
   if (isShown) return;
   if (json) terminal.say(report);
   terminal.say(`Then look at it: npm run keys -- show ${id} --env ${env}`);
@@ -110,6 +104,9 @@ function withStatus({ id, status }: RelatedKey): string {
   return `${id} (${status})`;
 }
 
+/** Characters. */
+const TERMINAL_WIDTH = 80;
+
 /** @param none what to say when there are none. */
 export function showList(
   terminal: Terminal,
@@ -122,24 +119,26 @@ export function showList(
   );
   if (json) return terminal.print(JSON.stringify(rows));
   if (rows.length === 0) return terminal.print(none);
-  terminal.print(
-    table([
-      ["ID", "STATUS", "SCOPES", "CREATED", "EXPIRES", "NAME"],
-      ...rows.map((row) =>
-        "name" in row
-          ? [row.id, row.status, row.scopes.join(" "), seconds(row.createdAt), seconds(row.expiresAt), row.name]
-          : [row.id, row.status],
-      ),
-    ]),
+  const lines = table([
+    ["ID", "STATUS", "CREATED", "EXPIRES", "NAME"],
+    ...rows.map((row) =>
+      "name" in row ? [row.id, row.status, day(row.createdAt), day(row.expiresAt), row.name] : [row.id, row.status],
+    ),
+  ]).split("\n");
+  const scopes = ["SCOPES", ...rows.map((row) => ("scopes" in row ? row.scopes.join(" ") : ""))];
+  // On a line of their own where they do not fit.
+  const width = Math.max(...lines.map((line) => line.length));
+  const isNarrow = width + 2 + Math.max(...scopes.map((list) => list.length)) > TERMINAL_WIDTH;
+  const whole = lines.map((line, row) =>
+    scopes[row] === "" ? line : isNarrow ? `${line}\n  ${scopes[row]}` : `${line.padEnd(width)}  ${scopes[row]}`,
   );
+  terminal.print(whole.join("\n"));
+}
+
+function day(time: string | undefined): string {
+  return time?.slice(0, 10) ?? "never";
 }
 
 function seconds(time: string | undefined): string {
   return time?.slice(0, 19) ?? "never";
-}
-
-function table(rows: string[][]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
-  return lines.map((line) => line.trimEnd()).join("\n");
 }

@@ -65,7 +65,7 @@ export async function endPredecessor(store: KeyStore, rotation: Rotation): Promi
   } catch (error) {
     const { expiresAt } = replacedRecord(old.record, rotation);
     throw new Error(
-      `${successor.stored.record.id} works, but it is unknown whether ${old.record.id} ends: ${oneLine(error)} ` +
+      `The new key ${successor.stored.record.id} works, but it is unknown whether ${old.record.id} ends: ${oneLine(error)} ` +
         `Unless keys list shows that it expires at ${expiresAt}, revoke it once the new key is in use.`,
       { cause: error },
     );

@@ -32,6 +32,14 @@ export class KeyStore {
     this.#namespace = namespace;
   }
 
+  now(): number {
+    return this.#namespace.now();
+  }
+
+  refuseClock(): Promise<void> {
+    return this.#namespace.refuseClock();
+  }
+
   async put({ name, record }: StoredKey): Promise<void> {
     const { value, metadata } = entryOf(record);
     await this.#namespace.put(name, value, metadata);

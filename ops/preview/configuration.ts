@@ -36,10 +36,7 @@ const OWN = [
 export function writePreviewConfiguration(preview: Preview, ids: { database: string; namespace: string }): string {
   const staging = readConfiguration("staging");
   refuseShared(staging);
-  const ratelimits = (staging["ratelimits"] as object[]).map((limit) => ({
-    ...limit,
-    namespace_id: RATE_LIMIT_NAMESPACE,
-  }));
+  const ratelimits = (staging.ratelimits ?? []).map((limit) => ({ ...limit, namespace_id: RATE_LIMIT_NAMESPACE }));
   return writeConfiguration({
     ...(Object.fromEntries(SHARED.map((setting) => [setting, staging[setting]])) as Configuration),
     name: preview.worker,

@@ -35,8 +35,9 @@ export async function createPreview(
 ): Promise<void> {
   const cloudflare = await connect(terminal);
   // The database first: its time of creation keeps the rest from being swept meanwhile.
-  const database =
-    (await findDatabase(cloudflare, preview.database)) ?? (await createDatabase(cloudflare, preview.database, {}));
+  const present = await findDatabase(cloudflare, preview.database);
+  cloudflare.refuseClock();
+  const database = present ?? (await createDatabase(cloudflare, preview.database, {}));
   const namespace =
     (await findNamespace(cloudflare, preview.namespace)) ?? (await createNamespace(cloudflare, preview.namespace));
   const config = writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });

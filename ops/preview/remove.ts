@@ -28,7 +28,9 @@ export async function sweepPreviews(
 ): Promise<void> {
   const cloudflare = await connect(terminal);
   const swept: string[] = [];
-  for (const { preview, changed } of await listPreviews(cloudflare)) {
+  const previews = await listPreviews(cloudflare);
+  cloudflare.refuseClock();
+  for (const { preview, changed } of previews) {
     if (keep.includes(preview.name) || changed > Date.now() - olderThan) continue;
     await removePreview(cloudflare, preview);
     swept.push(preview.name);

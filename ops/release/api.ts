@@ -1,5 +1,6 @@
 import { adviceOnToken, CONNECTION_ADVICE, isAboutToken } from "../advice.ts";
 import type { Clock } from "../clock.ts";
+import { oneLine } from "../one-line.ts";
 import { type Pace, WINDOW } from "./pace.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
@@ -33,6 +34,13 @@ export interface ApiRequest {
   timeout?: number;
   /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
   repeatable?: boolean;
+}
+
+/** What a command shows to the API. Others change the value when it has ended. */
+export interface Token {
+  value: string;
+  /** Reads that of wrangler's login again. Absent for one that a person set. */
+  renew?: () => Promise<string>;
 }
 
 /** A request that failed. The message has its status, the start of the response, and what to do if that is known. */
@@ -88,23 +96,28 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
 /** Cloudflare's API for one account. */
 export class Api {
   readonly #account: string;
-  readonly #token: string;
-  #isClockRight = false;
+  readonly #token: Token;
+  #ahead: number | undefined;
   readonly #pace: Pace;
   readonly #clock: Clock;
 
-  constructor(account: string, token: string, pace: Pace, clock: Clock) {
+  constructor(account: string, token: Token, pace: Pace, clock: Clock) {
     this.#account = account;
     this.#token = token;
     this.#pace = pace;
     this.#clock = clock;
   }
 
+  /** Milliseconds by which Cloudflare's clock is ahead of that of this machine. 0 for less than a minute, and while nothing is known. */
+  get ahead(): number {
+    return this.#ahead ?? 0;
+  }
+
   /**
    * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's.
    *
    * @returns the `result` of the response.
-   * @throws ApiFailure, and an Error when the clock of this machine is wrong.
+   * @throws ApiFailure
    */
   async send<Result>(request: ApiRequest): Promise<Result> {
     return (await this.sendForEnvelope<Result>(request)).result;
@@ -134,6 +147,8 @@ export class Api {
       try {
         return await this.#attempt(request, body, isExpected);
       } catch (error) {
+        if (attempt < ATTEMPTS && error instanceof ApiFailure && error.isUnauthorized && (await this.#renewToken()))
+          continue;
         if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
         if (!repeatable && !error.isHarmless) throw error;
         const { retryAfter } = error;
@@ -143,6 +158,13 @@ export class Api {
         else await this.#clock.sleep(PAUSE * 2 ** (attempt - 1));
       }
     }
+  }
+
+  /** Whether there is another token now: that of a login lasts for an hour, and a restore takes longer. */
+  async #renewToken(): Promise<boolean> {
+    const before = this.#token.value;
+    this.#token.value = (await this.#token.renew?.()) ?? before;
+    return this.#token.value !== before;
   }
 
   async #attempt(request: ApiRequest, body: Body | undefined, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
@@ -157,7 +179,7 @@ export class Api {
       response = await fetch(`${base}/accounts/${this.#account}${path}`, {
         method,
         headers: {
-          Authorization: `Bearer ${this.#token}`,
+          Authorization: `Bearer ${this.#token.value}`,
           ...(isJson && { "Content-Type": "application/json" }),
           ...headers,
         },
@@ -167,13 +189,13 @@ export class Api {
       received = Date.now();
       bytes = Buffer.from(await response.arrayBuffer());
     } catch (error) {
-      throw new ApiFailure(request, reasonOf(error));
+      throw new ApiFailure(request, oneLine(error));
     }
     this.#pace.note(response.headers);
     const isSuccess = response.ok && isExpected(bytes);
     const text = isSuccess ? "" : bytes.toString();
     const envelope = isSuccess ? undefined : parse(text);
-    if (isSuccess || envelope !== undefined) this.#refuseClock(response, sent, received);
+    if (isSuccess || envelope !== undefined) this.#compareClocks(response, sent, received);
     if (isSuccess) return bytes;
     const { status } = response;
     const errors = envelope?.errors ?? [];
@@ -188,20 +210,12 @@ export class Api {
     });
   }
 
-  /**
-   * Compares the clocks by the first response of the API, which every command gets to a read. Expiry dates of keys and ages of previews come
-   * from the clock of this machine, and others go by Cloudflare's. Nothing is known without a header `Date`.
-   */
-  #refuseClock(response: Response, sent: number, received: number): void {
-    if (this.#isClockRight) return;
-    const theirs = Date.parse(response.headers.get("Date") ?? "");
-    if (theirs < sent - CLOCK_TOLERANCE || theirs > received + CLOCK_TOLERANCE) {
-      const [our, their] = [received, theirs].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
-      throw new Error(
-        `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
-      );
-    }
-    this.#isClockRight = true;
+  /** Compares the clocks by the first response of the API itself. A response with an `Age` is a copy, and its `Date` that of the copy. */
+  #compareClocks({ headers }: Response, sent: number, received: number): void {
+    const theirs = Date.parse(headers.get("Date") ?? "");
+    if (this.#ahead !== undefined || Number.isNaN(theirs) || headers.has("Age")) return;
+    const isClose = theirs >= sent - CLOCK_TOLERANCE && theirs <= received + CLOCK_TOLERANCE;
+    this.#ahead = isClose ? 0 : theirs - received;
   }
 }
 
@@ -210,7 +224,7 @@ interface Envelope<Result> {
   success: boolean;
   result: Result;
   /** Of a list that goes on. */
-  result_info?: { cursor?: string; is_truncated?: boolean };
+  result_info?: { cursor?: string; is_truncated?: boolean; total_count?: number };
   errors?: { code: number; message: string }[];
 }
 
@@ -226,10 +240,4 @@ function parse(text: string): Envelope<unknown> | undefined {
 function excerpt(text: string): string {
   const start = text.slice(0, EXCERPT).replaceAll(/[\p{C}\s]+/gu, " ");
   return text === "" ? "an empty body" : `the body ${JSON.stringify(start.trim())}`;
-}
-
-/** fetch hides the reason in a cause. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as Error;
-  return cause instanceof Error ? cause.message : String(error instanceof Error ? error.message : error);
 }

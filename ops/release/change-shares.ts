@@ -1,9 +1,18 @@
+import { Interruption, StatedFailure } from "../interruption.ts";
 import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import { ApiFailure } from "./api.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
-import { confirmPresent, type Deployment, readVersion, resourcesOf, share } from "./deployment.ts";
+import {
+  confirmNextTo,
+  confirmPresent,
+  type Deployment,
+  hasDeployedNothing,
+  readVersion,
+  resourcesOf,
+  share,
+} from "./deployment.ts";
 import { type Lease, takeLease } from "./lease.ts";
 import { createReadinessKey, type ReadinessKey } from "./readiness.ts";
 import { smokeTest } from "./smoke-test.ts";
@@ -32,10 +41,25 @@ interface Change {
  *
  * @throws Error when somebody changed the deployment meanwhile, and when a step fails.
  */
-export async function changeShares(change: Change, { url, wait }: TargetOptions, terminal: Terminal): Promise<void> {
+export async function changeShares(change: Change, options: TargetOptions, terminal: Terminal): Promise<void> {
+  const interruption = new Interruption("Nothing was changed.");
+  await interruption.watch(terminal, () =>
+    changeSharesOnce(change, options, terminal, interruption).catch((error: unknown) => {
+      throw interruption.explain(error);
+    }),
+  );
+}
+
+async function changeSharesOnce(
+  change: Change,
+  { url, wait }: TargetOptions,
+  terminal: Terminal,
+  interruption: Interruption,
+): Promise<void> {
   const { cloudflare, target, version, present, message, mayBeOlder } = change;
   const resources = resourcesOf(await readVersion(cloudflare, target.worker, version));
   const lease = await leaseUnlessLost(change, resources.database, terminal);
+  interruption.cleanUp = async () => lease?.free();
   let key: ReadinessKey | undefined;
   try {
     // Before the change, so that the key has arrived when the version has.
@@ -43,20 +67,23 @@ export async function changeShares(change: Change, { url, wait }: TargetOptions,
     await confirmUnlessLost(change, lease, terminal);
     const isWhole = present.versions.length === 1 && present.versions[0]?.version_id === version;
     const shares = [{ version_id: version, percentage: 100 }];
+    // A rollback does not let bad code go on.
+    const codeUpdate = change.yields ? target.configuration.durable_objects?.code_update_strategy : undefined;
+    const during = `Version ${version} may have all requests: npx wrangler deployments status --env ${target.env}`;
     const deployment = isWhole
       ? present
-      : await share(cloudflare, target.worker, { shares, expected: present, message });
+      : await interruption.pass(
+          during,
+          () => share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate }),
+          (error) => hasDeployedNothing(cloudflare, target.worker, present, error),
+        );
+    interruption.state = `Version ${version} has all requests, but nobody knows whether it is ready.`;
+    await confirmNextTo(cloudflare, target.worker, deployment, present);
     const address = url ?? (await addressOf(cloudflare, target.configuration));
     const older = mayBeOlder && { mayBeOlder };
-    try {
-      await smokeTest({ address, version, wait, ...older, ...(key && { key: key.key }) }, terminal);
-      await confirmPresent(cloudflare, target.worker, deployment);
-    } catch (error) {
-      terminal.say(`\nVersion ${version} was given all requests. Nobody knows whether it is ready.`);
-      throw error;
-    }
-    if (key === undefined)
-      throw new Error(`Version ${version} has all requests, but nobody knows whether it is ready.`);
+    await smokeTest({ address, version, wait, ...older, ...(key && { key: key.key }) }, terminal);
+    await confirmPresent(cloudflare, target.worker, deployment);
+    if (key === undefined) throw new StatedFailure(interruption.state);
     terminal.print(`\nVersion ${version} gets all requests of ${address.origin}.`);
   } finally {
     await key?.remove();
@@ -71,8 +98,9 @@ async function leaseUnlessLost(
   terminal: Terminal,
 ): Promise<Lease | undefined> {
   try {
-    const database = await findDatabase(cloudflare, bound ?? target.database);
-    if (database === undefined) throw new Error(`There is no database ${bound ?? target.database}.`);
+    const id = bound ?? target.ids.database;
+    const database = id === undefined ? undefined : await findDatabase(cloudflare, id);
+    if (database === undefined) throw new Error(`There is no database ${id ?? target.database}.`);
     return await takeLease(cloudflare, database, { worker: target.worker, command: lease, yields }, terminal);
   } catch (error) {
     if (yields) throw error;

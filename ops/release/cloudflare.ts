@@ -4,10 +4,10 @@ import { adviceOnWrangler } from "../advice.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
-import { Api, ApiFailure, type ApiRequest, BLOCK } from "./api.ts";
+import { Api, ApiFailure, type ApiRequest, BLOCK, type Token } from "./api.ts";
 import { Pace, WHOLE, WINDOW } from "./pace.ts";
 
-/** Databases, namespaces and Workers are listed with as many on a page. */
+/** Databases and namespaces are listed with as many on a page. */
 const PAGE_SIZE = 100;
 /** Attempts of a wrangler command that fails for a reason that may pass. */
 const WRANGLER_ATTEMPTS = 3;
@@ -24,6 +24,9 @@ const MISLEADING = /^(?!CLOUDFLARE_API_BASE_URL$)(?:CLOUDFLARE|CF|WRANGLER|WORKE
 const PASSING =
   /malformed response|fetch failed|terminated|other side closed|ECONN|socket|timed? ?out|internal error|rate limit|too many requests|-> (?:429|5\d\d)|code: (?:971|10001|10013|10429)\b/i;
 
+/** Milliseconds for one run of wrangler: an upload of all assets on a slow line, or the migrations of a large database. */
+const WRANGLER_PATIENCE = 900_000;
+
 /** How a command uses the API. */
 export interface Use {
   clock?: Clock;
@@ -31,29 +34,38 @@ export interface Use {
   share?: number;
   /** Tells of a wait for the API. That of the terminal, unless given. */
   say?: (text: string) => void;
+  /** Milliseconds after which a wrangler that hangs is ended. */
+  patience?: number;
 }
 
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
 export class Cloudflare {
   readonly #account: string;
-  readonly #token: string;
+  readonly #token: Token;
   readonly #terminal: Terminal;
   readonly #clock: Clock;
+  readonly #patience: number;
   readonly #pace: Pace;
   readonly #api: Api;
 
   constructor(
     account: string,
-    token: string,
+    token: string | Token,
     terminal: Terminal,
-    { clock = PROCESS_CLOCK, share = WHOLE, say = (text) => terminal.say(text) }: Use = {},
+    {
+      clock = PROCESS_CLOCK,
+      share = WHOLE,
+      say = (text) => terminal.say(text),
+      patience = WRANGLER_PATIENCE,
+    }: Use = {},
   ) {
     this.#account = account;
-    this.#token = token;
+    this.#token = typeof token === "string" ? { value: token } : token;
     this.#terminal = terminal;
     this.#clock = clock;
+    this.#patience = patience;
     this.#pace = new Pace(clock, say, share);
-    this.#api = new Api(account, token, this.#pace, clock);
+    this.#api = new Api(account, this.#token, this.#pace, clock);
   }
 
   /**
@@ -73,6 +85,7 @@ export class Cloudflare {
         return await runWrangler([...args, `--env-file=${devNull}`], {
           env: { ...this.#environment(), ...env },
           onLine: (line) => this.#terminal.say(line),
+          patience: this.#patience,
         });
       } catch (error) {
         // Without what it printed before: its list of the bindings has a "Rate Limit".
@@ -86,10 +99,28 @@ export class Cloudflare {
     }
   }
 
+  /** The time, in milliseconds since 1970, by Cloudflare's clock as soon as a response has told it. */
+  now(): number {
+    return Date.now() + this.#api.ahead;
+  }
+
+  /**
+   * For a command that writes when something ends, or deletes what is old: it does neither with a clock that is wrong.
+   *
+   * @throws Error when a response told that the clocks differ by more than a minute.
+   */
+  refuseClock(): void {
+    if (this.#api.ahead === 0) return;
+    const [our, their] = [Date.now(), this.now()].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
+    throw new Error(
+      `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
+    );
+  }
+
   #environment(): NodeJS.ProcessEnv {
     const environment = { ...process.env };
     for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];
-    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token };
+    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token.value };
   }
 
   /**
@@ -105,9 +136,11 @@ export class Cloudflare {
   async list<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let page = 1; ; page++) {
-      const more = await this.#api.send<Item[]>({ method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` });
-      items.push(...more);
-      if (more.length < PAGE_SIZE) return items;
+      const request = { method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` } as const;
+      const { result, result_info: { total_count: total } = {} } = await this.#api.sendForEnvelope<Item[]>(request);
+      items.push(...result);
+      // A page may have fewer than it was asked for, and others may follow.
+      if (result.length === 0 || items.length >= (total ?? Infinity)) return items;
     }
   }
 
@@ -219,13 +252,17 @@ export async function eventually<Result>(
  */
 export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;
+  // fetch would show them in its error.
+  for (const [name, value] of Object.entries({ CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named }))
+    if (value && !/^[\w.~+/=-]+$/.test(value))
+      throw new Error(`${name} has a character that none has, such as a space or a line break. Set it again.`);
   if (token && named) return new Cloudflare(named, token, terminal, use);
   const accounts = await loggedInAccounts();
   const [account] = named ? [named] : accounts;
   if (account === undefined || (!named && accounts.length > 1)) {
     throw new Error(`The login has ${accounts.length} accounts. Name one in CLOUDFLARE_ACCOUNT_ID.`);
   }
-  return new Cloudflare(account, token || (await readToken()), terminal, use);
+  return new Cloudflare(account, token || { value: await readToken(), renew: readToken }, terminal, use);
 }
 
 async function loggedInAccounts(): Promise<string[]> {

@@ -23,13 +23,15 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
         .choices(JURISDICTIONS)
         .conflicts("location"),
     )
-    .option("--new-database", "Uses the database of the name in wrangler.toml, not the one that the Worker used.")
+    .option("--new-database", "Uses the database in wrangler.toml, or a new one, and not that of the Worker.")
+    .option("--new-namespace", "Uses the KV namespace in wrangler.toml, or a new one, and not that of the Worker.")
     .option("--force", "Releases a commit that does not descend from the deployed one.")
     .option("--gradual <percent>", "Gives the new version this share of the requests.", toPercentage)
     .addOption(
       new Option("--promote <version id>", "Gives a version of a gradual release all requests.")
         .argParser(toVersionId)
-        .conflicts(["commit", "untagged", "skipChecks", "location", "jurisdiction", "newDatabase", "force", "gradual"]),
+        .conflicts(["commit", "untagged", "skipChecks", "location", "jurisdiction", "force", "gradual"])
+        .conflicts(["newDatabase", "newNamespace"]),
     )
     .action((options: ReleaseOptions & { promote?: string }) =>
       options.promote === undefined

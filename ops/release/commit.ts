@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { git } from "../../scripts/git.ts";
+import { ID_LINE } from "./configuration.ts";
 import type { DeployedEnvironment } from "./options.ts";
 
 /** A commit as the message of a version tells it. */
@@ -19,7 +20,7 @@ export interface Revision {
  * @throws Error when files differ from the commit, when it is another commit, and when production would get one without a tag.
  */
 export function checkRevision(options: { env: DeployedEnvironment; commit?: string; untagged?: true }): Revision {
-  if (git("status", "--porcelain") !== "") {
+  if (git("status", "--porcelain", "--", ":/", ":(exclude)wrangler.toml") !== "" || !changedLines().every(isId)) {
     throw new Error("There are files that are not committed (git status). Only a commit can be released.");
   }
   const commit = git("rev-parse", "HEAD");
@@ -33,6 +34,20 @@ export function checkRevision(options: { env: DeployedEnvironment; commit?: stri
   }
   return { version, commit };
 }
+
+/** Whether wrangler.toml has ids that are not committed. */
+export function hasNewIds(): boolean {
+  return changedLines().some(isId);
+}
+
+/** The lines of wrangler.toml that were added and removed since the commit. */
+function changedLines(): string[] {
+  const diff = git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff", "--", "wrangler.toml");
+  return diff.split("\n").filter((line) => /^[+-](?![+-]{2} )/.test(line));
+}
+
+/** A release writes the ids that it creates. They do not make the code another one. */
+const isId = (line: string) => ID_LINE.test(line.slice(1));
 
 /**
  * Refuses a commit that does not descend from the one that is deployed: it would take back what others released.

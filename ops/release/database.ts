@@ -1,5 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 
@@ -14,36 +16,20 @@ export interface Place {
   jurisdiction?: string;
 }
 
+/** The value of an option. @throws InvalidArgumentError */
+export function toPlace(value: string): Place {
+  if (LOCATIONS.includes(value)) return { location: value };
+  if (JURISDICTIONS.includes(value)) return { jurisdiction: value };
+  throw new InvalidArgumentError(`A place is one of ${[...LOCATIONS, ...JURISDICTIONS].join(", ")}.`);
+}
+
 export interface Database {
   uuid: string;
   name: string;
   jurisdiction?: string | null;
   read_replication?: { mode: string };
-}
-
-/**
- * Creates the database unless it is there, and turns its read replication on unless it is on.
- *
- * @throws Error when it is not there and nobody says where it has to be, and when Cloudflare fails.
- */
-export async function prepareDatabase(
-  cloudflare: Cloudflare,
-  name: string,
-  place: Place,
-  terminal: Terminal,
-): Promise<Database> {
-  let database = await findDatabase(cloudflare, name);
-  if (database === undefined) {
-    const chosen = place.location || place.jurisdiction ? place : await askForPlace(terminal);
-    database = await createDatabase(cloudflare, name, chosen);
-  } else if (place.location !== undefined || place.jurisdiction !== undefined) {
-    terminal.say(`\n${name} exists. It stays where it is.`);
-  }
-  if (database.read_replication?.mode !== "auto") {
-    const body = { read_replication: { mode: "auto" } };
-    await cloudflare.change({ method: "PUT", path: `/d1/database/${database.uuid}`, body });
-  }
-  return database;
+  /** Bytes. */
+  file_size?: number;
 }
 
 /** The database of this name or id. */
@@ -60,16 +46,6 @@ export function createDatabase(cloudflare: Cloudflare, name: string, { location,
   return cloudflare.changeOnce<Database>({ method: "POST", path: "/d1/database", body }, () =>
     findDatabase(cloudflare, name),
   );
-}
-
-async function askForPlace(terminal: Terminal): Promise<Place> {
-  const once = "There is no database yet, and its place cannot be changed later.";
-  if (terminal.ask === undefined) throw new Error(`${once} Say --location or --jurisdiction.`);
-  terminal.say(`\n${once}\nLocations: ${LOCATIONS.join(", ")}\nJurisdictions: ${JURISDICTIONS.join(", ")}`);
-  const answer = (await terminal.ask("Place of the new database: ")).trim();
-  if (LOCATIONS.includes(answer)) return { location: answer };
-  if (JURISDICTIONS.includes(answer)) return { jurisdiction: answer };
-  throw new Error(`"${answer}" is neither a location nor a jurisdiction. Nothing was created.`);
 }
 
 /** Runs statements that do no harm when they run twice. Returns the rows of the last one. */
@@ -94,28 +70,47 @@ export async function readBookmark(cloudflare: Cloudflare, { uuid, name }: Datab
  *
  * @param id of the database.
  * @param config of wrangler, with the same id.
+ * @throws Error that says how many there are, when one fails.
  */
 export async function migrate(cloudflare: Cloudflare, id: string, config: string, terminal: Terminal): Promise<void> {
+  const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
+  const { applied, backup, isRestoring } = await readMigrations(cloudflare, id);
+  if (isRestoring) throw new Error("A restore of the database has not ended. Repeat it before the release.");
+  if (applied.length > 0) terminal.say(`\nLast backup: ${backup ?? "none"}`);
+  const countLacking = (names: readonly string[]) => files.filter((file) => !names.includes(file)).length;
+  if (countLacking(applied) === 0) return terminal.say("\nThe database has all migrations.");
+  try {
+    await cloudflare.wrangler(["d1", "migrations", "apply", "DB", `--config=${config}`, "--env=", "--remote"]);
+  } catch (error) {
+    // The response to one that was applied may be lost.
+    const lacking = await readMigrations(cloudflare, id).then(
+      (now) => countLacking(now.applied),
+      () => undefined,
+    );
+    if (lacking === 0) return;
+    const left =
+      lacking === undefined
+        ? "Nobody knows which migrations are applied."
+        : `Migrations that are not applied: ${lacking}.`;
+    throw new Error(`${oneLine(error).replace(/[.;]*$/, ".")} ${left}`, { cause: error });
+  }
+}
+
+/** The migrations of a database by their names, the time of its last backup, and whether a restore of it goes on. */
+async function readMigrations(cloudflare: Cloudflare, id: string) {
   const tables = await query<{ name: string }>(
     cloudflare,
     id,
     "SELECT name FROM sqlite_schema WHERE name IN ('d1_migrations', 'last_backup', 'restore_progress')",
   );
   const has = (table: string) => tables.some(({ name }) => name === table);
-  if (has("restore_progress"))
-    throw new Error("A restore of the database has not ended. Repeat it before the release.");
   const backup = has("last_backup") ? "(SELECT moment FROM last_backup)" : "NULL";
-  const applied = has("d1_migrations")
+  const rows = has("d1_migrations")
     ? await query<{ name: string; backup: string | null }>(
         cloudflare,
         id,
         `SELECT name, ${backup} AS backup FROM d1_migrations`,
       )
     : [];
-  const [first] = applied;
-  if (first !== undefined) terminal.say(`\nLast backup: ${first.backup ?? "none"}`);
-  const names = new Set(applied.map(({ name }) => name));
-  const files = readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
-  if (files.every((file) => names.has(file))) return terminal.say("\nThe database has all migrations.");
-  await cloudflare.wrangler(["d1", "migrations", "apply", "DB", `--config=${config}`, "--env=", "--remote"]);
+  return { applied: rows.map(({ name }) => name), backup: rows[0]?.backup, isRestoring: has("restore_progress") };
 }

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 import type { Revision } from "./commit.ts";
+import type { ResourceIds } from "./configuration.ts";
 import type { Target } from "./target.ts";
 
 /** Which versions respond to requests, with their shares in percent. */
@@ -21,7 +22,14 @@ export interface Version {
   annotations?: { "workers/tag"?: string; "workers/message"?: string };
   metadata?: { created_on: string };
   resources?: {
-    bindings?: { name: string; type: string; id?: string; database_id?: string; namespace_id?: string }[];
+    bindings?: {
+      name: string;
+      type: string;
+      id?: string;
+      database_id?: string;
+      namespace_id?: string;
+      text?: string;
+    }[];
     script_runtime?: { migration_tag?: string };
   };
 }
@@ -77,7 +85,7 @@ export function describeVersion({ id, annotations, metadata }: Version): string 
 }
 
 /** The database and the KV namespace that a version uses, by their ids. */
-export function resourcesOf({ resources }: Version): { database: string | undefined; namespace: string | undefined } {
+export function resourcesOf({ resources }: Version): ResourceIds {
   const bindings = resources?.bindings ?? [];
   const database = bindings.find(({ name, type }) => name === "DB" && type === "d1");
   const namespace = bindings.find(({ name, type }) => name === "API_KEYS" && type === "kv_namespace");
@@ -101,18 +109,29 @@ export function inWords(deployment: Deployment | undefined): string {
  *
  * @param expected the present deployment, as the command knows it.
  * @param message for the list of deployments.
+ * @param codeUpdate when Durable Objects get the new code. At once unless given.
  * @returns the new deployment.
  * @throws ChangedMeanwhile, or an Error when Cloudflare refuses.
  */
 export async function share(
   cloudflare: Cloudflare,
   worker: string,
-  { shares, expected, message }: { shares: Shares; expected: Deployment; message: string },
+  {
+    shares,
+    expected,
+    message,
+    codeUpdate,
+  }: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined },
 ): Promise<Deployment> {
   const present = await presentDeployment(cloudflare, worker, expected);
   if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
   const path = `/workers/scripts/${worker}/deployments`;
-  const body = { strategy: "percentage", versions: shares, annotations: { "workers/message": message } };
+  const body = {
+    strategy: "percentage",
+    versions: shares,
+    annotations: { "workers/message": message },
+    ...(codeUpdate && { code_update_strategy: codeUpdate }),
+  };
   const made = await cloudflare.changeOnce<Deployment>({ method: "POST", path, body }, async () => {
     const now = await presentDeployment(cloudflare, worker, expected);
     if (now?.id === expected.id) return undefined;
@@ -132,36 +151,85 @@ export async function confirmPresent(cloudflare: Cloudflare, worker: string, exp
   if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
 }
 
+/** Whether a step that failed has surely deployed nothing over the deployment that was there before. */
+export async function hasDeployedNothing(
+  cloudflare: Cloudflare,
+  worker: string,
+  before: Deployment | undefined,
+  error: unknown,
+): Promise<boolean> {
+  if (error instanceof ChangedMeanwhile) return true;
+  const now = await listDeployments(cloudflare, worker).catch(() => undefined);
+  return now !== undefined && now[0]?.id === before?.id;
+}
+
+/**
+ * Looks, after a deployment, for one of somebody else between it and the one that the command decided by. Cloudflare has no condition for
+ * a deployment, so this may come too late to keep it, and never too late to tell.
+ *
+ * @param before undefined when there was no Worker.
+ * @param commit whose uploads are not somebody else's: wrangler may have repeated one.
+ * @throws Error
+ */
+export async function confirmNextTo(
+  cloudflare: Cloudflare,
+  worker: string,
+  made: Deployment,
+  before: Deployment | undefined,
+  commit?: string,
+): Promise<void> {
+  if (made.id === before?.id) return;
+  const deployments = await listDeployments(cloudflare, worker);
+  const since = (deployment: Deployment) => deployment.created_on > (before?.created_on ?? "");
+  for (const other of deployments.filter((each) => since(each) && each.created_on < made.created_on)) {
+    const version = await findVersion(cloudflare, worker, other.versions[0]?.version_id ?? "");
+    if (commit !== undefined && version?.annotations?.["workers/message"] === commit) continue;
+    throw new Error(
+      `Somebody changed the deployment of ${worker} right before: ${inWords(other)}. This command has deployed over it.`,
+    );
+  }
+}
+
 function isSame(left: Shares, right: Shares): boolean {
   const sorted = (shares: Shares) => JSON.stringify(shares.map((s) => `${s.version_id}@${s.percentage}`).toSorted());
   return sorted(left) === sorted(right);
 }
 
+/** Builds what `deployAtOnce` uploads, so that a build that fails or takes long comes before. Returns the path of the bundle. */
+export async function build(cloudflare: Cloudflare, config: string): Promise<string> {
+  const folder = resolve(dirname(config), "bundle");
+  await cloudflare.wrangler(["deploy", "--dry-run", `--outdir=${folder}`, `--config=${config}`, "--env="]);
+  return join(folder, "index.js");
+}
+
 /**
- * Uploads the code with its settings and its migrations of Durable Objects, and gives it all requests at once.
+ * Uploads a bundle with its settings and its migrations of Durable Objects, and gives it all requests at once.
  *
  * @param config of wrangler, with the ids of the resources.
  * @param before the present deployment. Undefined when there is no Worker yet.
  * @returns the id of the new version, and its deployment.
- * @throws ChangedMeanwhile, or an Error when a step fails.
+ * @throws Error when a step fails.
  */
 export async function deployAtOnce(
   cloudflare: Cloudflare,
   target: Target,
-  { revision, config, before }: { revision: Revision; config: string; before: Deployment | undefined },
+  {
+    revision,
+    config,
+    bundle,
+    before,
+  }: { revision: Revision; config: string; bundle: string; before: Deployment | undefined },
 ): Promise<{ version: string; deployment: Deployment }> {
   const { worker } = target;
-  if (before !== undefined) await confirmPresent(cloudflare, worker, before);
-  const version = await upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...annotations(revision)]).catch(
-    async (error: unknown) => {
-      // The response to an upload that succeeded may be lost.
-      const [made] = await listDeployments(cloudflare, worker);
-      const id = made?.versions[0]?.version_id;
-      if (id === undefined || made?.id === before?.id) throw error;
-      await applySettings(cloudflare, target, config);
-      return id;
-    },
-  );
+  const args = ["deploy", bundle, "--no-bundle", `--config=${config}`, "--env=", ...annotations(revision)];
+  const version = await upload(cloudflare, args).catch(async (error: unknown) => {
+    // The response to an upload that succeeded may be lost.
+    const [made] = await listDeployments(cloudflare, worker);
+    const id = made?.versions[0]?.version_id;
+    if (id === undefined || made?.id === before?.id) throw error;
+    await applySettings(cloudflare, target, config);
+    return id;
+  });
   const deployment = await eventually(async () =>
     (await listDeployments(cloudflare, worker)).find(({ versions }) => versions[0]?.version_id === version),
   );
@@ -200,6 +268,9 @@ export async function upload(cloudflare: Cloudflare, args: readonly string[]): P
 }
 
 /** What wrangler shows of a version later. */
-function annotations({ version, commit }: Revision): string[] {
-  return [`--tag=v${version}`, `--message=${commit.slice(0, 12)}`];
+function annotations(revision: Revision): string[] {
+  return [`--tag=v${revision.version}`, `--message=${messageOf(revision)}`];
 }
+
+/** The commit, as a version tells it. */
+export const messageOf = ({ commit }: Revision) => commit.slice(0, 12);

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { endChildren } from "../../scripts/child.ts";
 import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Cloudflare } from "./cloudflare.ts";
@@ -18,7 +17,6 @@ const RENEWAL = 30;
 /** Seconds between two looks at the lease of somebody else, and for which a command waits for it in all. */
 const LOOK = 2;
 const PATIENCE = 1_200;
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** Not a migration: a release needs it before the first one, and on the schema of every version. */
 const CREATE = `CREATE TABLE IF NOT EXISTS release_lease (
@@ -55,7 +53,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The right to change the deployment, which a rollback may take away. */
+/** The right to change the deployment, which a rollback may take away from a command that yields. */
 export interface Lease {
   /** @throws LeaseLost when another command took the right away, and another Error when the database cannot say. */
   confirm(): Promise<void>;
@@ -104,23 +102,15 @@ export async function takeLease(
   // A renewal that fails is followed by another one, and by the check before each change.
   const renewal = setInterval(() => void run(renew(token)).catch(() => {}), RENEWAL * 1_000);
   renewal.unref();
-  const lease: Lease = {
+  return {
     confirm,
     async free() {
       clearInterval(renewal);
-      for (const signal of SIGNALS) process.off(signal, stop);
       await run(free(token)).catch((error: unknown) => {
         terminal.say(`The lease of this command stays for up to ${LEASE_SECONDS} seconds: ${oneLine(error)}`);
       });
     },
   };
-  // Somebody who ends the command does not make the next one wait.
-  const stop = (): void => {
-    endChildren();
-    void lease.free().finally(() => process.exit(1));
-  };
-  for (const signal of SIGNALS) process.once(signal, stop);
-  return lease;
 }
 
 /** Where a command runs: for people who want to know whom they wait for. */

@@ -14,15 +14,15 @@ const NOT_ALLOWED = [401, 403];
 export class OptionalDatabase {
   readonly #revision: Revision;
   readonly #survey: Survey;
-  readonly #newDatabase: boolean;
+  readonly #newResource: boolean;
   readonly #terminal: Terminal;
   #isLost = false;
 
-  /** @param newDatabase whether the release connects the Worker with another database. */
-  constructor(revision: Revision, survey: Survey, newDatabase: boolean, terminal: Terminal) {
+  /** @param newResource whether the release connects the Worker with another database or KV namespace. */
+  constructor(revision: Revision, survey: Survey, newResource: boolean, terminal: Terminal) {
     this.#revision = revision;
     this.#survey = survey;
-    this.#newDatabase = newDatabase;
+    this.#newResource = newResource;
     this.#terminal = terminal;
   }
 
@@ -57,7 +57,7 @@ export class OptionalDatabase {
   /** Why the release cannot go on without D1. */
   #need(): string | undefined {
     const { versions, bound, migration } = this.#survey;
-    if (this.#newDatabase) return "A release with another database needs D1.";
+    if (this.#newResource) return "A release with another database or KV namespace needs D1.";
     if (versions.length === 0) return "A first release needs D1.";
     if (bound.database === undefined || bound.namespace === undefined)
       return "The deployed version lacks a database or API keys, so the release needs D1.";

@@ -26,10 +26,8 @@ export function targetOptions(): Option[] {
 
 export function smokeTestOptions(): Option[] {
   return [
-    new Option("--url <address>", "Where the smoke test finds the service, if not at its own address.").argParser(
-      toAddress,
-    ),
-    new Option("--wait <seconds>", "How long the smoke test waits for the deployment to arrive.")
+    new Option("--url <address>", "Where the service is, if not at its own address.").argParser(toAddress),
+    new Option("--wait <seconds>", "How long to wait for a deployment or a new key to arrive.")
       .argParser(toSeconds)
       .default(DEFAULT_WAIT),
   ];

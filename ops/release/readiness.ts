@@ -6,10 +6,10 @@ import type { Terminal } from "../terminal.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import type { DeployedEnvironment } from "./options.ts";
 
-/** Seconds. The longest smoke test is shorter. */
+/** Seconds. The longest smoke test is shorter, and so is every other use. */
 export const READINESS_KEY_SECONDS = 900;
 
-/** An API key that a command makes for its smoke test, and that nobody else sees. */
+/** An API key that a command makes for itself, and that nobody else sees. */
 export interface ReadinessKey {
   key: string;
   /** Never throws: the key ends by itself. */
@@ -17,7 +17,7 @@ export interface ReadinessKey {
 }
 
 /**
- * Makes an API key that reads animals for some minutes. A request with it needs KV and D1, which no request without a key does, and no
+ * Makes an API key for some minutes, which reads animals unless it is for something else. A request with it needs KV and D1, which no request without a key does, and no
  * operator has to keep a secret for it. It is no argument of a process, and in no output. KV removes its record even when the command cannot.
  *
  * @throws Error when KV does not take it.
@@ -27,24 +27,25 @@ export async function createReadinessKey(
   namespaceId: string,
   environment: DeployedEnvironment,
   terminal: Terminal,
+  { name, scopes }: Pick<KeyRecord, "name" | "scopes"> = { name: "Smoke test", scopes: ["pets:read"] },
 ): Promise<ReadinessKey> {
   const key = generateKey(environment);
-  const now = Date.now();
+  const now = cloudflare.now();
   const record: KeyRecord = {
     id: `key_${randomBase62(12)}`,
-    name: "Smoke test",
-    scopes: ["pets:read"],
+    name,
+    scopes,
     createdAt: new Date(now).toISOString(),
     expiresAt: new Date(now + READINESS_KEY_SECONDS * 1_000).toISOString(),
   };
-  const name = await keyRecordName(key);
+  const entry = await keyRecordName(key);
   const namespace = openRemote(cloudflare, namespaceId);
-  await namespace.put(name, JSON.stringify(record), record, READINESS_KEY_SECONDS);
+  await namespace.put(entry, JSON.stringify(record), record, READINESS_KEY_SECONDS);
   return {
     key,
     async remove() {
-      await namespace.delete(name).catch((error: unknown) => {
-        terminal.say(`The key ${record.id} of the smoke test stays until ${record.expiresAt}: ${oneLine(error)}`);
+      await namespace.delete(entry).catch((error: unknown) => {
+        terminal.say(`The key ${record.id} of this command stays until ${record.expiresAt}: ${oneLine(error)}`);
       });
     },
   };

@@ -1,29 +1,47 @@
+import { Interruption } from "../interruption.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { runChecks } from "./checks.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { writeConfiguration } from "./configuration.ts";
-import { findDatabase, type Database, migrate, type Place, prepareDatabase, readBookmark } from "./database.ts";
-import { applySettings, confirmPresent, type Deployment, deployAtOnce, share, uploadVersion } from "./deployment.ts";
+import { findDatabase, type Database, migrate, readBookmark } from "./database.ts";
+import {
+  applySettings,
+  build,
+  confirmNextTo,
+  confirmPresent,
+  type Deployment,
+  deployAtOnce,
+  hasDeployedNothing,
+  messageOf,
+  share,
+  uploadVersion,
+} from "./deployment.ts";
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
-import { prepareNamespace } from "./namespace.ts";
 import { OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
-import { checkRevision, type Revision } from "./commit.ts";
+import { checkRevision, hasNewIds, type Revision } from "./commit.ts";
+import {
+  findOwn,
+  findOwnDatabase,
+  prepareDatabase,
+  prepareNamespace,
+  refuseOtherResources,
+  type ResourceOptions,
+} from "./resources.ts";
+import { refuseSettings } from "./settings.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, oneWay, type Outcome, showGradual, showRelease } from "./summary.ts";
-import { refuseChange, refuseLostDatabase, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
+import { refuseChange, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
 
-export interface ReleaseOptions extends TargetOptions, Place {
+export interface ReleaseOptions extends TargetOptions, ResourceOptions {
   commit?: string;
   untagged?: true;
   skipChecks?: true;
   /** Releases a commit that does not descend from the deployed one. */
   force?: true;
-  /** Uses the database of the name in wrangler.toml instead of the one that the Worker uses. */
-  newDatabase?: true;
   /** Percent of the requests. */
   gradual?: number;
 }
@@ -32,32 +50,58 @@ export interface ReleaseOptions extends TargetOptions, Place {
  * Releases the commit that is checked out. Every step first looks at what is there, so a release that failed or was interrupted
  * can be repeated.
  *
- * @throws Error when a check or a step fails. The steps before it stay done.
+ * @throws Error when a check or a step fails. The steps before it stay done. The last line says which.
  */
 export async function release(options: ReleaseOptions, terminal: Terminal): Promise<void> {
+  const interruption = new Interruption("Nothing was changed.");
+  await interruption.watch(terminal, () =>
+    releaseOnce(options, terminal, interruption).catch((error: unknown) => {
+      throw interruption.explain(error);
+    }),
+  );
+}
+
+async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interruption: Interruption): Promise<void> {
   const revision = checkRevision(options);
   const name = `v${revision.version} (${revision.commit.slice(0, 12)})`;
-  const change = `This releases ${name} to ${options.env}.`;
-  terminal.say(change);
+  terminal.say(`This releases ${name} to ${options.env}.`);
   const cloudflare = await connect(terminal);
   const target = readTarget(options.env);
+  refuseSettings(target);
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
+  refuseOtherResources(target, before, options, terminal);
   if (before.migration !== undefined) terminal.say(oneWay(before.migration));
   await confirmProduction(options, terminal);
-  const d1 = new OptionalDatabase(revision, before, options.newDatabase === true, terminal);
-  if (options.newDatabase !== true) await d1.use(() => refuseLostDatabase(cloudflare, target, before));
+  const isNew = options.newDatabase === true || options.newNamespace === true;
+  const d1 = new OptionalDatabase(revision, before, isNew, terminal);
+  await d1.use(() => findOwnDatabase(cloudflare, target, options));
+  await findOwn(cloudflare, target, "namespace", options);
   if (options.skipChecks !== true) await runChecks(terminal);
 
-  const database = await d1.use(() => prepareDatabase(cloudflare, target.database, options, terminal));
-  const holder = { worker: target.worker, command: `the release of ${name}`, yields: true };
+  const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));
+  // Nobody could roll back behind a release that brings a class, so a rollback waits for it, and then says so.
+  const holder = {
+    worker: target.worker,
+    command: `the release of ${name}`,
+    yields: before.migration === undefined,
+  };
   const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
+  interruption.cleanUp = async () => lease?.free();
   try {
     // Others may have released or rolled back during the checks, or while this waited for them.
     const survey = await surveyWorker(cloudflare, target);
     await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
     refuseSurvey(target, survey, revision, options);
-    await releaseWith({ cloudflare, target, revision, d1, database, lease, survey }, options, terminal);
+    refuseOtherResources(readTarget(options.env), survey, options, terminal);
+    if (database !== undefined)
+      await prepareNamespace(cloudflare, target, database.jurisdiction ?? undefined, options, terminal);
+    const work = { cloudflare, target: readTarget(options.env), revision, d1, database, lease, survey, interruption };
+    await releaseWith(work, options, terminal);
+    if (hasNewIds())
+      terminal.say(
+        "\nCommit wrangler.toml: it names the resources of this environment now. Every later command needs them.",
+      );
   } finally {
     await lease?.free();
   }
@@ -72,81 +116,61 @@ interface Work {
   database: Database | undefined;
   lease: Lease | undefined;
   survey: Survey;
+  interruption: Interruption;
 }
 
 async function releaseWith(work: Work, options: ReleaseOptions, terminal: Terminal): Promise<void> {
-  const { cloudflare, target, d1, database, survey } = work;
-  const resources = await prepareResources(work, terminal);
-  const config = writeConfiguration(withResources(target, resources));
+  const { cloudflare, target, d1, database, survey, interruption } = work;
+  const { database: id = "", namespace = "" } = target.ids;
+  const config = writeConfiguration(target.configuration);
+  const bundle = isAtOnce(survey) ? await build(cloudflare, config) : undefined;
   const bookmark = database && (await d1.use(() => readBookmark(cloudflare, database)));
   if (bookmark !== undefined) terminal.say(`\nBookmark before the migrations: ${bookmark}`);
-  try {
-    await d1.use(() => migrate(cloudflare, resources.database, config, terminal));
-  } catch (error) {
-    terminal.say(`\nThe migrations were not all applied. Nothing is deployed: ${target.worker} is as it was before.`);
-    throw error;
-  }
+  interruption.state = "This release deployed nothing.";
+  await interruption.pass(
+    `The migrations are perhaps not all applied. ${interruption.state}`,
+    () => d1.use(() => migrate(cloudflare, id, config, terminal)),
+    async () => true,
+  );
+  interruption.state = `${d1.isLost ? "" : "All migrations are applied. "}This release deployed nothing.`;
   // Before the deployment, after which every failure has to name the way back.
-  const isDatabaseGone = await isGone(cloudflare, survey.bound.database, resources.database);
-  const key = await createReadinessKey(cloudflare, resources.namespace, target.env, terminal);
+  const [present] = survey.deployments;
+  const known = {
+    target,
+    address: options.url ?? (await addressOf(cloudflare, target.configuration)),
+    bookmark,
+    previous: present && mainVersion(present.versions),
+    isDatabaseGone: await isGone(cloudflare, survey.bound.database, id),
+    migration: survey.migration,
+  };
+  const wayBack = `To roll back: ${codeRollback(known)}`;
+  const key = await createReadinessKey(cloudflare, namespace, target.env, terminal);
   try {
-    const [present] = survey.deployments;
-    const { version, deployment } = await deployCode(work, config, options.gradual);
-    const outcome: Outcome = {
-      target,
-      version,
-      address: options.url ?? (await addressOf(cloudflare, target.configuration)),
-      bookmark,
-      previous: present && mainVersion(present.versions),
-      isDatabaseGone,
-      migration: survey.migration,
-    };
-    try {
-      // A gradual release leaves the settings to the version that has most requests.
-      if (options.gradual === undefined && !isAtOnce(survey)) await applySettings(cloudflare, target, config);
-      const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
-      const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
-      await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
-      await confirmPresent(cloudflare, target.worker, deployment);
-    } catch (error) {
-      terminal.say(`\nVersion ${version} is deployed. To roll back: ${codeRollback(outcome)}`);
-      throw error;
-    }
+    const uploaded = bundle ?? (await uploadVersion(cloudflare, work.revision, config));
+    await d1.use(async () => work.lease?.confirm());
+    if (present !== undefined) await confirmPresent(cloudflare, target.worker, present);
+    // The point of no return.
+    const during = `A new version may be deployed: npx wrangler deployments status --env ${target.env} shows it. ${wayBack}`;
+    const { version, deployment } = await interruption.pass(
+      during,
+      () => deployCode(work, config, uploaded, options.gradual),
+      (error) => hasDeployedNothing(cloudflare, target.worker, present, error),
+    );
+    interruption.state = `Version ${version} is deployed. ${wayBack}`;
+    const outcome: Outcome = { ...known, version };
+    const commit = isAtOnce(survey) ? messageOf(work.revision) : undefined;
+    await confirmNextTo(cloudflare, target.worker, deployment, present, commit);
+    // A gradual release leaves the settings to the version that has most requests.
+    if (options.gradual === undefined && !isAtOnce(survey)) await applySettings(cloudflare, target, config);
+    const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
+    const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
+    await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
+    await confirmPresent(cloudflare, target.worker, deployment);
     if (options.gradual === undefined) showRelease(outcome, terminal);
     else showGradual(outcome, options.gradual, terminal);
   } finally {
     await key.remove();
   }
-}
-
-interface Resources {
-  /** The id of the database. */
-  database: string;
-  /** The id of the KV namespace. */
-  namespace: string;
-}
-
-/** What the new version uses: without D1, what the deployed one uses. */
-async function prepareResources(
-  { cloudflare, target, database, survey }: Work,
-  terminal: Terminal,
-): Promise<Resources> {
-  const { bound } = survey;
-  if (database === undefined) {
-    if (bound.database !== undefined && bound.namespace !== undefined)
-      return { database: bound.database, namespace: bound.namespace };
-    throw new Error(`The deployed version of ${target.worker} lacks a database or API keys.`);
-  }
-  const namespace = await prepareNamespace(
-    cloudflare,
-    {
-      worker: target.worker,
-      bound: target.configuration.kv_namespaces[0]?.id ?? bound.namespace,
-      jurisdiction: database.jurisdiction ?? undefined,
-    },
-    terminal,
-  );
-  return { database: database.uuid, namespace: namespace.id };
 }
 
 /** Whether the database of the version before is another one, which is gone. */
@@ -155,44 +179,31 @@ async function isGone(cloudflare: Cloudflare, before: string | undefined, presen
   return (await findDatabase(cloudflare, before)) === undefined;
 }
 
-/** The configuration with the ids of the resources. Without them, wrangler would take those of the last version, or create others. */
-function withResources({ configuration }: Target, { database, namespace }: Resources) {
-  const [first, ...others] = configuration.d1_databases;
-  return {
-    ...configuration,
-    d1_databases: first === undefined ? [] : [{ ...first, database_id: database }, ...others],
-    kv_namespaces: configuration.kv_namespaces.map((binding) => ({ ...binding, id: namespace })),
-  };
-}
-
 /** Whether the upload deploys as well: that of a first version, and that of a migration of Durable Objects. */
 function isAtOnce({ deployments, migration }: Survey): boolean {
   return deployments.length === 0 || migration !== undefined;
 }
 
-/** Uploads the code. Only then, and only if nobody changed anything meanwhile, requests go to it. */
+/** @param uploaded the id of the version, or the path of a bundle that is still to be uploaded. */
 async function deployCode(
-  { cloudflare, target, revision, d1, lease, survey }: Work,
+  { cloudflare, target, revision, survey }: Work,
   config: string,
+  uploaded: string,
   gradual: number | undefined,
 ): Promise<{ version: string; deployment: Deployment }> {
-  const { worker } = target;
   const [present] = survey.deployments;
-  const confirm = async () => d1.use(async () => lease?.confirm());
-  if (present === undefined || isAtOnce(survey)) {
-    await confirm();
-    return deployAtOnce(cloudflare, target, { revision, config, before: present });
-  }
-  const version = await uploadVersion(cloudflare, revision, config);
-  const rest = mainVersion(present.versions) ?? version;
+  if (present === undefined || isAtOnce(survey))
+    return deployAtOnce(cloudflare, target, { revision, config, bundle: uploaded, before: present });
+  const rest = mainVersion(present.versions) ?? uploaded;
   const shares =
     gradual === undefined
-      ? [{ version_id: version, percentage: 100 }]
+      ? [{ version_id: uploaded, percentage: 100 }]
       : [
-          { version_id: version, percentage: gradual },
+          { version_id: uploaded, percentage: gradual },
           { version_id: rest, percentage: 100 - gradual },
         ];
-  await confirm();
-  const message = `npm run release of ${revision.commit.slice(0, 12)}`;
-  return { version, deployment: await share(cloudflare, worker, { shares, expected: present, message }) };
+  const message = `npm run release of ${messageOf(revision)}`;
+  const codeUpdate = target.configuration.durable_objects?.code_update_strategy;
+  const deployment = await share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate });
+  return { version: uploaded, deployment };
 }

@@ -21,6 +21,8 @@ export interface SmokeTest {
 /** Milliseconds between two attempts, and for one request. */
 const PAUSE = 1_000;
 const REQUEST_TIMEOUT = 10_000;
+/** Characters of an unexpected body that a message shows. */
+const EXCERPT = 60;
 
 /**
  * Sends requests to the deployed service until it responds as it should.
@@ -56,7 +58,11 @@ async function look(test: SmokeTest): Promise<Finding> {
 
   const health = await request("/health");
   if (health.status !== 200) return { problem: `GET /health is ${health.status}.` };
-  const { deployment } = (await health.json()) as { deployment?: string };
+  const text = await health.text();
+  // A page of something in between, such as Cloudflare Access.
+  if (!text.startsWith("{"))
+    return { problem: `GET /health is not of the service, and begins with ${JSON.stringify(text.slice(0, EXCERPT))}.` };
+  const { deployment } = JSON.parse(text) as { deployment?: string };
   if (deployment !== version && !(mayBeOlder && deployment === undefined)) {
     return { problem: `GET /health is version ${deployment ?? "unknown"}, not ${version}.` };
   }

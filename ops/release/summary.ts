@@ -46,7 +46,7 @@ Version ${version} gets ${percentage} % of the requests of ${target.env}
   Go back         ${codeRollback(outcome)}`);
 }
 
-export function codeRollback({ target, previous, isDatabaseGone, migration }: Outcome): string {
+export function codeRollback({ target, previous, isDatabaseGone, migration }: Omit<Outcome, "version">): string {
   if (previous === undefined) return "none: this is the first version";
   if (migration !== undefined) return `none: Cloudflare refuses a version without the migration ${migration}`;
   if (isDatabaseGone) return "none: earlier versions use another database, which is gone";

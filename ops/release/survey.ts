@@ -1,5 +1,4 @@
 import type { Cloudflare } from "./cloudflare.ts";
-import { findDatabase } from "./database.ts";
 import {
   ChangedMeanwhile,
   type Deployment,
@@ -9,6 +8,7 @@ import {
   type Version,
 } from "./deployment.ts";
 import { pendingMigration } from "./durable-objects.ts";
+import type { ResourceIds } from "./configuration.ts";
 import { mainVersion, readHistory } from "./history.ts";
 import { refuseOlder, type Revision } from "./commit.ts";
 import type { Target } from "./target.ts";
@@ -20,7 +20,7 @@ export interface Survey {
   /** The versions that respond to requests. */
   versions: Version[];
   /** The resources of the version with most requests, by their ids. */
-  bound: ReturnType<typeof resourcesOf>;
+  bound: ResourceIds;
   /** The migration of Durable Objects that the release brings, by its tag. Undefined for a first release. */
   migration: string | undefined;
 }
@@ -75,26 +75,4 @@ export async function refuseChange(
   if (first === undefined) return;
   const { wentBack } = await readHistory(cloudflare, worker, now.deployments);
   if (wentBack) throw new ChangedMeanwhile(worker, present);
-}
-
-/**
- * Refuses a release whose migrations would go to another database than the one that the Worker uses.
- *
- * @throws Error
- */
-export async function refuseLostDatabase(
-  cloudflare: Cloudflare,
-  { worker, database: name }: Target,
-  { bound }: Survey,
-): Promise<void> {
-  if (bound.database === undefined) return;
-  const named = await findDatabase(cloudflare, name);
-  if (named?.uuid === bound.database) return;
-  const own = await findDatabase(cloudflare, bound.database);
-  const problem =
-    own === undefined
-      ? `The database ${bound.database} of ${worker} is gone`
-      : `${worker} uses the database ${own.name} (${own.uuid}), and not ${name}`;
-  const other = named === undefined ? `a new, empty ${name}` : `${name} (${named.uuid})`;
-  throw new Error(`${problem}. docs/runbook.md has the choice. To release with ${other}, say --new-database.`);
 }

@@ -191,7 +191,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
     `A key can be rotated ${MAX_ROTATIONS} times`,
   ],
-  "docs/runbook.md": [`within [${REVOCATION_SECONDS} seconds]`],
+  "docs/runbook/leaks.md": [`within [${REVOCATION_SECONDS} seconds]`],
   "docs/releases.md": [
     `\`--location\` takes one of ${LOCATIONS.map((location) => `\`${location}\``).join(", ")}:`,
     `\`--jurisdiction\` takes one of ${JURISDICTIONS.map((jurisdiction) => `\`${jurisdiction}\``).join(", ")} `,

@@ -3,6 +3,9 @@ import { serviceUnavailable } from "../errors.ts";
 import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
+/** How SQLite tells that an instance of the database lacks a migration. That it does tell is the work of `qualifyingDialect`. */
+const lacksSchema = (error: unknown) => error instanceof Error && /no such (?:table|column)/.test(error.message);
+
 /** The newest bookmark that D1 gave this isolate. */
 let newestBookmark = "";
 
@@ -19,6 +22,7 @@ export class Session {
     rowsWritten: 0,
     region: undefined,
     primary: undefined,
+    repeated: undefined,
   };
   readonly #start: string;
 
@@ -31,7 +35,10 @@ export class Session {
     this.#start = start ?? "first-unconstrained";
   }
 
-  /** Runs a statement that only reads. D1 itself repeats reads that fail for a transient reason. */
+  /**
+   * Runs a statement that only reads. D1 itself repeats reads that fail for a transient reason. A replica may not have the migrations of
+   * a release yet, also at the state of a bookmark: then the read is repeated once, on the primary.
+   */
   async read<Row>(statement: Statement<Row>): Promise<Row[]> {
     const [rows] = await this.#run(this.#start, [statement]);
     return rows;
@@ -67,6 +74,10 @@ export class Session {
     try {
       results = await attempt(() => this.#send(start, statements));
     } catch (cause) {
+      if (start !== "first-primary" && lacksSchema(cause)) {
+        this.usage.repeated = true;
+        return await this.#run("first-primary", statements);
+      }
       // A failure has no bookmark, also after an earlier round trip.
       this.usage.bookmark = undefined;
       // A violated constraint is a bug of the service. A retry would fail again.

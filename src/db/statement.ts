@@ -1,4 +1,4 @@
-import { fillPlaceholders, type Placeholder, type Query, sql } from "drizzle-orm";
+import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from "drizzle-orm";
 import {
   type BaseSQLiteDatabase,
   SQLiteAsyncDialect,
@@ -12,11 +12,24 @@ import { lazy } from "../lazy.ts";
 export type QueryBuilder = Pick<BaseSQLiteDatabase<"async", unknown>, "select" | "insert" | "update" | "delete">;
 
 /**
+ * Names the table of each selected column. Drizzle leaves it out when there is one table, and SQLite then takes the name of a column that an
+ * instance lacks for a text (sqlite.org/quirks.html, section 8): a replica without a migration would return it as the value.
+ */
+function qualifyingDialect(): SQLiteAsyncDialect {
+  const dialect = new SQLiteAsyncDialect();
+  // Private in drizzle's types. Its second parameter leaves the table out.
+  const methods = dialect as unknown as { buildSelection: (fields: unknown) => SQL };
+  const buildSelection = methods.buildSelection.bind(dialect);
+  methods.buildSelection = (fields) => buildSelection(fields);
+  return dialect;
+}
+
+/**
  * Drizzle without a connection: it builds queries, and D1 runs them in the session of the request. Made of the builders alone, because
  * drizzle's class of a database brings relational queries, transactions and caches into the bundle.
  */
 const builder = lazy(() => {
-  const dialect = new SQLiteAsyncDialect();
+  const dialect = qualifyingDialect();
   const session = undefined as never;
   return {
     select: (fields: never) => new SQLiteSelectBuilder({ fields, session, dialect }),

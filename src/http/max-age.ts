@@ -18,7 +18,8 @@ export function allowedAge(c: Context<AppEnv>, hasBookmark: boolean): number {
   const header = c.req.header("Cache-Control");
   const requested = header === undefined ? undefined : requestedAge(header);
   if (requested !== undefined) return requested;
-  return hasBookmark ? 0 : operatorsAge(c.env.READ_MAX_AGE);
+  // A mistake in the setting must not make a read old.
+  return hasBookmark ? 0 : (parseReadMaxAge(c.env.READ_MAX_AGE) ?? 0);
 }
 
 /** What the directives of a request allow, in seconds; undefined when there is none that is known. The strictest one counts. */
@@ -33,7 +34,7 @@ export function requestedAge(header: string): number | undefined {
   return ages.length === 0 ? undefined : Math.min(MAX_READ_AGE, ...ages.map(Number));
 }
 
-/** `READ_MAX_AGE`, in seconds. Anything but digits stands for 0: a mistake in it must not make a read old. */
-function operatorsAge(setting: unknown): number {
-  return SECONDS.test(String(setting)) ? Math.min(MAX_READ_AGE, Number(setting)) : 0;
+/** `READ_MAX_AGE`, in seconds, or undefined for anything but digits up to the maximum. */
+export function parseReadMaxAge(setting: unknown): number | undefined {
+  return SECONDS.test(String(setting)) && Number(setting) <= MAX_READ_AGE ? Number(setting) : undefined;
 }

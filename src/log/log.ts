@@ -22,6 +22,7 @@ export interface RequestLine extends Required<RequestLog> {
   d1RowsWritten: number | undefined;
   d1Region: string | undefined;
   d1Primary: boolean | undefined;
+  d1Repeated: true | undefined;
 }
 
 /** Begins the log line of a request. */
@@ -74,6 +75,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     d1RowsWritten: database?.duration === undefined ? undefined : database.rowsWritten,
     d1Region: database?.region,
     d1Primary: database?.primary,
+    d1Repeated: database?.repeated,
   };
   console.log(JSON.stringify(line));
 }

@@ -1,6 +1,11 @@
 /** A number from 0 to 1, in decimal digits. */
 const SHARE = /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/;
 
+/** `LOG_SUCCESS_SHARE`, or undefined for anything but a number from 0 to 1. */
+export function parseShare(setting: unknown): number | undefined {
+  return SHARE.test(String(setting)) ? Number(setting) : undefined;
+}
+
 /** The setting as parsed: an isolate parses it once. */
 let known: { setting: unknown; share: number } = { setting: undefined, share: 1 };
 
@@ -13,7 +18,7 @@ let known: { setting: unknown; share: number } = { setting: undefined, share: 1 
  */
 export function weightOf(status: number, setting: unknown): number | undefined {
   if (status >= 400) return 1;
-  if (known.setting !== setting) known = { setting, share: SHARE.test(String(setting)) ? Number(setting) : 1 };
+  if (known.setting !== setting) known = { setting, share: parseShare(setting) ?? 1 };
   const { share } = known;
   return share === 1 || Math.random() < share ? 1 / share : undefined;
 }

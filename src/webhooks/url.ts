@@ -1,3 +1,5 @@
+import { isDenied } from "./denied-hosts.ts";
+
 /** Maximum number of characters of an address. */
 export const MAX_URL_CHARACTERS = 2_000;
 /** Two labels or more. The last one begins with a letter, so that no IP address passes, in any notation. */
@@ -46,12 +48,3 @@ export function receiverUrl(
 }
 
 const lastLabel = (host: string): string => host.slice(host.lastIndexOf(".") + 1);
-
-/** Whether a host is one of the names, which are separated by commas, or below one. */
-function isDenied(host: string, names: string): boolean {
-  return names
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim())
-    .some((name) => name !== "" && (host === name || host.endsWith(`.${name}`)));
-}

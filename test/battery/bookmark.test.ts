@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
+import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -51,6 +52,40 @@ describe.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
     });
   },
 );
+
+const READS = OPERATIONS.filter(({ name, method, usesDatabase }) => usesDatabase && reads(name, method));
+
+// A release migrates the primary, and deploys at once.
+describe.each(READS)("$name, on a replica that has not every migration,", ({ path, outcomes, request }) => {
+  test.each(["no such table: pets: SQLITE_ERROR", "no such column: pets.version at offset 12: SQLITE_ERROR"])(
+    "is repeated once on the primary, and logged: %s",
+    async (message) => {
+      const log = vi.spyOn(console, "log").mockImplementation(() => {});
+      const bookmark = (await call("/v1/pets", { key })).headers.get("x-d1-bookmark") ?? "";
+      for (const headers of [{}, { "x-d1-bookmark": bookmark }]) {
+        const fault = { when: "before", message: `D1_ERROR: ${message}` } as const;
+        const once = faultyDatabase(fault);
+        const response = await call(path, { ...request, key, headers, bindings: { DB: once.DB } });
+        expect(outcomes).toContain(response.status);
+        expect(response.headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
+        expect(once.roundTrips()).toBe(2);
+        expect(once.starts).toEqual([headers["x-d1-bookmark"] ?? "first-unconstrained", "first-primary"]);
+        expect(JSON.parse(log.mock.lastCall?.[0])).toMatchObject({ d1Repeated: true });
+        const twice = faultyDatabase(fault, fault);
+        await expectError(await call(path, { ...request, key, bindings: { DB: twice.DB } }), "service_unavailable");
+        expect(twice.roundTrips()).toBe(2);
+      }
+      log.mockRestore();
+    },
+  );
+
+  test("names the table of each column: without it, SQLite takes a missing column for a text", async () => {
+    const { statements, DB } = observedDatabase();
+    await call(path, { ...request, key, bindings: { DB } });
+    for (const { sql } of statements)
+      expect(sql.replaceAll(/"\w+"\."\w+"|(?:as|from|join) "\w+"/gi, "")).not.toContain('"');
+  });
+});
 
 // The other operations open their sessions in the same two functions.
 const EXAMPLES = ["listPets", "createPet", "getInventory"];

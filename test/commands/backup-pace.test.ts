@@ -13,7 +13,7 @@ import { MOST_BYTES, unzip, zip } from "../../ops/backup/zipped-json.ts";
 import { connect } from "../../ops/release/cloudflare.ts";
 import { change, CHANGES, contentsOf, contentsOfBackup, disabled, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases, closeAccount, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
+import { addReleases, closeAccount, lastLine, openAccount, runHere, useCheckout } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
@@ -30,6 +30,7 @@ const DAY = 86_400_000;
 let api: CloudflareApi;
 let clock: FastClock;
 let folder: string;
+const shared = useCheckout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, DATABASE, 1);
@@ -150,7 +151,8 @@ function fillPages(): void {
 
 /** Runs the command of the workflow in a process that is killed at a query. */
 async function stopAt(query: number): Promise<void> {
-  const child = spawn(process.execPath, ["ops/run.ts", "backup", ...argumentsOfWorkflow("first")], { stdio: "ignore" });
+  const args = ["ops/run.ts", "backup", ...argumentsOfWorkflow("first")];
+  const child = spawn(process.execPath, args, { cwd: shared.checkout.folder, stdio: "ignore" });
   let queries = 0;
   api.databases.atQuery = (_, run) => {
     if (queries++ === query) child.kill("SIGKILL");
@@ -281,6 +283,17 @@ test("an unfinished backup with a page that nobody can read is removed", async (
   expect(refused.code).toBe(1);
   expect(lastLine(refused)).toMatch(/\.json\.gz was damaged\. Run the backup again: it starts anew\.$/);
   expect(objects()).toEqual([]);
+});
+
+test("a bucket whose rule locks every object gets a finished backup every night", async () => {
+  fillPages();
+  api.break("DELETE", "/objects/", new Refusal(403, 10_069, "The object is locked"));
+  for (const night of ["first", "second"]) {
+    const made = await backup(night);
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    expect(made.stderr).toContain(`A lock of the bucket should leave out unfinished/${DATABASE}/: docs/backups.md.\n`);
+    expect(contentsOfBackup(join(folder, night))).toEqual(contents());
+  }
 });
 
 test("an unfinished backup whose rows went without an event is removed", async () => {

@@ -35,7 +35,15 @@ import {
   TABLES,
 } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { addReleases, closeAccount, endLeases, lastLine, openAccount, runHere } from "./cloudflare/fixture.ts";
+import {
+  addReleases,
+  closeAccount,
+  endLeases,
+  lastLine,
+  openAccount,
+  runHere,
+  useCheckout,
+} from "./cloudflare/fixture.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 // Backups of the staging environment of a fake account, and their restores into its production.
@@ -52,6 +60,7 @@ const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" }
 let api: CloudflareApi;
 let scratch: string;
 let folder: string;
+const shared = useCheckout();
 beforeEach(async () => {
   api = await openAccount();
   addReleases(api, SOURCE, 1);
@@ -157,7 +166,7 @@ test("every value comes back", async () => {
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
   expectRestored(source, before);
   expect(result.stderr).toContain(
-    "\nEvery webhook is disabled. Before you enable one: docs/runbook.md, After a restore.\n",
+    "\nEvery webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.\n",
   );
   const created = api.databases.use(TARGET, (sqlite) => {
     const add = sqlite.prepare(
@@ -205,6 +214,13 @@ test("a second restore gives out no id of the time after the first one, and begi
 function editFile(edit: (lines: string[]) => string[]): void {
   const path = join(folder, "pets-0001.ndjson.gz");
   writeFileSync(path, gzipSync(edit(gunzipSync(readFileSync(path)).toString().split("\n")).join("\n")));
+}
+
+/** Does the same, with the digests of these lines: as somebody who may write to the backup. */
+function forge(edit: (lines: string[]) => string[]): void {
+  editFile(edit);
+  const text = gunzipSync(readFileSync(join(folder, "pets-0001.ndjson.gz")));
+  editManifest((value) => (value.tables.pets.sha256 = createHash("sha256").update(text).digest("hex")));
 }
 
 function editText(edit: (text: string) => string): void {
@@ -329,16 +345,37 @@ const REFUSALS: { [name: string]: { spoil: () => unknown; message: RegExp; args?
     message: /pets-0001\.ndjson\.gz is damaged: it has more rows than the \d+ of the manifest$/,
   },
   "lines in another order": {
-    spoil: () => {
-      editFile(([first = "", second = "", ...others]) => [second, first, ...others]);
-      const text = gunzipSync(readFileSync(join(folder, "pets-0001.ndjson.gz")));
-      editManifest((value) => (value.tables.pets.sha256 = createHash("sha256").update(text).digest("hex")));
-    },
+    spoil: () => forge(([first = "", second = "", ...others]) => [second, first, ...others]),
     message: /^pets is damaged: the id 1 comes after 2\.$/,
+  },
+  "JSON without its end": {
+    spoil: () => forge(([first = "", ...others]) => [first.slice(0, -1), ...others]),
+    message: /^pets is damaged: the line of the id 1 is not one object\.$/,
+  },
+  "a second row in a line, with an id near 2^63": {
+    spoil: () =>
+      forge(([first = "", ...others]) => [`${first},${first.replace("1", "9223372036854775806")}`, ...others]),
+    message: /^pets is damaged: the line of the id 1 is not one object\.$/,
+  },
+  "a status that does not exist": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("available", "lost"), ...others]),
+    message: /^pets is damaged: CHECK constraint failed: pets_status_check$/,
+  },
+  "a text where a number stands": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace(/"version":1/, '"version":"x"'), ...others]),
+    message: /^pets is damaged: the row 1 has no integer as its version\.$/,
+  },
+  "a value that the table does not keep": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("}", ',"owner":"x"}'), ...others]),
+    message: /^pets is damaged: its lines are not those of its rows\.$/,
+  },
+  "a name of 3 MB": {
+    spoil: () => forge(([first = "", ...others]) => [first.replace("Rex", "x".repeat(3_000_000)), ...others]),
+    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 1999998 bytes$/,
   },
   "a line without an end": {
     spoil: () => writeFileSync(join(folder, "pets-0001.ndjson.gz"), gzipSync(Buffer.alloc(2 ** 24, "x"))),
-    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 4194304 characters$/,
+    message: /pets-0001\.ndjson\.gz is damaged: a line has more than 1999998 bytes$/,
   },
   "a line that is no row": {
     spoil: () => editFile((lines) => ["{}", ...lines]),
@@ -507,6 +544,38 @@ test("a restore from a bucket goes on after a failure, and says when the bucket 
   expect(api.databases.query(TARGET, "SELECT moment FROM last_backup")).toEqual([{ moment: time }]);
 });
 
+test("a backup removes older ones from the bucket, never itself, and nothing else", async () => {
+  const old = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const kept = [
+    `${SOURCE}/${old(29)}/manifest.json`,
+    `${SOURCE}/notes/x`,
+    `unfinished/${TARGET}/1`,
+    `${TARGET}/${old(99)}/x`,
+  ];
+  const removed = ["manifest.json", "pets-0001.ndjson.gz"].map((file) => `${SOURCE}/${old(31)}/${file}`);
+  const { objects } = api.buckets;
+  for (const key of [...kept, ...removed]) objects.set(`petstore-backups/${key}`, new ArrayBuffer(1));
+  const backUp = (to: string, ...more: string[]) =>
+    runHere(runBackup, ["--env", "staging", "--to", join(scratch, to), "--bucket", "petstore-backups", ...more]);
+  expect(await backUp("all")).toMatchObject({ code: 0 });
+  expect([...objects.keys()].filter((key) => key.includes(old(31).slice(0, 10)))).toHaveLength(2);
+  expect(await backUp("some", "--keep", "30d")).toMatchObject({ code: 0 });
+  const left = [...objects.keys()].map((key) => key.slice("petstore-backups/".length));
+  expect(left).toEqual(expect.arrayContaining(kept));
+  expect(left).not.toEqual(expect.arrayContaining([expect.stringContaining(old(31).slice(0, 10))]));
+  // A bucket that keeps everything is no failure of the backup.
+  api.break("DELETE", old(29).slice(0, 10));
+  expect(await backUp("last", "--keep", "0s")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("an old one is left"),
+  });
+  api.repair();
+  expect(await backUp("one", "--keep", "0s")).toMatchObject({ code: 0 });
+  expect(
+    [...objects.keys()].filter((key) => key.includes(`/${SOURCE}/2`) && key.endsWith("/manifest.json")),
+  ).toHaveLength(1);
+});
+
 test("a backup never touches a finished one, nor a part of another database", async () => {
   await expectBackup();
   const before = readFileSync(join(folder, "manifest.json"), "utf8");
@@ -542,7 +611,7 @@ test.each([
       SELECT hex(randomblob(500)), 1, 'sold' FROM json_each('[${"1,".repeat(1_999)}1]')`);
   });
   const script = `ulimit -f ${kilobytes}; exec "${process.execPath}" ops/run.ts backup --env staging --to "${folder}"`;
-  const child = spawn("bash", ["-c", script], { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn("bash", ["-c", script], { cwd: shared.checkout.folder, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const [code] = await once(child, "close");
@@ -555,7 +624,7 @@ test.each([
 
 /** Runs a command in a process of its own, which gets a signal when a query of it has this text. */
 async function endAtQuery(signal: NodeJS.Signals, text: string, args: string[]): Promise<string> {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, args, { cwd: shared.checkout.folder, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   api.databases.atQuery = (sql, run) => {
@@ -809,6 +878,23 @@ test("a restore notices what the service writes meanwhile", async () => {
   expect(contents(TARGET)["pets"]).toEqual(contents(SOURCE)["pets"]);
 });
 
+test("the counters do not come from rows that an earlier restore brought", async () => {
+  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+  await expectBackup();
+  api.databases.atQuery = (sql, run) => {
+    if (sql.startsWith(`INSERT INTO "orders"`)) throw FAILURE;
+    return run();
+  };
+  expect(await restore()).toMatchObject({ code: 1 });
+  api.databases.atQuery = (_, run) => run();
+  endLeases(api);
+  const planted = `INSERT INTO categories (id, name) VALUES (${2n ** 63n - 2n}, 'planted')`;
+  for (const sql of [planted, "UPDATE restore_progress SET digest = ''"]) api.databases.query(TARGET, sql);
+  const result = await restore("--overwrite", TARGET);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expectRestored(contents(SOURCE), counters(SOURCE));
+});
+
 test("a restore that a migration interrupts begins again", async () => {
   await expectEarlierBackup();
   // The restore ends after the first table.
@@ -879,7 +965,7 @@ test("a restore waits for a release, holds its lease, and stops when a rollback 
   const stopped = await restore("--overwrite", TARGET);
   expect(stopped.code).toBe(1);
   expect(lastLine(stopped)).toMatch(
-    /^The restore stopped, because of the rollback to v1\. Deployed now: .+\. petstore-production has a part of the backup, and nothing of its earlier data\. Do not let the service use it\. Repeat the command: it goes on\.$/,
+    /^It stopped, because of the rollback to v1\. Deployed now: .+\. petstore-production has a part of the backup, and nothing of its earlier data\. Do not let the service use it\. Repeat the command: it goes on\.$/,
   );
   expect(api.databases.query(TARGET, "SELECT count(*) AS pets FROM pets")).toEqual([{ pets: 0 }]);
   api.databases.atQuery = (_, run) => run();

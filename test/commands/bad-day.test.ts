@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run as runKeys } from "../../ops/keys/command-line.ts";
 import { run as runPreview } from "../../ops/preview/command-line.ts";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
-import { Checkout, type Result } from "./cloudflare/checkout.ts";
+import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import {
   addReleases,
@@ -14,6 +14,7 @@ import {
   makeSecondGradual,
   openAccount,
   runHere,
+  useCheckout,
 } from "./cloudflare/fixture.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
@@ -64,11 +65,7 @@ const addKey = (api: CloudflareApi) => {
 };
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env", "staging"]);
 
-let checkout: Checkout;
-beforeAll(() => {
-  checkout = new Checkout();
-});
-afterAll(() => checkout.remove());
+const shared = useCheckout();
 
 const COMMANDS: { [name: string]: Command } = {
   rollback: {
@@ -127,18 +124,21 @@ const COMMANDS: { [name: string]: Command } = {
     isDone: (api) => api.workers.all.size + api.databases.all.size + api.namespaces.all.size === 0,
   },
   release: {
-    prepare: (api) => addReleases(api, STAGING, 1, checkout.git("rev-parse", "HEAD")),
-    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks"]),
+    prepare(api) {
+      shared.checkout.nameResources();
+      addReleases(api, STAGING, 1, shared.checkout.git("rev-parse", "HEAD"));
+    },
+    run: (edge) => shared.checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks"]),
     isDone: (api) => worker(api).versions.length > 1 && isWhole(api, -1),
   },
   "first release": {
-    prepare: () => {},
-    run: (edge) => checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks", "--location=weur"]),
+    prepare: () => shared.checkout.nameResources([]),
+    run: (edge) => shared.checkout.run("ops/run.ts", ["release", ...target(edge), "--skip-checks", "--location=weur"]),
     isDone: (api) => api.databases.all.size === 1 && api.namespaces.all.size === 1 && isWhole(api, -1),
   },
   preview: {
     prepare: () => {},
-    run: (edge) => checkout.run("ops/run.ts", ["preview", "--name", "try-this", "--wait=0", "--url", edge.url]),
+    run: (edge) => shared.checkout.run("ops/run.ts", ["preview", "--name", "try-this", "--wait=0", "--url", edge.url]),
     isDone: (api) =>
       api.workers.all.get(PREVIEW)?.deployments.length &&
       api.databases.query(PREVIEW, "SELECT name FROM pets").length === 5,
@@ -220,16 +220,23 @@ test.each(Object.keys(COMMANDS))("%s tells the truth", { timeout: 7_200_000 }, a
 });
 
 const MINUTE = 60_000;
+/** They write when a key ends, or delete what is old. */
+const GO_BY_CLOCK = ["keys create", "keys rotate", "preview --sweep", "preview"];
 
 test.each(
   Object.keys(COMMANDS).flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))),
 )(
-  "$name changes nothing when the clock of Cloudflare is $clock ms ahead",
+  "$name does what it can when the clock of Cloudflare is $clock ms ahead",
   { timeout: 60_000 },
   async ({ name, clock }) => {
     const command = COMMANDS[name] ?? expect.unreachable();
     const check = async (api: CloudflareApi, edge: Edge) => {
       const result = await command.run(edge, api);
+      if (!GO_BY_CLOCK.includes(name)) {
+        expect(result, result.stderr).toMatchObject({ code: 0 });
+        expect(await command.isDone(api, result)).toBeTruthy();
+        return;
+      }
       expect(result).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(result)).toMatch(
         /^The clock of this machine says \S+Z, and that of Cloudflare \S+Z\. Correct the clock, and start again\.$/,

@@ -1,7 +1,16 @@
+import { createServer } from "node:http";
+import { connect as connectSocket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../ops/keys/command-line.ts";
+import { oneLine } from "../../ops/one-line.ts";
+import { smokeTest } from "../../ops/release/smoke-test.ts";
+import { addressOf } from "../../ops/release/target.ts";
+import { git } from "../../scripts/git.ts";
+import { Checkout } from "./cloudflare/checkout.ts";
+import { close, listen } from "./cloudflare/loopback.ts";
+import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
@@ -187,6 +196,16 @@ test.each([
   expect(said).toEqual([waitUntil("2026-01-01T00:05:00Z")]);
 });
 
+test("a wrangler that hangs is ended", async () => {
+  const { api } = cloudflare;
+  const arrived = api.hold("GET", "/d1/database");
+  const account = new Cloudflare(ACCOUNT, "token", terminal, { patience: 8_000 });
+  const hanging = account.wrangler(["d1", "list", "--json"]).catch(String);
+  const { ended } = await arrived;
+  expect(await hanging).toBe("Error: wrangler d1 list --json was ended after at most 8 seconds.");
+  await ended;
+});
+
 test("a block that wrangler meets is waited out", async () => {
   const { limit: present, account, seconds, said } = limit(false);
   present.use(1_200);
@@ -200,7 +219,7 @@ test("a command that does not show its requests tells of a block", async () => {
   addReleases(api, STAGING, 1);
   const printed = vi.spyOn(console, "error").mockImplementation(() => {});
   onTestFinished(() => printed.mockRestore());
-  api.break("GET", "/workers", new Refusal(429, 971, "Please wait", { "Retry-After": "5" }), { times: 1 });
+  api.break("GET", "/keys", new Refusal(429, 971, "Please wait", { "Retry-After": "5" }), { times: 1 });
   const { code, stderr } = await runHere(run, ["list", "--env", "staging"]);
   expect(code, stderr).toBe(0);
   expect([stderr, ...printed.mock.calls.flat()].join("")).toMatch(
@@ -235,16 +254,83 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
   expect(await namespaces()).toEqual([made]);
 });
 
-test("a token that may not read the Worker reaches the keys by the title of the namespace, and the command says so", async () => {
+test.each([
+  [{ workers_dev: false, routes: [{ pattern: "api.example.com/v1/*" }] }, "https://api.example.com"],
+  [{ workers_dev: false, routes: ["*.example.com/*", "example.com/*"] }, "https://example.com"],
+  [
+    { workers_dev: false, routes: ["example.com/*", { pattern: "shop.example.com", custom_domain: true }] },
+    "https://shop.example.com",
+  ],
+  [{ workers_dev: true, routes: ["example.com/*"] }, "https://pets.somebody.workers.dev"],
+  [{}, "https://pets.somebody.workers.dev"],
+])("a Worker with %j is tested at %s", async (settings, address) => {
+  expect((await addressOf(connect(), { name: "pets", ...settings })).origin).toBe(address);
+});
+
+test("a Worker whose routes all have a wildcard has no address", async () => {
+  const settings = { name: "pets", workers_dev: false, routes: ["*.example.com/*"] };
+  await expect(addressOf(connect(), settings)).rejects.toThrow("No route of pets has a host without *.");
+});
+
+test("an error has its cause on one line", async () => {
+  const nowhere = await fetch("http://pets.invalid").catch(oneLine);
+  expect(nowhere).toMatch(/^getaddrinfo \w+ pets\.invalid$/);
+  expect(await fetch("http://localhost:1").catch(oneLine)).toMatch(/ECONNREFUSED|bad port/);
+  expect(() => git("rev-parse", "--verify", "nothing")).toThrow(
+    /^git rev-parse failed: fatal: Needed a single revision\.$/,
+  );
+  vi.stubEnv("PATH", "");
+  expect(() => git("status")).toThrow("git status failed: git is not installed.");
+});
+
+test("the smoke test shows what responds instead of the service", async () => {
+  const server = createServer((_, response) => response.end("Unauthorized"));
+  const address = new URL(await listen(server));
+  onTestFinished(() => close(server));
+  await expect(smokeTest({ address, version: "1", wait: 0 }, terminal)).rejects.toThrow(
+    'GET /health is not of the service, and begins with "Unauthorized".',
+  );
+});
+
+test("a token with a line break is refused before it is sent, and not shown", async () => {
+  vi.stubEnv("CLOUDFLARE_API_TOKEN", "secret-token\n");
+  expect(await runHere(run, ["list", "--env", "staging"])).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "CLOUDFLARE_API_TOKEN has a character that none has, such as a space or a line break. Set it again.\n",
+  });
+  expect(requests()).toBe(0);
+});
+
+test("a command goes through the proxy of the environment", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);
-  api.rights = ["Workers KV Storage: Read"];
-  expect(await runHere(run, ["list", "--env", "staging"])).toEqual({
-    code: 0,
-    stdout: "There are no keys.\n",
-    stderr:
-      "The token may not read petstore-staging. So the keys are in the namespace with the title petstore-staging-api-keys.\n",
+  let connections = 0;
+  const proxy = createServer().on("connect", (request, socket) => {
+    connections++;
+    const [host, port] = request.url?.split(":") ?? [];
+    const upstream = connectSocket(Number(port), host, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      upstream.pipe(socket).pipe(upstream);
+    });
   });
+  const url = await listen(proxy);
+  onTestFinished(() => void proxy.closeAllConnections());
+  const checkout = new Checkout();
+  onTestFinished(() => checkout.remove());
+  const env = { ...api.environment(), HTTP_PROXY: url };
+  const result = await checkout.run("ops/run.ts", ["keys", "list", "--env", "staging"], { env });
+  expect(result).toMatchObject({ code: 0, stdout: "There are no keys.\n" });
+  expect(connections).toBeGreaterThan(0);
+});
+
+test("a list is read to its end, however few are on a page", async () => {
+  const { api } = cloudflare;
+  const titles = Array.from({ length: 7 }, (_, index) => `petstore-${index}`);
+  for (const title of titles) api.namespaces.add(title);
+  api.pageSize = 2;
+  const all = await connect().list<{ title: string }>("/storage/kv/namespaces");
+  expect(all.map(({ title }) => title)).toEqual(titles);
 });
 
 test("keys show says that nobody can use a key that has no record, and tells a failure apart from that", async () => {
@@ -278,21 +364,48 @@ test.each([
 });
 
 test.each([70_000, -70_000])(
-  "a first response that differs by %i ms from this machine's clock is refused",
+  "a first response that differs by %i ms gives the time, and is refused on demand",
   async (clock) => {
     const { api } = cloudflare;
     api.databases.add(STAGING, "auto");
     api.clock = clock;
-    await expect(find()).rejects.toThrow(/^The clock of this machine says /);
-    expect(requests()).toBe(1);
+    const account = connect();
+    expect(await account.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+    expect(Math.abs(account.now() - Date.now() - clock)).toBeLessThan(2_000);
+    expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
+    // Only the first one tells the time.
+    api.clock = 0;
+    await account.get(`/d1/database/${STAGING}`);
+    expect(Math.abs(account.now() - Date.now() - clock)).toBeLessThan(2_000);
   },
 );
 
-test("only the first response tells the time", async () => {
+test("a copy of a response does not tell the time", async () => {
   const { api } = cloudflare;
   api.databases.add(STAGING, "auto");
-  const once = connect();
-  await once.get(`/d1/database/${STAGING}`);
-  api.clock = 70_000;
-  expect(await once.get(`/d1/database/${STAGING}`)).toMatchObject({ name: STAGING });
+  Object.assign(api, { clock: -70_000, age: 70 });
+  const account = connect();
+  await account.get(`/d1/database/${STAGING}`);
+  account.refuseClock();
+  Object.assign(api, { clock: 70_000, age: undefined });
+  await account.get(`/d1/database/${STAGING}`);
+  expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
+});
+
+test("an operator whose clock is wrong revokes a key and rolls back by Cloudflare's time", async () => {
+  const { api, edge } = cloudflare;
+  addReleases(api, STAGING, 2);
+  const record = { id: "key_ABCDEFGHIJKL", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
+  const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
+  entries?.set("key:0", { value: JSON.stringify(record), metadata: record });
+  const clock = (api.clock = -86_400_000);
+  expect(await runHere(run, ["revoke", record.id, "--env=staging"])).toMatchObject({ code: 0 });
+  const { revokedAt } = JSON.parse(entries?.get("key:0")?.value ?? "{}");
+  expect(Math.abs(Date.parse(revokedAt) - Date.now() - clock)).toBeLessThan(60_000);
+  const sent: Promise<string>[] = [];
+  api.watch = (request, body) => void (request.startsWith("PUT /storage/kv") && sent.push(body.clone().text()));
+  const back = await runHere(runRollback, ["--env=staging", "--wait=0", "--url", edge.url]);
+  expect(back, back.stderr).toMatchObject({ code: 0 });
+  const end = /"expiresAt":"([^"]+)"/.exec((await Promise.all(sent)).join())?.[1] ?? "";
+  expect(Date.parse(end) - Date.now() - clock).toBeGreaterThan(800_000);
 });

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { INHERITED, readConfiguration, writeConfiguration } from "../../ops/release/configuration.ts";
+
+// With the wrangler.toml of this repository as it is: setup.ts.
+const { INHERITED, readConfiguration, writeConfiguration } = await vi.importActual<
+  typeof import("../../ops/release/configuration.ts")
+>("../../ops/release/configuration.ts");
 
 const SCHEMA = JSON.parse(readFileSync("node_modules/wrangler/config-schema.json", "utf8")) as {
   definitions: { RawConfig: { properties: object } };

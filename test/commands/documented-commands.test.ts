@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { PAGES } from "../../scripts/docs/pages.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { Checkout } from "./cloudflare/checkout.ts";
+import { startService } from "./cloudflare/service.ts";
 import { Operator } from "./documentation/account.ts";
 import { isForClients, isTestedElsewhere, SET_UP } from "./documentation/kinds.ts";
 import { readPage } from "./documentation/page.ts";
@@ -62,6 +63,7 @@ test("a key that somebody found is read without echo, and is in no history and n
   for (const text of reading) expect(text).toBe(`(read -rs KEY && printf %s "$KEY" | ${show})`);
 });
 
+beforeAll(startService);
 /** Those that no section uses. */
 const checkouts: Checkout[] = [];
 afterAll(() => checkouts.forEach((checkout) => checkout.remove()));

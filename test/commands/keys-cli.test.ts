@@ -113,7 +113,8 @@ test("a key is created, listed, rotated and revoked", async () => {
   expect((await keys("rotate", rotated.id, "--env", "local")).stderr).toMatch(/is revoked; create a new key/);
 
   const table = await keys("list", "--env", "local");
-  expect(table.stdout).toMatch(/^ID +STATUS +SCOPES +CREATED +EXPIRES +NAME\n/);
+  expect(table.stdout).toMatch(/^ID +STATUS +CREATED +EXPIRES +NAME\s+SCOPES\n/);
+  for (const line of table.stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
   for (const secret of [key, rotated.key]) expect(table.stdout + JSON.stringify(all)).not.toContain(secret);
 });
 

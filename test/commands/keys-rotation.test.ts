@@ -245,7 +245,7 @@ describe("a rotation that is interrupted", () => {
     const successor = JSON.parse(stdout);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `${successor.id} works, but it is unknown whether ${key.id} ends: The connection was lost. ` +
+      `The new key ${successor.id} works, but it is unknown whether ${key.id} ends: The connection was lost. ` +
         `Unless keys list shows that it expires at ${at(start + DAY)}, revoke it once the new key is in use.\n`,
     );
     // The next rotation uses the original lifetime of either key.

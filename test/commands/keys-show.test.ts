@@ -176,7 +176,7 @@ describe("list --ending-within", () => {
     const { id } = await create("--expires", at(start + DAY));
     const soon = ["list", "--env", "local", "--ending-within"];
     const { stdout } = await runKeys(local, [...soon, "1d"]);
-    expect(stdout).toMatch(/^ID +STATUS +SCOPES +CREATED +EXPIRES +NAME\n/);
+    expect(stdout).toMatch(/^ID +STATUS +CREATED +EXPIRES +NAME\s+SCOPES\n/);
     expect(stdout).toContain(`${id}  active`);
     expect((await runKeys(local, [...soon, "1h"])).stdout).toBe("No key ends so soon.\n");
   });

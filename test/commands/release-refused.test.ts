@@ -1,17 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { run as runRelease } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import {
   addReleases,
+  forgetResources,
   lastLine,
   makeSecondGradual,
   removeClasses,
   runHere,
   useCloudflare,
 } from "./cloudflare/fixture.ts";
+import { idsOf } from "./cloudflare/ids.ts";
 import { Refusal } from "./cloudflare/route.ts";
 
 // Every refusal prints one line and changes nothing.
@@ -62,7 +64,6 @@ test.each([
 
 test.each([
   [[...STAGING, "--commit", "0000000"], /^Commit [0-9a-f]{40} is checked out, not 0000000\.$/],
-  [STAGING, "There is no database yet, and its place cannot be changed later. Say --location or --jurisdiction."],
   [
     PRODUCTION,
     `Production gets tagged commits, and this one has no tag v${packageJson.version}. Tag it, or say --untagged.`,
@@ -104,15 +105,13 @@ test("files that are not committed", async () => {
 
 test("checks that fail, even for a tagged commit in production", async () => {
   const { checkout } = cloudflare;
+  addReleases(cloudflare.api, "petstore-production", 1, checkout.git("rev-parse", "HEAD"));
   const manifest = { version: packageJson.version, type: "module", scripts: { check: "exit 1" } };
   writeFileSync(join(checkout.folder, "package.json"), JSON.stringify(manifest));
   checkout.commit("Checks that fail");
   checkout.git("tag", `v${packageJson.version}`);
   try {
-    await expectRefusal(
-      ["--env", "production", "--yes", "--location", "weur"],
-      "npm run check fails, so nothing was released.",
-    );
+    await expectRefusal(["--env", "production", "--yes"], "npm run check fails, so nothing was released.");
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
     checkout.git("tag", "--delete", `v${packageJson.version}`);
@@ -134,8 +133,6 @@ test.each([
   try {
     const edge = ["--wait", "0", "--url", cloudflare.edge.url];
     await expectRefusal([...STAGING, ...edge, "--location", "weur"], `wrangler.toml names no ${name} in env.staging.`);
-    const keys = await checkout.run("ops/run.ts", ["keys", "list", "--env", "staging"]);
-    expect(keys, keys.stderr).toMatchObject({ code: 0 });
   } finally {
     checkout.git("reset", "--quiet", "--hard", "HEAD~1");
   }
@@ -170,6 +167,29 @@ test.each([
   await expectRefusal(STAGING, message);
 });
 
+test.each([
+  ["WEBHOOK_DENIED_HOSTS", '"*.evil.com"'],
+  ["LOG_SUCCESS_SHARE", '"10%"'],
+  ["READ_MAX_AGE", '"5s"'],
+  ["READS", '"Primary"'],
+  ["EVENT_DAYS", '"-1"'],
+  ["EVENT_DAYS", "7"],
+  ["ENVIRONMENT", '"production"'],
+  ["READMAXAGE", '"5"'],
+  ["READS", undefined],
+])("a setting that the service does not understand: %s = %s", async (name, value) => {
+  const { checkout } = cloudflare;
+  const file = join(checkout.folder, "wrangler.toml");
+  const section = /(?<=^\[env\.staging\.vars\]\n)(?:.+\n)+/m;
+  const line = value === undefined ? "" : `${name} = ${value}\n`;
+  const change = (lines: string) => lines.replace(new RegExp(`^${name} = .*\n`, "m"), "") + line;
+  writeFileSync(file, readFileSync(file, "utf8").replace(section, change));
+  checkout.commit("A mistake");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  const problem = value === undefined ? "is missing" : `is ${value}, which the service does not understand`;
+  await expectRefusal(STAGING, `${name} ${problem}: [env.staging.vars] in wrangler.toml, docs/operations.md.`);
+});
+
 test("a gradual release that brings a class of Durable Objects", async () => {
   const { api, checkout } = cloudflare;
   removeClasses(addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD")));
@@ -188,15 +208,70 @@ test("a commit that does not know the classes of the Worker, although somebody i
   );
 });
 
-test("a Worker that uses another database than the one of the name", async () => {
+test.each(["database", "namespace"] as const)(
+  "a Worker that uses another %s than wrangler.toml names",
+  async (resource) => {
+    const { api, checkout } = cloudflare;
+    const { versions } = addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD"));
+    const type = resource === "database" ? "d1" : "kv_namespace";
+    for (const { bindings } of versions)
+      for (const binding of bindings)
+        if (binding.type === type) Object.assign(binding, { id: "other", namespace_id: "other" });
+    await expectRefusal(
+      STAGING,
+      `petstore-staging uses the ${resource === "database" ? "database" : "KV namespace"} other, and wrangler.toml names ` +
+        `${idsOf("staging")[resource]}. docs/runbook/deleted.md has the choice. To release with that one, say --new-${resource}.`,
+    );
+  },
+);
+
+test("a database that wrangler.toml gives another name", async () => {
   const { api, checkout } = cloudflare;
   addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD"));
-  const own = api.databases.find("petstore-staging");
-  own.name = "petstore-old";
-  const named = api.databases.add("petstore-staging", "auto");
+  api.databases.find("petstore-staging").name = "petstore-production";
   await expectRefusal(
     STAGING,
-    `petstore-staging uses the database petstore-old (${own.uuid}), and not petstore-staging. docs/runbook.md has the choice. ` +
-      `To release with petstore-staging (${named.uuid}), say --new-database.`,
+    `wrangler.toml calls the database ${idsOf("staging").database} of staging petstore-staging, and its name is petstore-production.`,
   );
+});
+
+describe("without ids in wrangler.toml", () => {
+  test("a deployed Worker, whose ids are shown", async () => {
+    const { api, checkout } = cloudflare;
+    forgetResources(checkout);
+    addReleases(api, "petstore-staging", 1, checkout.git("rev-parse", "HEAD"));
+    const { stderr } = await expectRefusal(
+      STAGING,
+      "petstore-staging is deployed with these resources, and wrangler.toml does not name them. " +
+        "Add their ids there as above, commit them, and start again.",
+    );
+    const { database, namespace } = idsOf("staging");
+    expect(stderr).toContain(
+      `[[env.staging.d1_databases]]\nbinding = "DB"\ndatabase_id = "${database}"\n` +
+        `[[env.staging.kv_namespaces]]\nbinding = "API_KEYS"\nid = "${namespace}"\n`,
+    );
+  });
+
+  test("a first release without a place, in a pipeline, and the commands that need an id", async () => {
+    forgetResources(cloudflare.checkout);
+    await expectRefusal(
+      STAGING,
+      "There is no database yet, and its place cannot be changed later. " +
+        "Say --location (weur, eeur, apac, oc, wnam, enam, auto) or --jurisdiction (eu, fedramp, us).",
+    );
+    const inPipeline = await cloudflare.checkout.run("ops/run.ts", ["release", ...STAGING, "--location=weur"], {
+      env: { CI: "true" },
+    });
+    expect(lastLine(inPipeline)).toBe(
+      "wrangler.toml does not name the resources of staging. Its first release creates them, and a person runs it: docs/releases.md.",
+    );
+    for (const args of [
+      ["keys", "list"],
+      ["backup", "--to", "backups/none"],
+    ]) {
+      const result = await cloudflare.checkout.run("ops/run.ts", [...args, "--env", "staging"]);
+      expect(result).toMatchObject({ code: 1, stdout: "" });
+      expect(result.stderr).toMatch(/^wrangler\.toml has no (?:database_)?id in \[\[env\.staging\.\w+\]\]\. /m);
+    }
+  });
 });

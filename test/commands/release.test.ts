@@ -2,9 +2,18 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { databaseId } from "./cloudflare/ids.ts";
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
-import { addReleases, commandsOf, lastLine, removeClasses, useCloudflare } from "./cloudflare/fixture.ts";
+import {
+  addReleases,
+  commandsOf,
+  endLeases,
+  forgetResources,
+  lastLine,
+  removeClasses,
+  useCloudflare,
+} from "./cloudflare/fixture.ts";
 
 const MIGRATIONS = readdirSync("drizzle").filter((file) => file.endsWith(".sql")).length;
 
@@ -18,18 +27,25 @@ function release(args: readonly string[] = [], options?: Parameters<Checkout["ru
   return checkout.run("ops/run.ts", ["release", ...all], options);
 }
 
-/** Ends a release while a request of it waits. Otherwise the request could still take effect. */
-async function endAt(method: string, path: string, signal: NodeJS.Signals, args: readonly string[] = []) {
-  const ending = new AbortController();
-  const arrived = cloudflare.api.hold(method, path);
-  const running = release(args, { signal: ending.signal });
-  const arrival = await Promise.race([arrived, running]);
-  if (!("ended" in arrival)) throw new Error(arrival.stderr);
-  ending.abort(signal);
+/** Ends a release while a request of it waits, which the API answers only when the release is gone. */
+async function endAt(method: string, path: string, signals: NodeJS.Signals[], args: readonly string[] = []) {
+  const { running, ending, arrival } = await holdAt(method, path, args);
+  ending.abort(signals);
   const result = await running;
   await arrival.ended;
   cloudflare.api.repair();
   return result;
+}
+
+/** Runs a release until a request of it waits. */
+async function holdAt(method: string, path: string, args: readonly string[] = []) {
+  const ending = new AbortController();
+  const arrived = cloudflare.api.hold(method, path);
+  const result = { code: 0, stdout: "", stderr: "" };
+  const running = release(args, { signal: ending.signal, result });
+  const arrival = await Promise.race([arrived, running]);
+  if (!("ended" in arrival)) throw new Error(arrival.stderr);
+  return { running, ending, arrival, result };
 }
 
 const versions = () => cloudflare.api.workers.all.get(WORKER)?.versions ?? [];
@@ -71,6 +87,7 @@ describe.each([
 
   test("the first release creates everything that is missing", async () => {
     const { api, checkout, edge } = cloudflare;
+    forgetResources(checkout);
     const result = await release(["--location", "weur"]);
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(api.databases.named(WORKER)).toMatchObject({
@@ -78,7 +95,7 @@ describe.each([
       read_replication: { mode: "auto" },
     });
     expect(migrations()).toBe(MIGRATIONS);
-    expect(api.namespaces.titled("petstore-staging-api-keys")).toBeDefined();
+    const namespace = api.namespaces.titled("petstore-staging-api-keys");
     const [version] = versions();
     expect(shares()).toEqual([{ version_id: version?.id, percentage: 100 }]);
     expect(version?.annotations).toEqual({
@@ -98,12 +115,28 @@ Released to staging
 `);
     const config = "--config=.wrangler/configurations/petstore-staging.json --env=";
     expect(commandsOf(result)).toEqual([
+      expect.stringMatching(/^deploy --dry-run "?--outdir=\S+ --config/),
       `d1 migrations apply DB ${config} --remote`,
-      expect.stringMatching(new RegExp(`^deploy ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`)),
+      expect.stringMatching(
+        new RegExp(
+          `^deploy "?\\S+/bundle/index.js"? --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`,
+        ),
+      ),
     ]);
     expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
     expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
-    expect(checkout.git("status", "--porcelain")).toBe("");
+
+    // It wrote the ids, and nothing else. Until they are committed, a release goes on with them.
+    const diff = checkout.git("diff", "--unified=0").split("\n");
+    expect(diff.filter((line) => /^[+-](?![+-])/.test(line))).toEqual([
+      `+database_id = "${api.databases.named(WORKER)?.uuid}"`,
+      `+id = "${namespace?.id}"`,
+    ]);
+    expect(checkout.git("status", "--porcelain")).toBe("M wrangler.toml");
+    expect(lastLine(result)).toMatch(/^Commit wrangler\.toml: /);
+    const again = await release();
+    expect(again, again.stderr).toMatchObject({ code: 0 });
+    expect([api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1]);
   });
 
   test("a later release changes only the code, and shows no secret", async () => {
@@ -125,7 +158,6 @@ Released to staging
     const result = await release(["--location", "enam"], { env: astray });
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect([...api.workers.all.keys()]).toEqual([WORKER]);
-    expect(result.stderr).toContain("petstore-staging exists. It stays where it is.");
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
     expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
     expect(changes().filter((request) => /^POST \/d1\/database$|^PUT \/d1|POST .*namespaces/.test(request))).toEqual(
@@ -149,7 +181,10 @@ Released to staging
         "Afterwards, Cloudflare refuses to roll back to a version from before.\n",
     );
     expect(result.stdout).toContain("Roll back code  none: Cloudflare refuses a version without the migration v1\n");
-    expect(commandsOf(result).map((command) => command?.split(" ")[0])).toEqual(["deploy"]);
+    expect(commandsOf(result).map((command) => command?.split(" ").slice(0, 3))).toEqual([
+      ["deploy", "--dry-run", expect.any(String)],
+      ["deploy", expect.any(String), "--no-bundle"],
+    ]);
     expect(worker.crons).toEqual(["17 * * * *"]);
 
     // The next one brings none: it uploads, and can be taken back.
@@ -171,14 +206,16 @@ Released to staging
 });
 
 test("a repeated release continues after a failure in any step", async () => {
-  const { api, edge } = cloudflare;
+  const { api, checkout, edge } = cloudflare;
+  forgetResources(checkout);
   const place = ["--jurisdiction", "eu"];
   let failed: Result;
   const commands = () => commandsOf(failed);
   const steps = [
     { method: "POST", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(0) },
     { method: "PUT", path: "/d1/database", after: () => expect(api.databases.all.size).toBe(1) },
-    { method: "GET", path: "/time_travel", after: () => expect(commands()).toEqual([]) },
+    { method: "POST", path: "/storage/kv/", after: () => expect(api.namespaces.all.size).toBe(0) },
+    { method: "GET", path: "/time_travel", after: () => expect(commands()).toHaveLength(1) },
     { method: "POST", path: "/query", after: () => expect(api.workers.all.size).toBe(0) },
     { method: "PUT", path: "/values/", after: () => expect(api.workers.all.size).toBe(0) },
     { method: "PUT", path: "/workers/scripts/petstore-staging", after: () => expect(migrations()).toBe(MIGRATIONS) },
@@ -196,7 +233,7 @@ test("a repeated release continues after a failure in any step", async () => {
   // This deployment finds the KV namespace that the failed one created, which wrangler alone would refuse with 10014.
   const ill = await release(place);
   expect(ill).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
+  expect(lastLine(ill)).toContain(`The smoke test of ${edge.url} failed: GET /health is 503. Version `);
   edge.failure = undefined;
 
   const well = await release(place);
@@ -207,21 +244,61 @@ test("a repeated release continues after a failure in any step", async () => {
 });
 
 test("a repeated release continues after an interruption", async () => {
-  const { api } = cloudflare;
+  const { api, checkout } = cloudflare;
+  forgetResources(checkout);
   const place = ["--location", "weur"];
-  const ended = await endAt("PUT", "/workers/scripts/petstore-staging", "SIGTERM", place);
+  const ended = await endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place);
   expect(ended).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(ended)).toBe(
+    "A new version may be deployed: npx wrangler deployments status --env staging shows it. To roll back: none: this is the first version",
+  );
+  // The second signal left no time to give the lease back.
+  endLeases(api);
   const repeated = await release(place);
   expect(repeated, repeated.stderr).toMatchObject({ code: 0 });
   expect([versions().length, api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1, 1]);
   expect(migrations()).toBe(MIGRATIONS);
 });
 
+test.each([
+  ["POST", "/query", "All migrations are applied. This release deployed nothing.", 0],
+  ["POST", "/deployments", "Version <new> is deployed. To roll back: npm run rollback -- --env staging --to <old>", 2],
+])("a release that somebody ends at %s %s tells what it did", async (method, path, state, deployed) => {
+  const { api, checkout } = cloudflare;
+  const worker = addReleases(api, WORKER, 1, head());
+  writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
+  checkout.commit("A migration");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  let ended: Result;
+  if (path === "/query") {
+    const ending = new AbortController();
+    api.databases.atQuery = (sql, run) => {
+      if (sql.includes("CREATE TABLE later")) ending.abort(["SIGTERM"]);
+      return run();
+    };
+    ended = await release([], { signal: ending.signal });
+  } else {
+    const { running, ending, result } = await holdAt(method, path);
+    ending.abort(["SIGTERM"]);
+    // It has got the signal when it says so, and waits for the response all the same.
+    await vi.waitUntil(() => result.stderr.includes("This ends after the present step."), { timeout: 60_000 });
+    api.repair();
+    ended = await running;
+  }
+  const [old, new_] = worker.versions;
+  expect(ended, ended.stderr).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(ended)).toBe(state.replace("<new>", new_?.id ?? "").replace("<old>", old?.id ?? ""));
+  expect(worker.deployments).toHaveLength(deployed || 1);
+  expect(migrations()).toBe(MIGRATIONS + 1);
+  // Its lease is free.
+  expect(await release()).toMatchObject({ code: 0 });
+});
+
 test("a release that was killed leaves nothing that goes on, and the next one waits for its lease", async () => {
   const { api } = cloudflare;
   addReleases(api, WORKER, 1, head());
   // With it ends what it runs as wrangler.
-  await endAt("POST", "/versions", "SIGKILL");
+  await endAt("POST", "/versions", ["SIGKILL"]);
 
   const next = release();
   await vi.waitUntil(() => api.requests.filter((request) => request.endsWith("/query")).length > 8, {
@@ -239,15 +316,16 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
 });
 
 test("a database that is gone is replaced only when somebody says so", async () => {
-  const { api } = cloudflare;
+  const { api, checkout } = cloudflare;
   addReleases(api, WORKER, 1, head());
   const { uuid } = api.databases.find(WORKER);
   api.databases.all.delete(uuid);
+  onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
   const refused = await release(["--location", "weur"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(lastLine(refused)).toBe(
-    `The database ${uuid} of petstore-staging is gone. docs/runbook.md has the choice. ` +
-      "To release with a new, empty petstore-staging, say --new-database.",
+    `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
+      "To release with a new, empty one, say --new-database.",
   );
   expect(changes()).toEqual([]);
   const result = await release(["--location", "weur", "--new-database"]);
@@ -261,6 +339,7 @@ test("a database that is gone is replaced only when somebody says so", async () 
 
 test("a migration that fails leaves those before it, and the old code", async () => {
   const { api, checkout } = cloudflare;
+  forgetResources(checkout);
   writeFileSync(
     join(checkout.folder, "drizzle/9000_broken.sql"),
     "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere VALUES (1);",
@@ -270,10 +349,9 @@ test("a migration that fails leaves those before it, and the old code", async ()
     const failed = await release(["--location", "auto"]);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain("9000_broken.sql");
-    expect(failed.stderr).toContain(
-      `\nThe migrations were not all applied. Nothing is deployed: ${WORKER} is as it was before.\n`,
+    expect(lastLine(failed)).toMatch(
+      /no such table: nowhere .+\. Migrations that are not applied: 1\. This release deployed nothing\.$/,
     );
-    expect(lastLine(failed)).toContain("no such table: nowhere");
     expect(migrations()).toBe(MIGRATIONS);
     expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);
     expect(api.databases.named(WORKER)).not.toHaveProperty("primary_location_hint");
@@ -283,16 +361,30 @@ test("a migration that fails leaves those before it, and the old code", async ()
   }
 });
 
-test("a service that lost its KV namespace gets an empty one, and the release says so", async () => {
-  const { api } = cloudflare;
+test("a KV namespace that is gone is replaced only when somebody says so", async () => {
+  const { api, checkout } = cloudflare;
   addReleases(api, WORKER, 1, head());
   const [lost] = api.namespaces.all.keys();
   api.namespaces.all.clear();
+  onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
+  const refused = await release();
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(refused)).toContain(`The KV namespace ${lost}, which wrangler.toml names, does not exist.`);
+  expect(changes()).toEqual([]);
+  const result = await release(["--new-namespace"]);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const [namespace] = api.namespaces.all.keys();
+  expect(versions().at(-1)?.bindings).toContainEqual(expect.objectContaining({ namespace_id: namespace }));
+  expect(checkout.git("diff")).toContain(`-id = "${lost}"\n+id = "${namespace}"`);
+});
+
+test("a release looks for nothing in a list, so an empty one does no harm", async () => {
+  const { api } = cloudflare;
+  addReleases(api, WORKER, 1, head());
+  for (const list of ["/storage/kv/namespaces?", "/d1/database?"]) api.break("GET", list);
   const result = await release();
   expect(result, result.stderr).toMatchObject({ code: 0 });
-  expect(result.stderr).toContain(
-    `The KV namespace ${lost} of petstore-staging is gone, with all API keys that it had.`,
-  );
+  expect(api.requests.filter((request) => /namespaces$|database$|scripts$/.test(request))).toEqual([]);
 });
 
 test("a release that brings a class knows what happened when the response is lost", async () => {
@@ -312,16 +404,55 @@ test("a release that brings a class undoes no rollback that happens right before
   const { api } = cloudflare;
   const worker = addReleases(api, WORKER, 2, head());
   removeClasses(worker);
-  const [first] = worker.versions;
-  const step = api.hold("PUT", "/values/");
-  const running = release();
-  await Promise.race([step, running]);
+  const { running } = await holdAt("PUT", "/values/");
+  api.workers.share(worker, [{ version_id: worker.versions[0]?.id ?? "", percentage: 100 }]);
+  api.repair();
+  const result = await running;
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(result)).toContain(
+    `Somebody changed the deployment of ${WORKER} meanwhile: version ${worker.versions[0]?.id}`,
+  );
+  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
+});
+
+test("a release that brings a class makes a rollback wait, which then tells what came", async () => {
+  const { api, checkout, edge } = cloudflare;
+  const worker = addReleases(api, WORKER, 2, head());
+  removeClasses(worker);
+  const { running } = await holdAt("PUT", `/workers/scripts/${WORKER}`);
+  const live = { code: 0, stdout: "", stderr: "" };
+  const args = ["rollback", "--env=staging", "--wait=0", "--url", edge.url];
+  const rollback = checkout.run("ops/run.ts", args, { result: live });
+  await vi.waitUntil(() => live.stderr.includes("This waits for the release of v"), { timeout: 60_000 });
+  api.repair();
+  const [released, back] = await Promise.all([running, rollback]);
+  expect(released, released.stderr).toMatchObject({ code: 0 });
+  expect(back).toMatchObject({ code: 1, stdout: "" });
+  expect(lastLine(back)).toBe(
+    `Somebody changed the deployment of ${WORKER} meanwhile: version ${versions()[2]?.id} has 100 %. Look at it, and start again.`,
+  );
+});
+
+test.each([
+  ["a class", "PUT", "none: Cloudflare refuses a version without the migration v1"],
+  ["no class", "POST", "npm run rollback -- --env staging --to <old>"],
+])("a release that brings %s tells of a deployment that it undid", async (_, method, wayBack) => {
+  const { api, checkout } = cloudflare;
+  const worker = addReleases(api, WORKER, 2, head());
+  checkout.commit("Newer");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  if (method === "PUT") removeClasses(worker);
+  const [first, second] = worker.versions;
+  // By the dashboard, which knows of no lease.
+  const { running } = await holdAt(method, method === "PUT" ? `/workers/scripts/${WORKER}` : "/deployments");
   api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
   api.repair();
   const result = await running;
   expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toContain(`Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id}`);
-  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
+  expect(lastLine(result)).toBe(
+    `Somebody changed the deployment of ${WORKER} right before: version ${first?.id} has 100 %. This command has deployed over it. ` +
+      `Version ${versions()[2]?.id} is deployed. To roll back: ${wayBack.replace("<old>", second?.id ?? "")}`,
+  );
 });
 
 const SICK = new Refusal(503, 7_500, "D1 is sick", { "Retry-After": "0" });
@@ -344,8 +475,11 @@ test.each<[moment: string, method: string, path: string, args: string[], failure
   api.repair();
   const result = await running;
   expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toBe(
-    `Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %. Look at it, and start again.`,
+  expect(lastLine(result)).toMatch(
+    new RegExp(
+      `^Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %\\. Look at it, and start again\\.` +
+        (path === "/versions" ? ".* This release deployed nothing\\.$" : "$"),
+    ),
   );
   expect(versions()).toHaveLength(path === "/versions" ? 3 : 2);
   expect(shares()).toEqual([{ version_id: first?.id, percentage: 100 }]);
@@ -359,7 +493,7 @@ describe("while D1 fails, a release", () => {
     const result = await release();
     expect(result, result.stderr).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(
-      "\nCloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503.\n" +
+      `\nCloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503.\n` +
         "This release brings no migration, so it goes on without D1. It has no lease, so another command may come in between. " +
         "It keeps the database and the KV namespace of the deployed version.\n",
     );
@@ -414,7 +548,7 @@ describe("while D1 fails, a release", () => {
       const refused = await release();
       expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(refused)).toBe(
-        "Cloudflare could not answer GET /d1/database/petstore-staging: D1 is sick (code 7500), status 503. " +
+        `Cloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503. ` +
           "This release brings a migration, so it needs D1.",
       );
       expect(changes()).toEqual([]);
@@ -430,12 +564,17 @@ describe("while D1 fails, a release", () => {
       ["--force"],
       "Nobody can tell whether this release brings a migration, so it needs D1.",
     ],
-    ["that is the first one", () => {}, ["--location", "weur"], "A first release needs D1."],
+    [
+      "that is the first one",
+      () => forgetResources(cloudflare.checkout),
+      ["--location", "weur"],
+      "A first release needs D1.",
+    ],
     [
       "to another database",
       () => addReleases(cloudflare.api, WORKER, 1, head()),
       ["--new-database"],
-      "A release with another database needs D1.",
+      "A release with another database or KV namespace needs D1.",
     ],
     [
       "that brings a class of Durable Objects",
@@ -456,9 +595,9 @@ describe("while D1 fails, a release", () => {
     prepare();
     cloudflare.api.databases.failure = SICK;
     const refused = await release(args);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused, refused.stderr).toMatchObject({ code: 1, stdout: "" });
     expect(lastLine(refused).endsWith(`D1 is sick (code 7500), status 503. ${message}`), refused.stderr).toBe(true);
-    expect(changes()).toEqual([]);
+    expect(changes().filter((request) => request !== "POST /d1/database")).toEqual([]);
   });
 
   test("fails in its smoke test when D1 fails for the service alone", async () => {
@@ -467,7 +606,11 @@ describe("while D1 fails, a release", () => {
     edge.lacksDatabase = true;
     const ill = await release();
     expect(ill).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+    const [old, new_] = versions();
+    expect(lastLine(ill)).toBe(
+      `The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200. Version ${new_?.id} is deployed. ` +
+        `To roll back: npm run rollback -- --env staging --to ${old?.id}`,
+    );
   });
 });
 
@@ -482,6 +625,11 @@ describe("a gradual release", () => {
       { version_id: new_?.id, percentage: 10 },
       { version_id: old?.id, percentage: 90 },
     ]);
+    // What an object is doing may end.
+    expect(api.workers.all.get(WORKER)?.deployments.at(-1)?.code_update_strategy).toEqual({
+      mode: "deferred",
+      max_delay: 90,
+    });
     expect(gradual.stderr).toContain(`GET /health is version ${new_?.id}.`);
     expect(gradual.stdout).toContain(`Go on           npm run release -- --env staging --promote ${new_?.id}\n`);
     expect(gradual.stdout).toContain(`Go back         npm run rollback -- --env staging --to ${old?.id}\n`);

@@ -35,6 +35,8 @@ test("a rollback returns to the version before, or to the one that is named", as
   expect(back.stderr).toContain(`This takes the code of staging back to ${second?.id}, v0.1.0, `);
   expect(back.stderr).toContain("GET /v1/pets is 200 with a key.");
   expect(shares()).toEqual(whole(second?.id));
+  // Bad code does not go on in an object.
+  expect(worker().deployments.at(-1)?.code_update_strategy).toBeUndefined();
   expect(api.namespaces.titled(`${WORKER}-api-keys`)?.entries.size).toBe(0);
   expect(lease()).toEqual([]);
 
@@ -49,8 +51,9 @@ test("a rollback that is repeated stays where it is", async () => {
   edge.failure = 503;
   const ill = await rollback();
   expect(ill).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(ill)).toBe(`The smoke test of ${edge.url} failed: GET /health is 503.`);
-  expect(ill.stderr).toContain(`\nVersion ${second?.id} was given all requests. Nobody knows whether it is ready.\n`);
+  expect(lastLine(ill)).toBe(
+    `The smoke test of ${edge.url} failed: GET /health is 503. Version ${second?.id} has all requests, but nobody knows whether it is ready.`,
+  );
   expect(shares()).toEqual(whole(second?.id));
   expect(await rollback()).toMatchObject({ code: 1, stdout: "" });
   edge.failure = undefined;
@@ -139,7 +142,9 @@ test("a rollback to a version without its database is no success", async () => {
   if (first) first.bindings = first.bindings.filter(({ name }) => name !== "DB");
   const back = await rollback(["--to", first?.id ?? ""]);
   expect(back).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(back)).toBe(`The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200.`);
+  expect(lastLine(back)).toContain(
+    `The smoke test of ${edge.url} failed: GET /v1/pets with the key is 503, not 200. Version`,
+  );
 });
 
 test("a rollback works while D1 and KV fail, and does not say that the service is ready", async () => {
@@ -212,16 +217,22 @@ test("a rollback works with wrangler's login", async () => {
   const home = mkdtempSync(join(tmpdir(), "petstore-login-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   mkdirSync(join(home, ".wrangler/config"), { recursive: true });
-  writeFileSync(
-    join(home, ".wrangler/config/default.toml"),
-    'oauth_token = "login-of-the-tests"\nexpiration_time = "2099-01-01T00:00:00.000Z"\nscopes = ["account:read"]\n',
-  );
-  const login = { CLOUDFLARE_API_TOKEN: "", CLOUDFLARE_ACCOUNT_ID: "", HOME: home, XDG_CONFIG_HOME: home };
-  for (const [name, value] of Object.entries(login)) vi.stubEnv(name, value);
+  const file = join(home, ".wrangler/config/default.toml");
+  const login = (token: string) =>
+    `oauth_token = "${token}"\nexpiration_time = "2099-01-01T00:00:00.000Z"\nscopes = ["account:read"]\n`;
+  writeFileSync(file, login("login-of-the-tests"));
+  const variables = { CLOUDFLARE_API_TOKEN: "", CLOUDFLARE_ACCOUNT_ID: "", HOME: home, XDG_CONFIG_HOME: home };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  // The token ends after some requests, and wrangler has another one by then.
+  api.watch = () => {
+    if (api.requests.length < 5) return;
+    api.expired.add("login-of-the-tests");
+    writeFileSync(file, login("next-login-of-the-tests"));
+  };
   const back = await rollback();
   expect(back, back.stderr).toMatchObject({ code: 0 });
   expect(shares()).toEqual(whole(first?.id));
-  expect([...api.tokens]).toEqual(["login-of-the-tests"]);
+  expect([...api.tokens]).toEqual(["login-of-the-tests", "next-login-of-the-tests"]);
   expect(back.stderr + back.stdout).not.toContain("login-of-the-tests");
 });
 

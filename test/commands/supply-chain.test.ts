@@ -34,7 +34,8 @@ test.each(INSTALLATIONS.filter((folder) => installScripts(folder).includes("@sca
   },
 );
 
-test.each(globSync(".github/workflows/*"))("%s names actions by commit, because a tag can be moved", (file) => {
+const USING = globSync(".github/workflows/*").filter((file) => !file.endsWith("/report.yml"));
+test.each(USING)("%s names actions by commit, because a tag can be moved", (file) => {
   const actions = [...readFileSync(file, "utf8").matchAll(/uses: (.+)/g)].map(([, action]) => action);
   expect(actions.length).toBeGreaterThan(0);
   for (const action of actions) {

@@ -41,7 +41,7 @@ const STEPS = JOBS.flatMap(({ steps }) => steps);
 
 const SECRET = /\bsecrets\b/;
 /** The commands that need the token of Cloudflare. */
-const NEEDS_TOKEN = /^npm run (?:--silent )?(?:backup|preview|release) -- /;
+const NEEDS_TOKEN = /^npm run (?:--silent )?(?:backup|doctor|preview|release) -- /;
 
 test("only pull_request, push and schedule start a workflow, because other events give forks the rights of the repository", () => {
   const events = WORKFLOWS.flatMap(({ workflow }) => Object.keys(workflow.on));
@@ -56,9 +56,11 @@ test("a workflow has no permissions, and each job declares its own", () => {
 test("a job with a write permission runs no code of the repository and no package", () => {
   const writers = JOBS.filter(({ permissions }) => Object.values(permissions ?? {}).includes("write"));
   expect(writers.map(({ name }) => name)).toEqual([
+    "backup.yml, report",
     "nightly.yml, report",
     "preview.yml, comment",
     "production.yml, notes",
+    "report.yml, report",
   ]);
   for (const { name, steps } of writers) {
     for (const step of steps) {
@@ -83,6 +85,7 @@ test("secrets reach only the step that needs them, in a job with an environment"
   );
   expect(withSecrets.map(({ name }) => name)).toEqual([
     "backup.yml, backup",
+    "backup.yml, doctor",
     "preview.yml, publish",
     "preview.yml, remove",
     "preview.yml, sweep",
@@ -101,7 +104,7 @@ test("secrets reach only the step that needs them, in a job with an environment"
   expect(mentions).toBe(JSON.stringify(withSecrets.map(({ env }) => env)).split("secrets").length - 1);
   for (const { name, steps, environment } of JOBS) {
     if (SECRET.test(JSON.stringify(steps)))
-      expect(environment, name).toMatch(/^(?:backup|preview|staging|production)$/);
+      expect(environment, name).toMatch(/^(?:backup|doctor|preview|staging|production)$/);
   }
 });
 
@@ -148,7 +151,7 @@ const jobOf = (name: string) => JOBS.find((job) => job.name === name) ?? expect.
 
 test("a release to production and a night run all checks, and the other changes those of a change", () => {
   const levels = JOBS.flatMap(({ name, uses, with: inputs }) =>
-    uses === undefined ? [] : [[name, uses, inputs?.["level"]]],
+    uses?.endsWith("/checks.yml") === true ? [[name, uses, inputs?.["level"]]] : [],
   );
   const uses = "./.github/workflows/checks.yml";
   expect(levels).toEqual([
@@ -169,8 +172,8 @@ test("a release to production and a night run all checks, and the other changes 
 });
 
 describe("the report of a night", () => {
-  const { steps, needs, if: condition, concurrency } = jobOf("nightly.yml, report");
-  const [{ run = "", env = {} } = {}] = steps;
+  const { steps, concurrency } = jobOf("report.yml, report");
+  const [{ run = "" } = {}] = steps;
   const folder = mkdtempSync(join(tmpdir(), "petstore-nightly-"));
   const issues = join(folder, "issues.json");
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -196,6 +199,8 @@ describe("the report of a night", () => {
       ...process.env,
       PATH: `${folder}:${process.env["PATH"]}`,
       GREEN: String(green),
+      LABEL: "nightly",
+      TITLE: "The nightly checks are not green",
       NIGHT: "https://example.com/",
     };
     const { status, stdout } = spawnSync("bash", ["-e", "-c", run], { encoding: "utf8", env: values });
@@ -223,12 +228,24 @@ describe("the report of a night", () => {
     expect(night(false)).toEqual([1, ""]);
   });
 
-  test("comes after every job, whatever its result, one at a time", () => {
-    const others = WORKFLOWS.find(({ name }) => name === "nightly.yml")?.jobs.map(({ name }) => name) ?? [];
-    expect(others).toEqual([...(needs ?? []), "report"]);
-    expect(condition).toBe("always()");
-    expect(concurrency).toEqual({ group: "nightly-report", "cancel-in-progress": false });
-    expect(env["GREEN"]).toBe("${{ needs.checks.result == 'success' && needs.mutants.result == 'success' }}");
+  test.each(["nightly.yml", "backup.yml"])(
+    "of %s comes after every job, whatever its result, one at a time",
+    (file) => {
+      const { uses, needs = [], if: condition, with: inputs } = jobOf(`${file}, report`);
+      const jobs = WORKFLOWS.find(({ name }) => name === file)?.jobs.map(({ name }) => name) ?? [];
+      expect(jobs).toEqual([...needs, "report"]);
+      expect({ uses, condition }).toEqual({ uses: "./.github/workflows/report.yml", condition: "always()" });
+      expect(inputs?.["green"]).toBe(
+        `\${{ ${[...needs].map((name) => `needs.${name}.result == 'success'`).join(" && ")} }}`,
+      );
+      expect(concurrency).toEqual({ group: "${{ inputs.label }}-report", "cancel-in-progress": false });
+    },
+  );
+
+  test("a doctor looks at production after each backup, also after one that failed", () => {
+    const { steps, needs, if: condition } = jobOf("backup.yml, doctor");
+    expect({ needs, condition }).toEqual({ needs: "backup", condition: "always()" });
+    expect(steps.at(-1)?.run).toBe("npm run doctor -- --env production");
     expect(jobOf("nightly.yml, mutants").steps.at(-1)?.run).toBe("npm run test:mutants");
   });
 });

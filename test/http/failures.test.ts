@@ -148,17 +148,17 @@ test("without the version binding, requests succeed and the deployment has no na
   await expectJson(await call("/v1/pets", { key, bindings }), 200);
 });
 
+const SECRET = "parameter-that-must-not-leak";
+/** A database that fails as often as the service asks. */
+const failing = (message: string) => {
+  const fault = { when: "before" as const, message: `D1_ERROR: ${message} ${SECRET}` };
+  return faultyDatabase(fault, fault, fault).DB;
+};
+
 describe("when D1 fails", () => {
   // No count of a file before is still remembered.
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + COUNT_MILLISECONDS }));
   afterAll(() => void vi.useRealTimers());
-
-  const SECRET = "parameter-that-must-not-leak";
-  /** The number of attempts of the service. */
-  const failing = (message: string) => {
-    const fault = { when: "before" as const, message: `D1_ERROR: ${message} ${SECRET}` };
-    return faultyDatabase(fault, fault, fault).DB;
-  };
 
   test.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
     "$name responds with 503 and no details",
@@ -226,7 +226,7 @@ describe("the local service explains how to prepare its storage", () => {
     const bindings = { ENVIRONMENT: "production" } as const;
     expect(await warnings(401, "/v1/pets", { key: LOCAL_API_KEY, bindings })).toEqual([]);
     const granted = await grantKey({}, "production");
-    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });
+    const DB = failing("no such table: pets: SQLITE_ERROR");
     expect(await warnings(503, "/v1/pets", { key: granted, bindings: { ...bindings, DB } })).toEqual([]);
   });
 });

@@ -8,13 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, expect, inject, onTestFinished, test } from "vitest";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import { readManifest } from "../../ops/backup/manifest.ts";
 import { MARGIN } from "../../ops/backup/next-ids.ts";
 import { startBundles } from "../../scripts/bundles.ts";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
+import { Checkout } from "../commands/cloudflare/checkout.ts";
 import { readFile } from "./fragile-service.ts";
 import { writeAtRandom } from "./copy/writers.ts";
 
@@ -108,9 +109,14 @@ const fileIn = (folder: string) => {
   return file ?? expect.unreachable("There is no database.");
 };
 
+/** Its wrangler.toml has the ids of an account. */
+const checkout = new Checkout();
+afterAll(() => checkout.remove());
+
 /** Runs a command. @param place a file: when it is there, the process gets SIGKILL. */
 async function run(script: string, args: readonly string[], environment: Record<string, string> = {}, place = "") {
   const child = spawn(process.execPath, ["ops/run.ts", script, ...args], {
+    cwd: checkout.folder,
     env: { ...process.env, ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });

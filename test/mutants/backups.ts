@@ -1,6 +1,6 @@
 import { command, type Mutant } from "./mutant.ts";
 
-/** Bugs of backups and restores. */
+/** Bugs of backups and restores, of the doctor, and of the webhooks of operators. */
 export const BACKUPS: Mutant[] = [
   command(
     "the digest of a manifest is ignored",
@@ -60,7 +60,7 @@ export const BACKUPS: Mutant[] = [
   ),
   command(
     "the feed begins below the events of the replaced data",
-    "backup/restore.ts",
+    "backup/replace.ts",
     'raiseId(largerId(moment.event.id, before["events"]), age)',
     "raiseId(moment.event.id, age)",
     "backup",
@@ -149,7 +149,7 @@ export const BACKUPS: Mutant[] = [
   command(
     "a restore into a database that the service writes to succeeds",
     "backup/restore.ts",
-    "      await compare(database, manifest);\n",
+    "      await compare(database, tables);\n",
     "",
     "backup",
     "what the service writes meanwhile",
@@ -157,9 +157,89 @@ export const BACKUPS: Mutant[] = [
   command(
     "a restore that found other rows goes on",
     "backup/restore.ts",
-    "    await database.run([`UPDATE ${PROGRESS_TABLE} SET digest = ''`]);\n",
+    "  await database.run([`UPDATE ${PROGRESS_TABLE} SET digest = ''`]);\n",
     "",
     "backup",
     "what the service writes meanwhile",
+  ),
+  command(
+    "a line with two rows is restored",
+    "backup/archive.ts",
+    "if (!isJson(line)) throw",
+    'if (line === "") throw',
+    "backup",
+    "a second row in a line",
+  ),
+  command(
+    "a text is restored as a number",
+    "backup/rehearsal.ts",
+    "      await refuseOtherTypes(database, name);\n",
+    "",
+    "backup",
+    "a text where a number stands",
+  ),
+  command(
+    "the rows of a rehearsal are not compared",
+    "backup/rehearsal.ts",
+    "if (difference !== undefined)",
+    "if (difference?.name === '')",
+    "backup",
+    "a value that the table does not keep",
+  ),
+  command(
+    "refused rows raise the counters",
+    "backup/restore.ts",
+    "counters: begun?.counters ?? (await readCounters(database))",
+    "counters: await readCounters(database)",
+    "backup",
+    "the counters do not come from rows",
+  ),
+  command(
+    "a backup removes the last one",
+    "backup/bucket.ts",
+    " && key < oldest)",
+    ")",
+    "backup",
+    "a backup removes older ones",
+  ),
+  command(
+    "a night without a backup is no illness",
+    "doctor/checks.ts",
+    "OLDEST_BACKUP = 30 * HOUR",
+    "OLDEST_BACKUP = 300 * HOUR",
+    "doctor",
+    "a night without a backup",
+  ),
+  command(
+    "a webhook that its receiver ended is no illness",
+    "webhooks/state.ts",
+    ": disabledReason !== undefined;",
+    ": false;",
+    "doctor",
+    "a webhook that its receiver ended",
+  ),
+  command(
+    "the key of a command stays",
+    "webhooks/service.ts",
+    "    await key.remove();\n",
+    "",
+    "doctor",
+    "no key of the command is left",
+  ),
+  command(
+    "resume enables what its owner changed",
+    "webhooks/stop.ts",
+    '{ enabled: true }, { ifMatch: `"${version}"` }',
+    "{ enabled: true }, {}",
+    "doctor",
+    "resume enables what stop disabled",
+  ),
+  command(
+    "stop notes an older version of a webhook",
+    "webhooks/stop.ts",
+    ")) + 1n;",
+    ")) + 0n;",
+    "doctor",
+    "resume enables what stop disabled",
   ),
 ];

@@ -71,8 +71,8 @@ export const KEYS: Mutant[] = [
   command(
     "a repeated revocation has another time",
     "keys/operations.ts",
-    "record.revokedAt ?? new Date()",
-    "new Date()",
+    "record.revokedAt ?? new Date(",
+    "new Date(",
     "keys-revocation",
     "is kept by a repetition",
   ),

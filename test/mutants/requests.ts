@@ -125,6 +125,27 @@ const ERRORS = [
     "http/failures",
   ),
   workerd(
+    "a client meets a replica that lacks a migration",
+    "db/session.ts",
+    "&& lacksSchema(cause)",
+    "&& false",
+    "battery/bookmark",
+  ),
+  workerd(
+    "a read that fails on the primary is repeated there",
+    "db/session.ts",
+    'start !== "first-primary" && lacksSchema',
+    "lacksSchema",
+    "battery/bookmark",
+  ),
+  workerd(
+    "a column that a replica lacks is a text",
+    "db/statement.ts",
+    "  methods.buildSelection = (fields) => buildSelection(fields);\n",
+    "",
+    "battery/bookmark",
+  ),
+  workerd(
     "a violated constraint is 503",
     "db/session.ts",
     '.includes("SQLITE_CONSTRAINT")',

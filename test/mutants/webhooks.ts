@@ -5,6 +5,13 @@ const endpoint = (bug: string, was: string, becomes: string, test: string) =>
 
 /** Bugs of the delivery of events. */
 export const WEBHOOKS: Mutant[] = [
+  workerd(
+    "denied hosts that are not understood let every host pass",
+    "webhooks/denied-hosts.ts",
+    "names === undefined || names",
+    "names !== undefined && names",
+    "webhooks/url",
+  ),
   endpoint(
     "an endpoint that fails is attempted all the time",
     "if (isProbe && (running.size > 0 || now < progress.probeAt)) return undefined;",

@@ -84,6 +84,22 @@ test.each([
 });
 
 test.each([
+  ".evil.com",
+  "*.evil.com",
+  "evil.com.",
+  "https://evil.com",
+  "evil.com:443",
+  "evil.com/",
+  "\u00e9vil.com",
+  "shop.com; evil.com",
+  "shop.com evil.com",
+  "good.com,*.evil.com",
+])("a setting of denied hosts that is not understood denies every host: %s", (setting) => {
+  for (const text of ["https://evil.com/", "https://shop.petstore.com/"])
+    expect(receiverUrl(text, { ...PRODUCTION, WEBHOOK_DENIED_HOSTS: setting })).toBeUndefined();
+});
+
+test.each([
   ["https://api.petstore.com/", false],
   ["https://petstore.com/", false],
   ["https://bank.co.uk/", false],

@@ -272,13 +272,15 @@ function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
 
 /**
  * Each request takes one round trip to the database. A change that is safe to repeat takes more, after a transient failure. So does a page
- * of the feed whose replica has no such place.
+ * of the feed whose replica has no such place, and a read whose replica lacks a migration.
  */
 function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
     const { trips } = exchange;
     const again = trips.slice(0, -1).filter(({ failure }) => TRANSIENT_ERRORS.includes(failure ?? "")).length;
-    const most = isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) + 1 : asksThePrimaryToo(exchange) ? 2 : 1;
+    const repeated = isRead(exchange) && lacksMigration(trips[0]?.failure) ? 1 : 0;
+    const most =
+      (isRepeatable(exchange) ? Math.min(again, MAX_RETRIES) : asksThePrimaryToo(exchange) ? 1 : 0) + repeated + 1;
     if (trips.length > most)
       yield { exchange, message: `The request took ${trips.length} round trips instead of ${most}.` };
     const isTransient = TRANSIENT_ERRORS.includes(trips.at(-1)?.failure ?? "") && exchange.version === PRESENT;
@@ -291,6 +293,9 @@ function* roundTripsAreBounded({ history }: Outcome): Generator<Finding> {
 /** Whether a replica may not have the place of the cursor yet. */
 const asksThePrimaryToo = ({ path, trips: [first] }: Exchange) =>
   path.startsWith("/v1/events?") && typeof first?.instance === "number" && first.failure === undefined;
+
+/** Whether a transaction met an instance that does not have every migration. */
+const lacksMigration = (failure = "") => failure.includes("no such ");
 
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
 function isRepeatable(exchange: Exchange): boolean {
@@ -397,6 +402,8 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
     const failed = trips.at(-1)?.failure !== undefined || faults.some((fault) => fault !== "limit");
     if (status === 500) yield { exchange, message: "The service has a bug." };
     if (status === 503 && !failed) yield { exchange, message: "Nothing failed." };
+    if (status === 503 && lacksMigration(trips.at(-1)?.failure) && exchange.version === PRESENT)
+      yield { exchange, message: "The client meets a replica that lacks a migration." };
     if (status === 429 && !faults.includes("limit")) yield { exchange, message: "No limit is reached." };
     const isEarlier = [401, 429, 503].includes(status);
     if (refusal !== undefined && status !== refusal && !isEarlier && exchange.version === PRESENT) {

@@ -20,6 +20,8 @@ export interface Execution {
 
 /** Milliseconds until a replica has a transaction: mostly short, and sometimes as long as the most. */
 const LAG = { least: 3, most: 2_000, spike: 120_000 };
+/** Milliseconds from the migrations until a replica has all of them. The first requests of a world come earlier. */
+const MIGRATION_LAG = { least: 120_000, most: 240_000 };
 
 class Replica {
   readonly instance = new Instance();
@@ -27,6 +29,9 @@ class Replica {
   readonly times: number[] = [];
   applied = 0;
   lag = LAG.most;
+  /** When it has every migration, and what applies those that it lacks until then. */
+  migratedAt = 0;
+  migrate: (() => void) | undefined;
 }
 
 /**
@@ -40,11 +45,19 @@ export class Database {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(clock: Clock, random: Random, replicas: number, migrations: string, sql = "") {
+  /** @param late chooses which migrations each replica has at first, and when it has the others. All have all without it. */
+  constructor(clock: Clock, random: Random, replicas: number, migrations: string, sql = "", late?: Random) {
     this.#clock = clock;
     this.#random = random;
     this.#replicas = Array.from({ length: replicas }, () => new Replica());
-    for (const instance of this.#instances()) instance.migrate(migrations, sql);
+    this.primary.migrate(migrations, sql);
+    const all = this.primary.count("SELECT count(*) FROM d1_migrations");
+    for (const replica of this.#replicas) {
+      replica.migrate = () => replica.instance.migrate(migrations, sql);
+      if (late === undefined) continue;
+      replica.instance.migrate(migrations, "", late.between(0, all - 1));
+      replica.migratedAt = clock.now + late.between(MIGRATION_LAG.least, MIGRATION_LAG.most);
+    }
     // The migrations are no changes of a row.
     this.#changes = this.primary.totalChanges;
   }
@@ -124,13 +137,17 @@ export class Database {
 
   #commit(commit: Commit): void {
     this.#commits.push(commit);
-    for (const { times, lag } of this.#replicas) {
-      times.push(Math.max(times.at(-1) ?? 0, commit.time + this.#random.delay(LAG.least, lag)));
+    for (const { times, lag, migratedAt } of this.#replicas) {
+      times.push(Math.max(times.at(-1) ?? migratedAt, commit.time + this.#random.delay(LAG.least, lag)));
     }
     this.onCommit();
   }
 
   #catchUp(replica: Replica): void {
+    if (replica.migratedAt <= this.#clock.now) {
+      replica.migrate?.();
+      replica.migrate = undefined;
+    }
     while ((replica.times[replica.applied] ?? Infinity) <= this.#clock.now) {
       const { statements, time, seed, content } = this.#commits[replica.applied++] as Commit;
       if (content === undefined) replica.instance.repeat(statements, time, seed);

@@ -22,9 +22,12 @@ interface Prepared {
 
 const DAY = 86_400_000;
 
+/** D1 takes a name in double quotes for a text when there is no such column, unless the name of the table is before it. */
+const open = () => new DatabaseSync(":memory:", { enableDoubleQuotedStringLiterals: true });
+
 /** One instance of the database: SQLite with the rules of D1. Its clock and its chance are those of the transaction. */
 export class Instance {
-  #database = new DatabaseSync(":memory:");
+  #database = open();
   #prepared = new Map<string, Prepared>();
   #time = 0;
   #chance = new Random(0);
@@ -46,12 +49,14 @@ export class Instance {
     this.#database.exec("PRAGMA foreign_keys = ON");
   }
 
-  migrate(folder: string, sql = ""): void {
+  /** Applies the migrations that it does not have, up to this number of them in all. */
+  migrate(folder: string, sql = "", count = Infinity): void {
     // Like the table of wrangler, without its counter of ids: the D1 that test/load/bindings.test.ts compares has no such counter.
-    this.#database.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
+    this.#database.exec("CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
     const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
-    for (const name of readdirSync(folder).toSorted()) {
-      if (!name.endsWith(".sql")) continue;
+    const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+    const applied = this.count("SELECT count(*) FROM d1_migrations");
+    for (const name of names.toSorted().slice(applied, count)) {
       this.#database.exec(readFileSync(join(folder, name), "utf8"));
       note.run(name);
     }
@@ -119,7 +124,7 @@ export class Instance {
   /** Replaces the content. */
   restore(content: Uint8Array): void {
     this.close();
-    this.#database = new DatabaseSync(":memory:");
+    this.#database = open();
     this.#prepared = new Map();
     this.#database.deserialize(content);
     this.#setUp();

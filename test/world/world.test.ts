@@ -3,6 +3,7 @@ import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Plugin } from "esbuild";
 import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { expect, test } from "vitest";
 import { previousRelease } from "../../scripts/expand/previous-release.ts";
@@ -12,7 +13,7 @@ import { programAt, programOf } from "./program.ts";
 import { KEPT_SEEDS } from "./seeds.ts";
 import type { Worker } from "./service.ts";
 import { fail, shrink } from "./shrink.ts";
-import { presentCode } from "./world.ts";
+import { type Code, PRESENT, presentCode } from "./world.ts";
 
 // The service in simulated worlds (docs/decisions/simulated-world.md). npm run test:world runs more of them.
 
@@ -67,21 +68,33 @@ test("two processes get the same history from one seed", async () => {
   expect(second).toBe(first);
 });
 
+/** The service with another line in src/db/session.ts. */
+async function withSession(name: string, line: string, other: string): Promise<Code> {
+  const source = readFileSync(join(ROOT, "src/db/session.ts"), "utf8");
+  const contents = source.replace(line, other);
+  expect(contents).not.toBe(source);
+  const plugin: Plugin = {
+    name,
+    setup: (build) => build.onLoad({ filter: /db\/session\.ts$/ }, () => ({ contents, loader: "ts" })),
+  };
+  return { ...code, versions: [{ name, program: await programOf<Worker>("src/index.ts", ROOT, [plugin]) }] };
+}
+
 test("a session that ignores its bookmark is found, in a history that is short", async () => {
-  const start = 'this.#start = start ?? "first-unconstrained";';
-  const file = join(ROOT, "src/db/session.ts");
-  const contents = readFileSync(file, "utf8").replace(start, 'this.#start = "first-unconstrained";');
-  expect(contents).not.toContain(start);
-  const forgetful = await programOf<Worker>("src/index.ts", ROOT, [
-    {
-      name: "forgetful",
-      setup: (build) => build.onLoad({ filter: /db\/session\.ts$/ }, () => ({ contents, loader: "ts" })),
-    },
-  ]);
-  const mutant = { ...code, versions: [{ name: "forgetful", program: forgetful }] };
+  const start = "this.#start = start ??";
+  const mutant = await withSession("forgetful", start, "this.#start =");
   const failure = await fail(mutant, document, { seed: 1, steps: 300 });
   const shortest = failure && (await shrink(mutant, document, failure, 60));
   expect(shortest?.violation.checker).toBe("sessionsNeverGoBack");
   expect(shortest?.plan.only?.size).toBeLessThan(10);
   expect(shortest && picture(shortest)).toContain("sessionsNeverGoBack: The session had reached");
+});
+
+test("a session that does not repeat a read whose replica lacks a migration is found", async () => {
+  const mutant = await withSession(PRESENT, "lacksSchema(cause)", "false");
+  const failure = await fail(mutant, document, { seed: 2, steps: 300 });
+  expect(failure?.violation).toMatchObject({
+    checker: "failuresHaveCauses",
+    message: "The client meets a replica that lacks a migration.",
+  });
 });

@@ -197,7 +197,15 @@ class World {
     const faults = new Faults(setting, history, calm);
     const replicas = setting.pick([0, 1, 2, 2, 3]);
     this.#databases = (plan.databases ?? [""]).map(
-      (sql, place) => new Database(clock, random(`lag${place || ""}`), replicas, MIGRATIONS, sql),
+      (sql, place) =>
+        new Database(
+          clock,
+          random(`lag${place || ""}`),
+          replicas,
+          MIGRATIONS,
+          sql,
+          sql === "" ? random("late") : undefined,
+        ),
     );
     const database = (this.#database = this.#databases[0] as Database);
     const keys = new Namespace(clock, random("keys"), LOCATIONS);

@@ -49,6 +49,8 @@ export class CloudflareApi {
   readonly requests: string[] = [];
   /** Every token that a request carried. */
   readonly tokens = new Set<string | undefined>();
+  /** Tokens that are valid no more. */
+  readonly expired = new Set<string | undefined>();
   /** The permissions of every token, as the dashboard names them. All of them when undefined. */
   rights: readonly string[] | undefined;
   /** Those that let requests pass, the least of each request. */
@@ -58,8 +60,12 @@ export class CloudflareApi {
   /** How many requests the API takes. As many as there are, unless a test sets it. */
   limit: Limit | undefined;
   url = "";
+  /** Items on a page of a list at most, whatever a request asks for. */
+  pageSize = Infinity;
   /** Milliseconds by which its clock is ahead of this machine's. Undefined: it sends no Date. */
   clock: number | undefined = 0;
+  /** The header `Age` of its responses, in seconds, as a cache adds it. */
+  age: number | undefined;
   #faults: Fault[] = [];
   #held:
     | { method: string; path: string; arrived: (arrival: Arrival) => void; repaired: Promise<void>; repair: () => void }
@@ -145,9 +151,11 @@ export class CloudflareApi {
     const path = url.pathname.replace(`/accounts/${ACCOUNT}`, "");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${path}`);
-    this.tokens.add(request.headers.authorization?.replace("Bearer ", ""));
+    const token = request.headers.authorization?.replace("Bearer ", "");
+    this.tokens.add(token);
     response.sendDate = false;
     if (this.clock !== undefined) response.setHeader("Date", new Date(Date.now() + this.clock).toUTCString());
+    if (this.age !== undefined) response.setHeader("Age", String(this.age));
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -165,6 +173,7 @@ export class CloudflareApi {
     const body = new Response(Buffer.concat(chunks), { headers });
     this.watch?.(`${method} ${path}`, body);
     try {
+      if (this.expired.has(token)) throw new Refusal(401, 10_000, "Authentication error");
       if (this.rights !== undefined) this.usedRights.add(checkRights(method, path, this.rights));
       for (const [name, value] of Object.entries(this.limit?.admit() ?? {})) response.setHeader(name, value);
       const effect = this.#effectOn(method, path);
@@ -177,13 +186,13 @@ export class CloudflareApi {
       if (effect === "late") await sleep(LATE);
       const whole = await this.#answer(method, path, url.searchParams, body);
       if (effect === "lost") return void response.destroy();
-      // The first page of a list has all of it. Some of wrangler's commands read on until a page is empty.
-      const result = Array.isArray(whole) && Number(url.searchParams.get("page") ?? 1) > 1 ? [] : whole;
+      const start = (Number(url.searchParams.get("page") ?? 1) - 1) * this.pageSize || 0;
+      const result = Array.isArray(whole) ? whole.slice(start, start + this.pageSize) : whole;
       if (result instanceof Response) {
         response.writeHead(result.status, Object.fromEntries(result.headers));
         return void response.end(await result.bytes());
       }
-      send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result) });
+      send(response, 200, { success: true, errors: [], messages: [], result, ...pages(result, whole) });
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(500, 10_013, String(error));
       const { status, code, message, headers } = refusal;
@@ -218,9 +227,9 @@ function decoded(groups: Record<string, string | undefined>): Record<string, str
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value ?? "")]));
 }
 
-function pages(result: unknown): object {
-  if (!Array.isArray(result)) return {};
-  return { result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length, total_pages: 1 } };
+function pages(result: unknown, whole: unknown): object {
+  if (!Array.isArray(result) || !Array.isArray(whole)) return {};
+  return { result_info: { page: 1, per_page: 100, count: result.length, total_count: whole.length, total_pages: 1 } };
 }
 
 function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {

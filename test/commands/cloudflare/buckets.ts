@@ -3,10 +3,9 @@ import { found, Refusal, type Route, routes } from "./route.ts";
 /** Objects on a page of a list. R2 has a thousand. */
 const PAGE_SIZE = 3;
 
-/** A fake of R2: the objects of all buckets by their paths, and the rules that remove them. */
+/** A fake of R2: the objects of all buckets by their paths. */
 export class Buckets {
   readonly objects = new Map<string, ArrayBuffer>();
-  readonly rules = new Map<string, unknown>();
   /** Of the buckets that were created with one. A bucket that nobody created is there, without one. */
   readonly jurisdictions = new Map<string, string>();
 
@@ -24,11 +23,6 @@ export class Buckets {
         const jurisdiction = body.headers.get("cf-r2-jurisdiction");
         if (jurisdiction !== null) this.jurisdictions.set(bucket.name, jurisdiction);
         return bucket;
-      },
-      [`GET ${base}/:bucket/lifecycle`]: ({ params }) => this.rules.get(params["bucket"] ?? "") ?? { rules: [] },
-      [`PUT ${base}/:bucket/lifecycle`]: async ({ params, body }) => {
-        this.rules.set(params["bucket"] ?? "", await body.json());
-        return {};
       },
       [`GET ${base}/:bucket/objects`]: ({ params, query, body }) => {
         const prefix = pathOf(params, body) + (query.get("prefix") ?? "");

@@ -1,8 +1,19 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { idsOf } from "./ids.ts";
 
 export interface Result {
   code: number;
@@ -13,9 +24,12 @@ export interface Result {
 const WRANGLER = resolve("node_modules/wrangler/wrangler-dist/cli.js");
 export const STAND_IN = join(import.meta.dirname, "wrangler.ts");
 
-/** A repository with one commit: the current files of this one, committed or not. Its scripts run a stand-in for wrangler. */
+/**
+ * A repository with one commit: the current files of this one, committed or not, with the ids of the fake account in wrangler.toml. Its
+ * scripts run a stand-in for wrangler.
+ */
 export class Checkout {
-  readonly folder = mkdtempSync(join(tmpdir(), "petstore-checkout-"));
+  readonly folder = mkdtempSync(join(tmpdir(), "petstore-100%?#1-"));
 
   constructor() {
     this.git("init", "--quiet");
@@ -37,6 +51,7 @@ export class Checkout {
     symlinkSync(WRANGLER, join(packages, "wrangler/wrangler.js"));
     symlinkSync(resolve("node_modules/wrangler/bin"), join(packages, "wrangler/bin"));
     this.useWrangler(STAND_IN);
+    this.nameResources();
     this.commit("All files");
   }
 
@@ -47,6 +62,19 @@ export class Checkout {
     symlinkSync(program, link);
   }
 
+  /** Writes the ids of these environments in the fake account to wrangler.toml, and takes all others out. */
+  nameResources(environments = ["staging", "production"]): void {
+    const file = join(this.folder, "wrangler.toml");
+    let settings = readFileSync(file, "utf8").replace(/^(?:database_id|id) = .*\n/gm, "");
+    for (const env of environments) {
+      const { database, namespace } = idsOf(env);
+      settings = settings
+        .replace(`database_name = "petstore-${env}"\n`, (line) => `${line}database_id = "${database}"\n`)
+        .replace(`[[env.${env}.kv_namespaces]]\nbinding = "API_KEYS"\n`, (lines) => `${lines}id = "${namespace}"\n`);
+    }
+    writeFileSync(file, settings);
+  }
+
   commit(message: string): void {
     this.git("add", "--all");
     const author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "-c", "commit.gpgsign=false"];
@@ -54,7 +82,9 @@ export class Checkout {
   }
 
   git(...args: string[]): string {
-    return execFileSync("git", args, { cwd: this.folder, encoding: "utf8" }).trim();
+    // The same files make the same commit.
+    const env = { ...process.env, GIT_AUTHOR_DATE: "2026-01-01T00:00:00Z", GIT_COMMITTER_DATE: "2026-01-01T00:00:00Z" };
+    return execFileSync("git", args, { cwd: this.folder, encoding: "utf8", env }).trim();
   }
 
   /**
@@ -62,25 +92,30 @@ export class Checkout {
    *
    * @param env more of its environment.
    * @param cwd another folder to run it in.
-   * @param signal sends the process the signal that is its reason.
+   * @param signal sends the process the signals that are its reason.
+   * @param result has what the process printed so far.
    */
   async run(
     script: string,
     args: readonly string[],
-    { env = {}, cwd = this.folder, signal }: { env?: Record<string, string>; cwd?: string; signal?: AbortSignal } = {},
+    {
+      env = {},
+      cwd = this.folder,
+      signal,
+      result = { code: 0, stdout: "", stderr: "" },
+    }: { env?: Record<string, string>; cwd?: string; signal?: AbortSignal; result?: Result } = {},
   ): Promise<Result> {
     const child = spawn(process.execPath, [script, ...args], {
       cwd,
-      // wrangler is large, so it is compiled once for all tests.
-      env: { ...process.env, NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
+      // wrangler is large, so it is compiled once for all tests. A person runs the command, also where CI runs the tests.
+      env: { ...process.env, CI: "", NODE_COMPILE_CACHE: resolve(".wrangler/compile-cache"), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    signal?.addEventListener("abort", () => child.kill(signal.reason as NodeJS.Signals));
-    const result = { code: 0, stdout: "", stderr: "" };
+    signal?.addEventListener("abort", () => [signal.reason].flat().forEach((name) => child.kill(name)));
     child.stdout.setEncoding("utf8").on("data", (text: string) => void (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => void (result.stderr += text));
     const [code]: unknown[] = await once(child, "close");
-    return { ...result, code: Number(code ?? 1) };
+    return Object.assign(result, { code: Number(code ?? 1) });
   }
 
   remove(): void {

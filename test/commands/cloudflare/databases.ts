@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { databaseId } from "./ids.ts";
 import { found, Refusal, type Route, routes } from "./route.ts";
 
 export interface Database {
@@ -36,12 +37,13 @@ export class Databases {
   add(name: string, readReplication: string, place: Partial<Database> = {}): Database {
     const database = {
       ...place,
-      uuid: crypto.randomUUID(),
+      uuid: place.uuid ?? databaseId(name),
       name,
       created_at: new Date().toISOString(),
       read_replication: { mode: readReplication },
     };
     this.all.set(database.uuid, database);
+    rmSync(this.#file(database.uuid), { force: true });
     return database;
   }
 
@@ -100,14 +102,12 @@ export class Databases {
       "POST /d1/database": async ({ body }) => {
         const { name, ...place } = (await body.json()) as Database;
         if (this.named(name) !== undefined) throw new Refusal(400, 7502, `${name} already exists`);
-        return this.add(name, "disabled", place);
+        return this.add(name, "disabled", { ...place, uuid: crypto.randomUUID() });
       },
       "GET /d1/database/:database": ({ params }) => {
         const database = this.find(params["database"]);
-        return {
-          ...database,
-          file_size: this.#open(database.uuid, (sqlite) => statSync(sqlite.location() ?? "").size),
-        };
+        const size = this.#open(database.uuid, (sqlite) => statSync(sqlite.location() ?? "").size);
+        return { file_size: size, ...database };
       },
       "PUT /d1/database/:database": async ({ params, body }) =>
         Object.assign(this.find(params["database"]), await body.json()),

@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { keyRecordName } from "../../../src/auth/key-record.ts";
 import type { CloudflareApi } from "./api.ts";
 import { close, listen } from "./loopback.ts";
+import { askService } from "./service.ts";
 import type { Version } from "./workers.ts";
 
 /**
  * The address of a Worker of the fake account. It chooses a version like Cloudflare, and responds from that version's bindings
- * like the service. It does not run the Worker.
+ * like the service. The real one responds about keys and webhooks.
  */
 export class Edge {
   url = "";
@@ -41,7 +43,28 @@ export class Edge {
     if (request.url === "/health") {
       return void response.end(JSON.stringify({ status: "ok", version: "1.0.0", deployment: version.id }));
     }
+    if (/^\/v1\/(?:key|webhooks)/.test(request.url ?? ""))
+      return this.#ask(version, request, response).catch(() => void response.writeHead(503).end());
     response.writeHead(await this.#status(version, request.headers.authorization)).end();
+  }
+
+  /** Has the real service respond, on the rows of the fake. */
+  async #ask({ bindings }: Version, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const bound = (name: string) => bindings.find((binding) => binding.name === name);
+    const keys = this.#api.namespaces.all.get(String(bound("API_KEYS")?.["namespace_id"]));
+    const { headers, method, url: path = "" } = request;
+    const kept = ["authorization", "content-type", "idempotency-key", "if-match"] as const;
+    const answer = await askService(this.#api.databases, String(bound("DB")?.["id"]), {
+      path,
+      method,
+      headers: Object.fromEntries(kept.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))),
+      body: await text(request),
+      tables: ["webhooks", "events"],
+      ...(keys && { keys }),
+    });
+    // fetch has unzipped the body.
+    for (const name of ["content-encoding", "content-length", "transfer-encoding"]) answer.headers.delete(name);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
   }
 
   /** The version in an override, or else the one with the largest share. */

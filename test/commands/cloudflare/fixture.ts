@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished, vi } from "vitest";
 import { readConfiguration } from "../../../ops/release/configuration.ts";
 import type { Terminal } from "../../../ops/terminal.ts";
 import { CloudflareApi } from "./api.ts";
@@ -17,7 +17,13 @@ export interface Fixture {
 }
 
 export function useCloudflare(worker: string): Fixture {
-  const fixture = useAccount(worker) as Fixture;
+  const fixture = useCheckout();
+  return Object.assign(fixture, useAccount(worker, fixture));
+}
+
+/** A checkout for all tests of a file. */
+export function useCheckout(): Pick<Fixture, "checkout"> {
+  const fixture = {} as Fixture;
   beforeAll(() => {
     fixture.checkout = new Checkout();
   });
@@ -26,17 +32,16 @@ export function useCloudflare(worker: string): Fixture {
 }
 
 /** For each test an account of its own with the address of a Worker, both for the commands that this process runs. */
-export function useAccount(worker: string): Omit<Fixture, "checkout"> {
-  const fixture = {} as Omit<Fixture, "checkout">;
+export function useAccount(worker: string, fixture: Partial<Fixture> = {}): Omit<Fixture, "checkout"> {
   beforeEach(async () => {
     fixture.api = await openAccount();
     fixture.edge = await new Edge(fixture.api, worker).listen();
   });
   afterEach(async () => {
-    await fixture.edge.close();
-    await closeAccount(fixture.api);
+    await fixture.edge?.close();
+    if (fixture.api) await closeAccount(fixture.api);
   });
-  return fixture;
+  return fixture as Fixture;
 }
 
 export async function openAccount(): Promise<CloudflareApi> {
@@ -48,6 +53,14 @@ export async function openAccount(): Promise<CloudflareApi> {
 export async function closeAccount(api: CloudflareApi): Promise<void> {
   vi.unstubAllEnvs();
   await api.close();
+}
+
+/** Has a checkout name no resources, as before the first release, until the test ends. */
+export function forgetResources(checkout: Checkout): void {
+  const before = checkout.git("rev-parse", "HEAD");
+  checkout.nameResources([]);
+  checkout.commit("No resources");
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", before));
 }
 
 /**
@@ -69,6 +82,7 @@ export function addReleases(api: CloudflareApi, worker: string, count: number, c
   const bindings = [
     { name: "API_KEYS", type: "kv_namespace", namespace_id: namespace.id },
     { name: "DB", type: "d1", id: database.uuid },
+    ...["RATE_LIMITER", "WEBHOOKS", "VERSION", "ASSETS"].map((name) => ({ name, type: "other" })),
   ];
   return api.workers.add(worker, count, bindings, commit, readConfiguration("staging").migrations?.at(-1)?.tag);
 }

@@ -1,3 +1,4 @@
+import { namespaceId } from "./ids.ts";
 import { found, Refusal, type Route, routes } from "./route.ts";
 
 export interface Namespace {
@@ -37,8 +38,9 @@ export class Namespaces {
         const { title, ...place } = (await body.json()) as Namespace;
         if (this.titled(title) !== undefined)
           throw new Refusal(400, 10_014, "a namespace with this account ID and title already exists");
-        return shown(this.add(title, place));
+        return shown(this.add(title, { ...place, id: crypto.randomUUID().replaceAll("-", "") }));
       },
+      [`GET ${base}/:id`]: ({ params }) => shown(this.#find(params["id"])),
       [`DELETE ${base}/:id`]: ({ params }) => {
         this.all.delete(this.#find(params["id"]).id);
         return null;
@@ -69,7 +71,7 @@ export class Namespaces {
   }
 
   add(title: string, place: Partial<Namespace> = {}): Namespace {
-    const namespace = { ...place, id: crypto.randomUUID().replaceAll("-", ""), title, entries: new Map() };
+    const namespace = { id: namespaceId(title), ...place, title, entries: new Map() };
     this.all.set(namespace.id, namespace);
     return namespace;
   }

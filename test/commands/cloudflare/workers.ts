@@ -21,6 +21,7 @@ export interface Deployment {
   created_on: string;
   annotations: Record<string, string>;
   versions: { version_id: string; percentage: number }[];
+  code_update_strategy?: object | undefined;
 }
 export interface Worker {
   name: string;
@@ -126,14 +127,14 @@ export class Workers {
           .toReversed(),
       }),
       [`POST ${script}/deployments`]: async ({ params, body }) => {
-        const { versions, annotations } = (await body.json()) as Deployment;
+        const { versions, annotations, code_update_strategy: codeUpdate } = (await body.json()) as Deployment;
         const worker = this.#find(params["name"]);
         for (const { version_id } of versions) {
           const { migrationTag } = this.#version({ params: { ...params, version: version_id } });
           if (migrationTag !== worker.migrationTag)
             throw new Refusal(400, 10_021, "A Durable Object migration has occurred between the two versions.");
         }
-        return deploy(worker, versions, annotations);
+        return deploy(worker, versions, annotations, codeUpdate);
       },
       [`POST ${script}/subdomain`]: async ({ params, body }) =>
         (this.#find(params["name"]).subdomain = (await body.json()) as NonNullable<Worker["subdomain"]>),
@@ -217,12 +218,13 @@ function deploy(
   worker: Worker,
   versions: Deployment["versions"],
   annotations: Record<string, string> = {},
+  code_update_strategy?: object,
 ): Deployment {
   const total = versions.reduce((sum, { percentage }) => sum + percentage, 0);
   if (total !== 100) throw new Refusal(400, 10_021, `The percentages sum up to ${total}, not to 100.`);
   // Later than the previous one, even within a millisecond.
   const created_on = new Date(Date.now() + worker.deployments.length).toISOString();
-  const deployment = { id: crypto.randomUUID(), created_on, annotations, versions };
+  const deployment = { id: crypto.randomUUID(), created_on, annotations, versions, code_update_strategy };
   worker.deployments.push(deployment);
   return deployment;
 }

@@ -72,7 +72,7 @@ async function upload(isDeployed: boolean): Promise<string> {
     strategy: "percentage",
     versions: [{ version_id: id, percentage: 100 }],
     annotations: { "workers/message": values["message"] },
-    code_update_strategy: { mode: "deferred", max_delay: 300 },
+    code_update_strategy: settings.durable_objects.code_update_strategy,
   });
   await send("PATCH", `${script}/script-settings`, { observability: settings.observability, tags: [] });
   return id;
@@ -124,6 +124,7 @@ async function deployTriggers(): Promise<void> {
 const [command = ""] = positionals;
 try {
   if (command === "d1") await migrate();
+  if (values["dry-run"]) process.exit();
   const version_id = /deploy|versions/.test(command) ? await upload(command === "deploy") : undefined;
   if (/deploy|triggers/.test(command)) await deployTriggers();
   if (version_id) appendFileSync(WRANGLER_OUTPUT_FILE_PATH ?? "", JSON.stringify({ version_id }));

@@ -21,7 +21,7 @@ const ANIMAL = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 9007
 const IDEMPOTENCY_KEY = `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
   VALUES ('${KEY_ID}', '1', '', 1, unixepoch())`;
 const WEBHOOK = `INSERT INTO webhooks (tag, url, types, created_by, created_at, place)
-  VALUES (1, 'https://shop.example/', '["pet.created"]', '${KEY_ID}', '2026-01-01T00:00:00.000Z', '1.1')`;
+  VALUES (1, 'https://shop.example/', '["pet.created"]', '${KEY_ID}', '2026-01-01T00:00:00.000Z', '000000000000000100000001')`;
 const LINES = [
   {
     level: "info",

@@ -9,6 +9,7 @@ npm() {
     *" release -- "*--promote* | *" rollback -- "*) more=(--yes --url "$(edge "$@")") ;;
     *" release -- "*) more=(--yes --skip-checks --url "$(edge "$@")") ;;
     *" restore -- "*) more=(--yes) ;;
+    *" doctor -- "* | *" webhooks -- "*) more=(--yes --url "$(edge "$@")") ;;
     *" preview -- "*--delete* | *" preview -- "*--sweep*) ;;
     *" preview -- "*) more=(--url "$EDGE_PREVIEW") ;;
   esac

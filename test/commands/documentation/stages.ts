@@ -32,30 +32,45 @@ function expectDisabledWebhook({ api }: Operator): void {
   ]);
 }
 
+/** Loses an animal, and sells another one. */
+async function loseData({ api }: Operator): Promise<void> {
+  api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
+}
+
+const petsOf = ({ api }: Operator) =>
+  api.databases.query(PRODUCTION, "SELECT id, CAST(category_id AS TEXT) AS category, status, version FROM pets");
+
 /** Puts an account into the state in which a section begins. */
 export const BEFORE: { [section: string]: (operator: Operator) => void | Promise<void> } = {
   // The first release of staging, and a later one of production.
-  "docs/releases.md, Release": ({ api }) => {
+  "docs/releases.md, Release": ({ api, checkout }) => {
+    checkout.nameResources(["production"]);
     api.workers.all.delete("petstore-staging");
     api.databases.all.delete(api.databases.find("petstore-staging").uuid);
     api.namespaces.all.delete(api.namespaces.titled("petstore-staging-api-keys")?.id ?? "");
   },
-  "docs/runbook.md, Data was deleted by mistake": async (operator) => {
-    const { api, checkout } = operator;
-    await operator.run("npm run backup -- --env production --to backups/night --bucket petstore-backups");
-    const settings = join(checkout.folder, "wrangler.toml");
+  "docs/runbook/lost-data.md, Data was lost": async (operator) => {
+    const settings = join(operator.checkout.folder, "wrangler.toml");
     const table = /^\[\[env\.production\.d1_databases\]\]\n(?:.+\n)+/m;
     writeFileSync(
       settings,
       readFileSync(settings, "utf8").replace(table, (lines) => lines.replaceAll(/^/gm, "# ")),
     );
-    api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
-    await operator.startFollower();
-    expect(await operator.follower?.goOn()).toEqual({ status: 200 });
+    await loseData(operator);
   },
-  "docs/runbook.md, The feed lost changes": (operator) => operator.startFollower(),
-  "docs/runbook.md, The Worker was deleted": ({ api }) => void api.workers.all.delete(PRODUCTION),
-  "docs/runbook.md, The database was deleted": async (operator) => {
+  "docs/releases.md, Restore the data": async (operator) => {
+    await loseData(operator);
+    await operator.startFollower();
+    const restore = "npx wrangler d1 time-travel restore petstore-production --env production --timestamp";
+    expect(await operator.run(`${restore} ${operator.goodMoment}`)).toMatchObject({ code: 0 });
+  },
+  "docs/runbook/doctor.md, The doctor found something": ({ api }) => {
+    api.databases.query(PRODUCTION, "CREATE TABLE last_backup (moment TEXT)");
+    api.databases.query(PRODUCTION, "INSERT INTO last_backup VALUES (datetime('now') || 'Z')");
+  },
+  "docs/runbook/lost-data.md, The feed lost changes": (operator) => operator.startFollower(),
+  "docs/runbook/deleted.md, The Worker": ({ api }) => void api.workers.all.delete(PRODUCTION),
+  "docs/runbook/deleted.md, The database": async (operator) => {
     await operator.run("npm run backup -- --env production --to backups/night --bucket petstore-backups");
     await operator.startFollower();
     const { all } = operator.api.databases;
@@ -77,27 +92,34 @@ export const AFTER: { [section: string]: (operator: Operator) => void | Promise<
   "docs/releases.md, Previews": ({ api }) => {
     expect([...api.workers.all.keys()].toSorted()).toEqual([PRODUCTION, "petstore-staging"]);
   },
-  "docs/runbook.md, A key leaked": (operator) => {
+  "docs/runbook/leaks.md, An API key": (operator) => {
     const { api } = operator;
     expectDisabledWebhook(operator);
     const keys = [...(api.namespaces.titled(`${PRODUCTION}-api-keys`)?.entries.values() ?? [])];
     expect(keys.map(({ value }) => "revokedAt" in JSON.parse(value))).toEqual([true, false]);
   },
-  "docs/runbook.md, Data was deleted by mistake": async (operator) => {
-    const { api } = operator;
-    const sql = "SELECT id, CAST(category_id AS TEXT) AS category, status, version FROM pets";
-    expect(api.databases.query(PRODUCTION, sql)).toEqual([
+  "docs/runbook/lost-data.md, Data was lost": (operator) => {
+    const pet = { category: "9007199254740993", status: "available", version: 1 };
+    expect(petsOf(operator)).toEqual([1, 2].map((id) => ({ id, ...pet })));
+    const { versions, deployments } = operator.api.workers.all.get(PRODUCTION) ?? expect.unreachable();
+    const version = versions.find(({ id }) => id === deployments.at(-1)?.versions[0]?.version_id);
+    expect(version?.bindings.map(({ name }) => name)).toContain("DB");
+  },
+  "docs/releases.md, Restore the data": async (operator) => {
+    expect(petsOf(operator)).toEqual([
       { id: 1, category: "9007199254740993", status: "available", version: 1001 },
       { id: 2, category: "9007199254740993", status: "sold", version: 1 },
     ]);
-    const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
-    const version = versions.find(({ id }) => id === deployments.at(-1)?.versions[0]?.version_id);
-    expect(version?.bindings.map(({ name }) => name)).toContain("DB");
     await expectNewCopy(operator);
   },
-  "docs/runbook.md, A receiver of webhooks fails": expectDisabledWebhook,
-  "docs/runbook.md, The feed lost changes": expectNewCopy,
-  "docs/runbook.md, The database was deleted": async (operator) => {
+  "docs/runbook/webhooks.md, Webhooks": ({ api }) => {
+    expect(api.databases.query(PRODUCTION, "SELECT enabled, version FROM webhooks")).toEqual([
+      { enabled: 0, version: 4 },
+    ]);
+  },
+  "docs/runbook/webhooks.md, After a rollback to 1.1.0": expectDisabledWebhook,
+  "docs/runbook/lost-data.md, The feed lost changes": expectNewCopy,
+  "docs/runbook/deleted.md, The database": async (operator) => {
     const { api } = operator;
     const { uuid } = api.databases.find(PRODUCTION);
     const version = api.workers.all.get(PRODUCTION)?.versions.at(-1);
@@ -111,11 +133,8 @@ export const AFTER: { [section: string]: (operator: Operator) => void | Promise<
     expectDisabledWebhook(operator);
     await expectNewCopy(operator);
   },
-  "docs/runbook.md, The Worker was deleted": ({ api }) => {
+  "docs/runbook/deleted.md, The Worker": ({ api }) => {
     expect(api.databases.query(PRODUCTION, "SELECT id FROM pets")).toHaveLength(2);
     expect(api.namespaces.all).toHaveLength(2);
-  },
-  "docs/runbook.md, Trouble in a region": ({ api }) => {
-    expect(api.workers.all.get(PRODUCTION)?.versions).toHaveLength(4);
   },
 };

@@ -1,0 +1,176 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { git } from "../../scripts/git.ts";
+import { STOPPED_TABLE } from "../backup/tables.ts";
+import type { Cloudflare } from "../release/cloudflare.ts";
+import { type Configuration, requireId } from "../release/configuration.ts";
+import { findDatabase, query } from "../release/database.ts";
+import { describeVersion, inWords, listDeployments, readVersion, resourcesOf } from "../release/deployment.ts";
+import { mainVersion } from "../release/history.ts";
+import type { TargetOptions } from "../release/options.ts";
+import { addressOf, type Target } from "../release/target.ts";
+import type { Terminal } from "../terminal.ts";
+import { withService } from "../webhooks/service.ts";
+import { describeHealth, isIll, readWebhooks } from "../webhooks/state.ts";
+
+// What the doctor looks at. Each check only reads, and throws an Error when it cannot.
+
+export interface Finding {
+  isWrong: boolean;
+  text: string;
+}
+
+interface Patient {
+  cloudflare: Cloudflare;
+  target: Target;
+  options: TargetOptions;
+  terminal: Terminal;
+}
+
+const HOUR = 3_600_000;
+/** Milliseconds. One is made every night. */
+const OLDEST_BACKUP = 30 * HOUR;
+/** Bytes of a database of D1, and the share of them after which somebody has to act. */
+const LIMIT = 10_000_000_000;
+const FULL = 0.8;
+/** Milliseconds. */
+const CLOCK_DIFFERENCE = 60_000;
+const TIMEOUT = 10_000;
+const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
+
+const ok = (text: string): Finding => ({ isWrong: false, text });
+const wrong = (text: string): Finding => ({ isWrong: true, text });
+
+export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } = {
+  async version({ cloudflare, target, options: { url } }) {
+    const { present, version } = await mainVersionOf(cloudflare, target);
+    const address = url ?? (await addressOf(cloudflare, target.configuration));
+    const response = await fetch(new URL("/health", address), { signal: AbortSignal.timeout(TIMEOUT) });
+    if (response.status !== 200) return wrong(`GET ${address.origin}/health is ${response.status}.`);
+    const { deployment } = (await response.json()) as { deployment?: string };
+    if (!present.versions.some(({ version_id }) => version_id === deployment))
+      return wrong(`GET ${address.origin}/health is version ${deployment ?? "unknown"}, and ${inWords(present)}.`);
+    const shares = present.versions.length > 1 ? `. A gradual release: ${inWords(present)}` : "";
+    return ok(`${describeVersion(version)}${shares}`);
+  },
+
+  async lease({ cloudflare, target }) {
+    const [row] = await rowsOf<{ holder: string; left: number }>(
+      cloudflare,
+      target,
+      "release_lease",
+      'SELECT holder, expires_at - unixepoch() AS "left" FROM release_lease',
+    );
+    return ok(row === undefined || row.left <= 0 ? "free" : `held by ${row.holder}, for ${row.left} s`);
+  },
+
+  async migrations({ cloudflare, target }) {
+    const { version } = await mainVersionOf(cloudflare, target);
+    const restoring = await rowsOf(cloudflare, target, "restore_progress", "SELECT 1 FROM restore_progress");
+    if (restoring.length > 0) return wrong("A restore has not ended: repeat it.");
+    const rows = await rowsOf<{ name: string }>(cloudflare, target, "d1_migrations", "SELECT name FROM d1_migrations");
+    const needed = migrationsAt(version.annotations?.["workers/message"]);
+    const lacking = needed.filter((file) => !rows.some(({ name }) => name === file));
+    return lacking.length > 0 ? wrong(`The database lacks ${lacking.join(", ")}.`) : ok(`${rows.length}, all applied`);
+  },
+
+  async bindings({ cloudflare, target }) {
+    const { version } = await mainVersionOf(cloudflare, target);
+    const bound = resourcesOf(version);
+    for (const resource of ["database", "namespace"] as const) {
+      const id = requireId(target.env, resource);
+      if (bound[resource] !== id)
+        return wrong(`The ${resource} is ${bound[resource] ?? "not bound"}, and wrangler.toml has ${id}.`);
+    }
+    const all = version.resources?.bindings ?? [];
+    const lacking = bindingsOf(target.configuration).filter((name) => !all.some((binding) => binding.name === name));
+    if (lacking.length > 0) return wrong(`The deployed version lacks ${lacking.join(", ")}.`);
+    const values = new Map(all.map(({ name, text }) => [name, text]));
+    const differing = Object.entries(target.configuration.vars ?? {}).filter(
+      ([name, value]) => values.get(name) !== undefined && values.get(name) !== value,
+    );
+    const names = differing.map(
+      ([name, value]) => `${name} is ${values.get(name)}, and ${String(value)} in wrangler.toml`,
+    );
+    return ok(names.length === 0 ? "as wrangler.toml has them" : `${names.join("; ")}: not released`);
+  },
+
+  async database({ cloudflare, target }) {
+    const id = requireId(target.env, "database");
+    const database = await findDatabase(cloudflare, id);
+    if (database === undefined) return wrong(`There is no database ${id}.`);
+    const { name, file_size: size = 0 } = database;
+    const text = `${name} has ${(size / 1e9).toFixed(2)} GB of 10`;
+    return size > FULL * LIMIT ? wrong(text) : ok(text);
+  },
+
+  async backup({ cloudflare, target }) {
+    const [row] = await rowsOf<{ moment: string; now: string }>(
+      cloudflare,
+      target,
+      "last_backup",
+      "SELECT moment, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now FROM last_backup",
+    );
+    // Only production has one every night.
+    const find = target.env === "production" ? wrong : ok;
+    if (row === undefined) return find("There is none.");
+    const age = Date.parse(row.now) - Date.parse(row.moment);
+    const text = `The last one is of ${row.moment}, ${Math.round(age / HOUR)} hours ago`;
+    return age > OLDEST_BACKUP ? find(text) : ok(text);
+  },
+
+  async webhooks({ cloudflare, target, options, terminal }) {
+    const scopes = ["webhooks:manage"] as const;
+    const all = await withService(cloudflare, target, { ...options, scopes }, terminal, readWebhooks);
+    const ill = all.filter(isIll).map((one) => `${one.id} of ${one.createdBy}: ${describeHealth(one)}`);
+    if (ill.length > 0) return wrong(ill.join("; "));
+    const stopped = await rowsOf(cloudflare, target, STOPPED_TABLE, `SELECT id FROM ${STOPPED_TABLE}`);
+    return ok(`${all.length}, none fails${stopped.length > 0 ? `, ${stopped.length} stopped by an operator` : ""}`);
+  },
+
+  async clock({ cloudflare, target, options: { url } }) {
+    const address = url ?? (await addressOf(cloudflare, target.configuration));
+    const { headers } = await fetch(new URL("/health", address), { signal: AbortSignal.timeout(TIMEOUT) });
+    const difference = Date.now() - Date.parse(headers.get("Date") ?? "");
+    const text = `${Math.round(Math.abs(difference) / 1_000)} s from Cloudflare's`;
+    return Math.abs(difference) <= CLOCK_DIFFERENCE ? ok(text) : wrong(text);
+  },
+
+  async token({ cloudflare, target }) {
+    await cloudflare.get(`/workers/scripts/${target.worker}/deployments`);
+    await query(cloudflare, requireId(target.env, "database"), "SELECT 1");
+    await cloudflare.listByCursor(`/storage/kv/namespaces/${requireId(target.env, "namespace")}/keys?prefix=key%3A`);
+    return ok("It may read the Worker and KV, and ask the database");
+  },
+};
+
+async function mainVersionOf(cloudflare: Cloudflare, { worker }: Target) {
+  const [present] = await listDeployments(cloudflare, worker);
+  const id = present && mainVersion(present.versions);
+  if (present === undefined || id === undefined) throw new Error(`${worker} is not deployed.`);
+  return { present, version: await readVersion(cloudflare, worker, id) };
+}
+
+/** The names of what wrangler.toml binds beside the database, the namespace and the variables. */
+function bindingsOf({ ratelimits, durable_objects, version_metadata, assets }: Configuration): string[] {
+  const named = [...(ratelimits ?? []), ...(durable_objects?.bindings ?? [])].map(({ name }) => name);
+  return [...named, version_metadata?.binding, assets?.binding].filter((name) => name !== undefined);
+}
+
+/** The rows of a table that may not be there. */
+async function rowsOf<Row>(cloudflare: Cloudflare, { env }: Target, table: string, select: string): Promise<Row[]> {
+  const id = requireId(env, "database");
+  const found = await query(cloudflare, id, `SELECT 1 FROM sqlite_schema WHERE name = '${table}'`);
+  return found.length === 0 ? [] : query<Row>(cloudflare, id, select);
+}
+
+/** The migrations of a commit, or those here when git does not have it. */
+function migrationsAt(commit: string | undefined): string[] {
+  try {
+    return git("ls-tree", "--name-only", `${commit}:drizzle`)
+      .split("\n")
+      .filter((file) => file.endsWith(".sql"));
+  } catch {
+    return readdirSync(MIGRATIONS).filter((file) => file.endsWith(".sql"));
+  }
+}

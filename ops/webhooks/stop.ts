@@ -1,0 +1,69 @@
+import { PetStoreError, type Webhook } from "../../client/src/index.ts";
+import { STOPPED_TABLE } from "../backup/tables.ts";
+import { query } from "../release/database.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Service } from "./command-line.ts";
+
+/** Looks at a webhook that its owner changes at the same time. */
+const ATTEMPTS = 5;
+const MAX_WEBHOOKS = 1_000;
+
+/** Not a migration: the service has nothing to do with it. */
+const CREATE = `CREATE TABLE IF NOT EXISTS ${STOPPED_TABLE} (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`;
+
+/**
+ * Disables webhooks. Each is noted before it is disabled, with the version that this gives it, so that `resume` enables no other.
+ *
+ * @param ids of them. All unless given.
+ * @throws Error when one of them does not exist, and when the service fails.
+ */
+export async function stop(service: Service, ids: readonly string[] | undefined, terminal: Terminal): Promise<void> {
+  const { webhooks } = service.session;
+  // Before it stops any, so that none is stopped that it cannot note.
+  await remember(service, `SELECT 1 FROM ${STOPPED_TABLE}`);
+  const all = ids ?? (await webhooks.list().all(MAX_WEBHOOKS)).map(({ id }) => String(id));
+  for (const id of all) {
+    const stopped = await attempt(async () => {
+      const { webhook, etag } = await webhooks.get(id);
+      if (!webhook.enabled) return undefined;
+      const version = BigInt(etag.replaceAll('"', "")) + 1n;
+      await remember(service, `INSERT OR REPLACE INTO ${STOPPED_TABLE} VALUES (${webhook.id}, ${version})`);
+      return (await webhooks.update(webhook.id, { enabled: false }, { ifMatch: etag })).webhook;
+    });
+    terminal.print(stopped === undefined ? `${id} was disabled already.` : `${name(stopped)} is stopped.`);
+  }
+}
+
+/** Enables the webhooks that `stop` disabled. One that somebody changed since stays as it is. @throws Error when the service fails. */
+export async function resume(service: Service, terminal: Terminal): Promise<void> {
+  const { webhooks } = service.session;
+  const found = await remember(service, `SELECT CAST(id AS TEXT) AS id, version FROM ${STOPPED_TABLE} ORDER BY 1`);
+  for (const { id, version } of found) {
+    try {
+      const { webhook } = await webhooks.update(id, { enabled: true }, { ifMatch: `"${version}"` });
+      terminal.print(`${name(webhook)} delivers again.`);
+    } catch (error) {
+      if (!(error instanceof PetStoreError && ["precondition_failed", "not_found"].includes(error.code))) throw error;
+      terminal.print(`${id} was changed or deleted since it was stopped. It stays as it is.`);
+    }
+    await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${id}`);
+  }
+  if (found.length === 0) terminal.print("No webhook is stopped.");
+}
+
+const name = ({ id, url }: Webhook) => `${id} (${new URL(url).host})`;
+
+function remember({ cloudflare, database }: Service, sql: string): Promise<{ id: string; version: number }[]> {
+  return query(cloudflare, database, `${CREATE};\n${sql}`);
+}
+
+/** Repeats what fails because the webhook was changed meanwhile. */
+async function attempt<Result>(run: () => Promise<Result>, attempts = ATTEMPTS): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const isChanged = error instanceof PetStoreError && error.code === "precondition_failed";
+    if (!isChanged || attempts === 1) throw error;
+    return attempt(run, attempts - 1);
+  }
+}

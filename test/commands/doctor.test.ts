@@ -1,0 +1,169 @@
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { CHECKS } from "../../ops/doctor/checks.ts";
+import { run as runDoctor } from "../../ops/doctor/command-line.ts";
+import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
+import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { startService } from "./cloudflare/service.ts";
+
+// npm run doctor and npm run webhooks, in the production of a fake account. The real service responds about webhooks.
+
+const PRODUCTION = "petstore-production";
+const fixture = useAccount(PRODUCTION);
+beforeAll(startService);
+beforeEach(() => {
+  const { api } = fixture;
+  addReleases(api, PRODUCTION, 2);
+  api.databases.query(PRODUCTION, "CREATE TABLE last_backup (id INTEGER PRIMARY KEY, moment TEXT)");
+  api.databases.query(
+    PRODUCTION,
+    "INSERT INTO last_backup VALUES (1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-29 hours'))",
+  );
+  for (const id of [1, 2, 3]) addWebhook(id);
+});
+
+function addWebhook(id: number, enabled = 1): void {
+  fixture.api.databases.query(
+    PRODUCTION,
+    `INSERT INTO webhooks (id, tag, url, types, enabled, created_by, created_at, place) VALUES (${id}, random() & 4294967295,
+      'https://shop.example/secret', '["pet.created"]', ${enabled}, 'key_1', '2026-01-01T00:00:00.000Z', '000000000000000100000001')`,
+  );
+}
+
+const doctor = () => runHere(runDoctor, ["--env", "production", "--url", fixture.edge.url]);
+const webhooks = (...args: string[]) =>
+  runHere(runWebhooks, [...args, "--env", "production", "--yes", "--url", fixture.edge.url]);
+const enabled = () =>
+  fixture.api.databases.query(PRODUCTION, "SELECT enabled FROM webhooks ORDER BY id").map((row) => row["enabled"]);
+
+test("all is well, and no key of the command is left", async () => {
+  const result = await doctor();
+  expect(result, result.stdout).toMatchObject({ code: 0, stderr: "" });
+  const lines = result.stdout.trim().split("\n");
+  expect(lines.map((line) => line.split(/ +/)[1])).toEqual(Object.keys(CHECKS));
+  expect(lines.filter((line) => !line.startsWith("ok "))).toEqual([]);
+  expect(fixture.api.namespaces.titled(`${PRODUCTION}-api-keys`)?.entries.size).toBe(0);
+});
+
+const query = (sql: string) => fixture.api.databases.query(PRODUCTION, sql);
+const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
+  "a service that does not answer": {
+    spoil: () => (fixture.edge.failure = 500),
+    line: /^WRONG +version +GET http\S+\/health is 500\.$/m,
+  },
+  "another version than the deployed one": {
+    spoil: () => {
+      const { workers } = fixture.api;
+      const worker = workers.all.get(PRODUCTION) ?? expect.unreachable();
+      workers.release(worker, worker.versions[0]?.bindings ?? []);
+      workers.staleLists = Infinity;
+    },
+    line: /^WRONG +version +GET http\S+\/health is version \S+, and version \S+ has 100 %\.$/m,
+  },
+  "a missing migration": {
+    spoil: () => query("DELETE FROM d1_migrations WHERE name LIKE '0009%'"),
+    line: /^WRONG +migrations +The database lacks 0009_webhooks\.sql\.$/m,
+  },
+  "a restore that has not ended": {
+    spoil: () => query("CREATE TABLE restore_progress (digest TEXT); INSERT INTO restore_progress VALUES ('')"),
+    line: /^WRONG +migrations +A restore has not ended: repeat it\.$/m,
+  },
+  "another database": {
+    spoil: () => {
+      const other = fixture.api.databases.add("other", "auto").uuid;
+      for (const { bindings } of fixture.api.workers.all.get(PRODUCTION)?.versions ?? [])
+        for (const binding of bindings) if (binding.name === "DB") binding["id"] = other;
+    },
+    line: /^WRONG +bindings +The database is \S+, and wrangler\.toml has \S+\.$/m,
+  },
+  "a version without a binding": {
+    spoil: () => {
+      for (const { bindings } of fixture.api.workers.all.get(PRODUCTION)?.versions ?? [])
+        bindings.splice(0, Infinity, ...bindings.filter(({ name }) => name !== "RATE_LIMITER"));
+    },
+    line: /^WRONG +bindings +The deployed version lacks RATE_LIMITER\.$/m,
+  },
+  "a database that is nearly full": {
+    spoil: () => Object.assign(fixture.api.databases.find(PRODUCTION), { file_size: 8.5e9 }),
+    line: /^WRONG +database +petstore-production has 8\.50 GB of 10$/m,
+  },
+  "a night without a backup": {
+    spoil: () => query("UPDATE last_backup SET moment = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-31 hours')"),
+    line: /^WRONG +backup +The last one is of \S+, 31 hours ago$/m,
+  },
+  "no backup": { spoil: () => query("DELETE FROM last_backup"), line: /^WRONG +backup +There is none\.$/m },
+  "a webhook that its receiver ended": {
+    spoil: () => query("UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = 2"),
+    line: /^WRONG +webhooks +2 of key_1: disabled \(gone\), 0 pending, last success never$/m,
+  },
+  "a wrong clock": {
+    spoil: () => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 }),
+    line: /^WRONG +clock +3\d\d\d s from Cloudflare's$/m,
+  },
+  "a token that may not ask D1": {
+    spoil: () => (fixture.api.rights = ["Workers Scripts: Read", "Workers KV Storage: Edit"]),
+    line: /^WRONG +token +Cloudflare refused POST \/d1\/\S+: .* lacks the permission "D1: Edit"/m,
+  },
+};
+
+test.each(Object.keys(ILLNESSES))("the doctor finds %s", async (name) => {
+  const { spoil, line } = ILLNESSES[name] ?? expect.unreachable();
+  onTestFinished(() => void vi.useRealTimers());
+  spoil();
+  const result = await doctor();
+  expect(result.code).toBe(1);
+  expect(result.stdout).toMatch(line);
+  expect(lastLine(result)).toMatch(/^Wrong: .+\. docs\/runbook\/doctor\.md says what to do\.$/);
+});
+
+test("a list shows the hosts alone, because an address may have a secret", async () => {
+  const { code, stdout } = await webhooks("list");
+  expect(code).toBe(0);
+  expect(stdout).toContain("\n2   shop.example  key_1       ok, 0 pending, last success never\n");
+  expect(stdout).not.toContain("/secret");
+});
+
+test("resume enables what stop disabled, and nothing else", async () => {
+  query("UPDATE webhooks SET enabled = 0 WHERE id = 1");
+  expect(await webhooks("stop", "2")).toMatchObject({ code: 0, stdout: "2 (shop.example) is stopped.\n" });
+  const all =
+    "1 was disabled already.\n2 was disabled already.\n3 (shop.example) is stopped.\n4 (shop.example) is stopped.\n";
+  addWebhook(4);
+  expect(await webhooks("stop", "--all")).toMatchObject({ code: 0, stdout: all });
+  expect(enabled()).toEqual([0, 0, 0, 0]);
+  expect((await doctor()).stdout).toMatch(/^ok +webhooks +4, none fails, 3 stopped by an operator$/m);
+  // Its owner disables it too, for a reason of their own.
+  query("UPDATE webhooks SET version = version + 1 WHERE id = 3");
+  query("DELETE FROM webhooks WHERE id = 4");
+  const { stdout } = await webhooks("resume");
+  expect(stdout.split("\n").slice(0, -1)).toEqual([
+    "2 (shop.example) delivers again.",
+    "3 was changed or deleted since it was stopped. It stays as it is.",
+    "4 was changed or deleted since it was stopped. It stays as it is.",
+  ]);
+  expect(enabled()).toEqual([0, 1, 0]);
+  expect((await webhooks("resume")).stdout).toBe("No webhook is stopped.\n");
+});
+
+test("stop fails for a webhook that does not exist, and asks in production", async () => {
+  expect(lastLine(await webhooks("stop", "9"))).toMatch(/^There is no webhook/);
+  const asked = await runHere(runWebhooks, ["stop", "--all", "--env", "production", "--url", fixture.edge.url]);
+  expect(asked).toMatchObject({ code: 1, stderr: "This changes webhooks of production. Say --yes.\n" });
+  expect(enabled()).toEqual([1, 1, 1]);
+});
+
+test("why tells of an animal what each webhook did with its events", async () => {
+  query("DELETE FROM webhooks WHERE id > 1; UPDATE webhooks SET enabled = 0");
+  for (const type of ["created", "updated"])
+    query(`INSERT INTO events (tag, type, version, data, created_at)
+      VALUES (5, 'pet.${type}', 1, '{"id":7}', '2026-01-01T00:00:00.000Z')`);
+  const { stdout } = await webhooks("why", "pet/7");
+  const [first = "", second = "", , webhook, ...deliveries] = stdout.split("\n");
+  const [created = ""] = /^evt_\w+/.exec(first) ?? [];
+  expect([first, second].map((line) => line.split(" ")[1])).toEqual(["pet.created", "pet.updated"]);
+  expect(webhook).toBe("Webhook 1 (shop.example): disabled, 0 pending, last success never");
+  expect(deliveries[0]).toBe(`  ${created} pet.created: waits until the webhook is enabled`);
+  expect(deliveries[1]).toMatch(/ pet\.updated: it does not take this type$/);
+  expect((await webhooks("why", created)).stdout).toContain(deliveries[0]);
+  expect((await webhooks("why", "pet/8")).stdout).toMatch(/^The feed has no such event/);
+  expect((await webhooks("why", "pet")).code).toBe(1);
+});
