@@ -330,7 +330,7 @@ test("a command goes through the proxy of the environment", async () => {
     });
   });
   const url = await listen(proxy);
-  onTestFinished(() => void proxy.closeAllConnections());
+  onTestFinished(() => proxy.closeAllConnections());
   const checkout = new Checkout();
   onTestFinished(() => checkout.remove());
   const env = { ...api.environment(), HTTP_PROXY: url };
