@@ -30,6 +30,8 @@ const WORDS: { [address: string]: string } = {
   "/docs#tag/store/GET/store/inventory": "stock, statistics, total",
   "/docs#tag/events/GET/events": "feed, stream, history, audit, poll",
   "/docs/client": "SDK, library, npm package, JavaScript",
+  "/docs/client#a-receiver-on-your-machine":
+    "CLI, command line, tunnel, ngrok, localhost, forward, test a webhook locally",
   "/docs/client#install": "install the client, npm, package, download",
   "/docs/errors": "failure, exception, problem, status code, message",
   "/docs/errors#rate_limited": "limit, quota, throttle",

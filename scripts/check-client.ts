@@ -20,8 +20,11 @@ const faults = findFaults(document, {
   int64Fields: INT64_FIELDS,
 });
 
-const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", CLIENT], { stdio: "inherit" });
-if (status === 0) {
+const compiles = ["", "src/command"].every((project) => {
+  const args = ["node_modules/typescript/bin/tsc", "-p", join(CLIENT, project)];
+  return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
+});
+if (compiles) {
   const size = await clientSize(`export * from "./index.js";`);
   const operations = operationsOf(document).length;
   console.log(`client: ${(size / 1024).toFixed(1)} KiB gzip of ${BUDGET_BYTES / 1024} KiB, ${operations} operations`);

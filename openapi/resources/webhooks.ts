@@ -286,7 +286,7 @@ export const webhooks: Resource = {
       description: "What a webhook does now.",
       properties: {
         health: {
-          description: "`failing` after three failures in a row, until a success.",
+          description: "`failing` when nothing succeeded for 30 seconds, until a success.",
           ...openList("WebhookHealth"),
         },
         pending: count("Deliveries that wait for an attempt.", 1_000),

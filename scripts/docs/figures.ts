@@ -98,7 +98,9 @@ const TABLES = globSync("src/*/table.ts", { cwd: ROOT }).flatMap((file) =>
 /** Phrases that a page has to contain, with the figures of the code. */
 export const FIGURES: { [page: string]: string[] } = {
   "client/README.md": [
-    `/docs/petstore-client-${clientPackage.version}.tgz`,
+    ...["npm install", "npx --package"].map(
+      (command) => `${command} https://petstore.example/docs/petstore-client-${clientPackage.version}.tgz`,
+    ),
     `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
     `retry: { ${Object.entries(DEFAULT_POLICY)
       .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)

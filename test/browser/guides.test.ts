@@ -20,6 +20,7 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["buy", ["/docs/orders"]],
   ["webhook", ["/docs/webhooks"]],
   ["webhooks", ["/docs/webhooks"]],
+  ["tunnel", ["/docs/client#a-receiver-on-your-machine"]],
   ["bulk", ["/docs/guarantees#many-animals-in-one-request"]],
   ["paging", ["/docs/guarantees#order-and-pages"]],
   ["409", CONFLICTS],

@@ -315,5 +315,47 @@ const EVENTS = [
   ),
 ];
 
+const COMMAND = [
+  client(
+    "the command sends events to any machine",
+    "command/petstore.ts",
+    "if (!LOOPBACK.test(receiver.hostname) && ",
+    "if (false && ",
+    "listen",
+  ),
+  client("the command follows a redirect", "command/receiver.ts", 'redirect: "manual", ', "", "listen"),
+  client(
+    "the command signs another time",
+    "command/receiver.ts",
+    "${id}.${timestamp}.",
+    "${id}.${timestamp + 1}.",
+    "listen",
+  ),
+  client(
+    "a later event of a resource overtakes one that fails",
+    "command/listen.ts",
+    "await before;",
+    "await undefined;",
+    "listen",
+  ),
+  client("the command tells of no lost place", "command/listen.ts", "isLost = error !== undefined;", "", "listen"),
+  client(
+    "the command writes events anew",
+    "command/page.ts",
+    "page.slice(begin, index + 1)",
+    "JSON.stringify(JSON.parse(page.slice(begin, index + 1)))",
+    "listen",
+  ),
+];
+
 /** Bugs in `client/src/`. */
-export const CLIENT: Mutant[] = [...RETRIES, ...EXACT, ...SECRETS, ...LISTS, ...ANSWERS, ...BATCHES, ...EVENTS];
+export const CLIENT: Mutant[] = [
+  ...RETRIES,
+  ...EXACT,
+  ...SECRETS,
+  ...LISTS,
+  ...ANSWERS,
+  ...BATCHES,
+  ...EVENTS,
+  ...COMMAND,
+];

@@ -133,4 +133,32 @@ export const WEBHOOKS: Mutant[] = [
     "createdBy: sql`'whsec_' || ${webhooks.tag}`,",
     "webhooks/operations",
   ),
+  workerd(
+    "a response does not wait for the object of its webhook",
+    "webhooks/nudge.ts",
+    "await Promise.race([told, waited]);",
+    "",
+    "webhooks/operations",
+  ),
+  workerd(
+    "nobody tells the object of a new webhook",
+    "webhooks/create-webhook.ts",
+    "await announce(c, nameOf(created.id, tag));",
+    "void nameOf(created.id, tag);",
+    "webhooks/operations",
+  ),
+  workerd(
+    "a webhook may have no attempts at once",
+    "webhooks/webhook.ts",
+    "integerField(1, MAX_CONCURRENCY)",
+    "integerField(0, MAX_CONCURRENCY)",
+    "webhooks/operations",
+  ),
+  workerd(
+    "a receiver may have the name of a container",
+    "webhooks/url.ts",
+    '"svc", "cluster", "docker"',
+    '"cluster"',
+    "webhooks/url",
+  ),
 ];

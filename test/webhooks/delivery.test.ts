@@ -201,16 +201,16 @@ describe("first attempts", () => {
   test("of others go on beside one that hangs", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(200));
-    let isOver = false;
+    const hung = { isOver: false };
     respond(async ({ id }) => {
-      while (id === sent[0] && !isOver) await scheduler.wait(1);
+      while (id === sent[0] && !hung.isOver) await scheduler.wait(1);
       return 204;
     });
     const run = hook.run();
     await vi.waitFor(() => expect(received).toHaveLength(200));
     // It waits for a place in the queue, so that a crash delivers few of the others again.
     expect(await hook.state()).toMatchObject({ pending: 1 });
-    isOver = true;
+    hung.isOver = true;
     await run;
     expect(await hook.state()).toMatchObject({ pending: 0 });
     expect(ids()).toEqual(sent);

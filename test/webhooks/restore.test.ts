@@ -223,7 +223,7 @@ describe("a replay", () => {
       true,
     ]);
     await hook.pass(10 * SECOND);
-    expect(ids().toSorted()).toEqual([first, first, second, third].toSorted());
+    expect(new Set(ids())).toEqual(new Set([first, second, third]));
     expect(ids().indexOf(third ?? "")).toBeGreaterThan(ids().lastIndexOf(first ?? ""));
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });

@@ -3,8 +3,8 @@ import type { Command, Page } from "./page.ts";
 
 /** The commands of the set-up. dev.test.ts runs the last one, and `.ci/run` the others. */
 export const SET_UP = ["npm ci", "npm test", "npm run check", "npm run dev"];
-/** Installs the client from a deployment. test/third-party/client/installation.test.ts does. */
-const INSTALLATION = /^npm install (?:\\\n *)?(?:https:\/\/petstore\.example|\{origin\})\/docs\//;
+/** Installs the client from a deployment, or runs its command. test/third-party/client/installation.test.ts does. */
+const INSTALLATION = /^(?:npm install|npx --package) (?:\\\n *)?(?:https:\/\/petstore\.example|\{origin\})\/docs\//;
 /** A command that starts an example. The tests of the shops, the programs and the copy run it too. */
 const EXAMPLE = /^(?:PORT=\d+ )?(?:node|npx wrangler dev --config) (examples\/\S+)/;
 

@@ -1,12 +1,19 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type * as StandardWebhooks from "standardwebhooks";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { type BuiltService, startBuiltService } from "../../built/service.ts";
 
-// Installs the client from a running service into an empty folder, with the command of the guide, and runs the guide's first program.
+// Installs the client from a running service into an empty folder, with the command of the guide, and runs the guide's first program
+// and the command of the package.
 
 const GUIDE = readFileSync("client/README.md", "utf8");
 const COMMAND = /^npm install https:\/\/petstore\.example(\/docs\/\S+)$/m;
@@ -62,4 +69,66 @@ test.each([
   expect(stdout).toMatch(/^\d+n Rex$/m);
   const after = await stock();
   expect(after).toEqual({ names: [...before.names, "Max"], orders: before.orders + 1 });
+});
+
+/** Serves on a free port of this machine until the test ends. Returns its address. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("the command of the guide, of this package, forwards events that the library of Standard Webhooks verifies", async () => {
+  const [, path = "", ...options] =
+    /^\$ npx --package https:\/\/petstore\.example(\/docs\/\S+) petstore (listen) \\\n {4}(--base) \S+ (--forward-to) \S+$/m.exec(
+      GUIDE,
+    ) ?? [];
+  const { Webhook } = createRequire(import.meta.url)("standardwebhooks") as typeof StandardWebhooks;
+  let secret = "";
+  const verified: unknown[] = [];
+  const receiver = await serve(async (request, response) => {
+    try {
+      verified.push(new Webhook(secret).verify(await text(request), request.headers as Record<string, string>));
+      response.writeHead(204).end();
+    } catch {
+      response.writeHead(400).end();
+    }
+  });
+  // Deployments serve the package of the last release.
+  const packages = await serve(({ url }, response) => response.end(url === path ? readFileSync(inject("client")) : ""));
+  const [listen = "", base = "", forwardTo = ""] = options;
+  const command = spawn(
+    "npx",
+    ["--yes", "--package", packages + path, "petstore", listen, base, `${service.url.origin}/v1`, forwardTo, receiver],
+    {
+      cwd: mkdtempSync(join(folder, "listen-")),
+      env: {
+        ...process.env,
+        PATH: `${bin("node20/bin")}:${process.env["PATH"]}`,
+        PETSTORE_API_KEY: service.key,
+        npm_config_cache: join(folder, "cache"),
+        npm_config_registry: NO_REGISTRY,
+      },
+      // In a group of its own, so that the test ends all of it.
+      detached: true,
+    },
+  );
+  onTestFinished(async () => {
+    process.kill(-(command.pid ?? 0), "SIGKILL");
+    await once(command, "close");
+  });
+  let output = "";
+  for (const stream of [command.stdout, command.stderr]) stream.on("data", (part: Buffer) => (output += String(part)));
+  await vi.waitFor(() => expect(output).toMatch(/^Forwarding what follows /m), 60_000);
+  secret = /^The secret is (\S+)$/m.exec(output)?.[1] ?? "";
+
+  const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
+  const body = JSON.stringify({ name: "Zoë 🐕", categoryId: 7 });
+  expect((await fetch(`${service.url.origin}/v1/pets`, { method: "POST", headers, body })).status).toBe(201);
+  await vi.waitFor(() => expect(output).toMatch(/^204 pet\.created evt_/m), 60_000);
+  expect(verified).toMatchObject([{ type: "pet.created", data: { name: "Zoë 🐕" } }]);
 });
