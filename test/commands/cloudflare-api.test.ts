@@ -8,6 +8,7 @@ import { oneLine } from "../../ops/one-line.ts";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
 import { addressOf } from "../../ops/release/target.ts";
 import { git } from "../../scripts/git.ts";
+import { refuseWindows } from "../../scripts/platform.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 import { close, listen } from "./cloudflare/loopback.ts";
 import { runRollback } from "../../ops/release/command-line.ts";
@@ -20,6 +21,7 @@ import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
 const STAGING = "petstore-staging";
 const cloudflare = useAccount(STAGING);
+const RECORD = { id: "key_ABCDEFGHIJKL", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 
 const terminal = { print: () => {}, say: () => {}, read: async () => "" };
 const connect = () => new Cloudflare(ACCOUNT, "token", terminal);
@@ -302,6 +304,19 @@ test("a token with a line break is refused before it is sent, and not shown", as
   expect(requests()).toBe(0);
 });
 
+test("a command refuses to run on Windows", () => {
+  const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+  const said = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => [exit, said].forEach((spy) => spy.mockRestore()));
+  refuseWindows("darwin");
+  expect(exit).not.toHaveBeenCalled();
+  refuseWindows("win32");
+  expect([exit.mock.lastCall, said.mock.lastCall]).toEqual([
+    [1],
+    ["This runs on Linux and macOS. On Windows, use WSL: README.md."],
+  ]);
+});
+
 test("a command goes through the proxy of the environment", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);
@@ -315,7 +330,7 @@ test("a command goes through the proxy of the environment", async () => {
     });
   });
   const url = await listen(proxy);
-  onTestFinished(() => void proxy.closeAllConnections());
+  onTestFinished(() => proxy.closeAllConnections());
   const checkout = new Checkout();
   onTestFinished(() => checkout.remove());
   const env = { ...api.environment(), HTTP_PROXY: url };
@@ -392,14 +407,28 @@ test("a copy of a response does not tell the time", async () => {
   expect(() => account.refuseClock()).toThrow(/^The clock of this machine says /);
 });
 
+test.each<[name: string, effect: Effect]>([
+  ["500", new Refusal(500, 10_013, "Unknown error")],
+  ["503", new Refusal(503, 10_013, "Unavailable")],
+  ["HTML", new Page(500)],
+  ["no connection", "cut"],
+])("a key is revoked while the APIs of Workers and D1 answer with %s", async (_, effect) => {
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
+  entries?.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
+  for (const path of ["/workers", "/d1"]) api.break("", path, effect);
+  expect(await runHere(run, ["revoke", RECORD.id, "--env=staging"])).toMatchObject({ code: 0 });
+  expect(JSON.parse(entries?.get("key:0")?.value ?? "{}")).toHaveProperty("revokedAt");
+});
+
 test("an operator whose clock is wrong revokes a key and rolls back by Cloudflare's time", async () => {
   const { api, edge } = cloudflare;
   addReleases(api, STAGING, 2);
-  const record = { id: "key_ABCDEFGHIJKL", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
   const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
-  entries?.set("key:0", { value: JSON.stringify(record), metadata: record });
+  entries?.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
   const clock = (api.clock = -86_400_000);
-  expect(await runHere(run, ["revoke", record.id, "--env=staging"])).toMatchObject({ code: 0 });
+  expect(await runHere(run, ["revoke", RECORD.id, "--env=staging"])).toMatchObject({ code: 0 });
   const { revokedAt } = JSON.parse(entries?.get("key:0")?.value ?? "{}");
   expect(Math.abs(Date.parse(revokedAt) - Date.now() - clock)).toBeLessThan(60_000);
   const sent: Promise<string>[] = [];
