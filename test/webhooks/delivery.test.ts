@@ -346,22 +346,6 @@ describe("what is recorded", () => {
     expect(await hook.rows("SELECT count(*) AS rows FROM history")).toEqual([{ rows: 11 }]);
   });
 
-  test("keeps the history of the version before", async () => {
-    const hook = await addHook();
-    await hook.rows(
-      `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
-       INSERT INTO finished SELECT i, i, 'evt_' || printf('%024x', i), 'pet.updated', 'delivered', 1, 1, 204, NULL FROM n`,
-    );
-    await hook.rows("UPDATE state SET value = json_set(value, '$.finished', 1000) WHERE name = 'progress'");
-    await evictDurableObject(hook.stub);
-    const sent = await addEvents(...events(3));
-    await hook.run();
-    const deliveries = await hook.deliveries();
-    expect(deliveries).toHaveLength(1_000);
-    expect(deliveries.slice(0, 3).map(({ event }) => event)).toEqual(sent.toReversed());
-    expect(deliveries[3]?.event).toBe(`evt_${(999).toString(16).padStart(24, "0")}`);
-  });
-
   test("has no body and no header of a response, and the log has no address", async () => {
     const hook = await addHook();
     await addEvents([1]);

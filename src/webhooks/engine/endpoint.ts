@@ -153,6 +153,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
       if (isSuccess(outcome)) {
         const health = afterTest(ledger.progress.health, Date.now());
         ledger.set({ health, proven: originOf(configuration.url) });
+        ledger.paused.clear();
         ledger.record(Date.now());
         await this.#wake(run.change());
       }

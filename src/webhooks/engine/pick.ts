@@ -95,9 +95,10 @@ function fromWindow(situation: Situation, reader: Reader, mayBeRefused: boolean)
   const { ledger, parallel, now } = situation;
   if (newEventAt(ledger.progress.health, now) > now) return undefined;
   for (const event of reader.ready()) {
-    const row = newRow(event, reader.isReplay, Math.max(ledger.paused.get(event.resource) ?? 0, now));
+    const row = newRow(event, reader.isReplay, now);
+    const isPaused = (ledger.paused.get(event.resource) ?? 0) > now;
     const refused = isRefused(ledger, row);
-    if (ledger.queue.blocks(laneOf(row)) || row.nextAttemptAt > now || (refused && !mayBeRefused)) {
+    if (ledger.queue.blocks(laneOf(row)) || isPaused || (refused && !mayBeRefused)) {
       ledger.put(row, event.body);
       reader.set(event, "done");
     } else if (!parallel.has(event.resource)) return { row, body: event.body, isRefused: refused, reader };

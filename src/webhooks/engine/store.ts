@@ -12,17 +12,13 @@ const COLUMNS = `(
   first_failure_at INTEGER, last_attempt_at INTEGER, next_attempt_at INTEGER NOT NULL, response INTEGER, error TEXT
 ) WITHOUT ROWID`;
 // Tables are only added, so that the version before can run on them: it writes `pending` without the names of its columns. Those without
-// a rowid write one row where others write two. `finished` is the history of the version before.
+// a rowid write one row where others write two.
 const TABLES = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS pending ${COLUMNS};
   CREATE TABLE IF NOT EXISTS replaying ${COLUMNS};
   CREATE TABLE IF NOT EXISTS unordered (resource TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, number INTEGER NOT NULL, deliveries TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS finished (
-    slot INTEGER PRIMARY KEY, number INTEGER NOT NULL, event TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
-    attempts INTEGER NOT NULL, last_attempt_at INTEGER NOT NULL, response INTEGER, error TEXT
-  );
 `;
 
 const WAITING = `key, type, resource, attempts, first_failure_at AS refusedSince, last_attempt_at AS lastAttemptAt,
@@ -224,14 +220,7 @@ export class Store {
       .flatMap(({ number, deliveries }) =>
         deliveries.map((one, index) => ({ ...one, number: number + index })).toReversed(),
       );
-    const before = this.#rows<Omit<Finished, "isReplay"> & { number: number }>(
-      `SELECT number, event, type, status, attempts, last_attempt_at AS lastAttemptAt, response, error
-       FROM finished WHERE number < ? ORDER BY number DESC`,
-      numbered.at(-1)?.number ?? finished,
-    );
-    return [...numbered, ...before.map((one) => ({ ...one, isReplay: false }))].filter(
-      ({ number }) => number >= finished - MAX_FINISHED,
-    );
+    return numbered.filter(({ number }) => number >= finished - MAX_FINISHED);
   }
 
   /** Forgets everything. The object may live on. */
