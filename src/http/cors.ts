@@ -26,6 +26,12 @@ export function preflight(allowMethods: string[]): (c: Context<AppEnv>) => Promi
       "If-Match",
       "If-None-Match",
       "x-d1-bookmark",
+      // Libraries add these without being asked: tracing (W3C Trace Context and Baggage, Sentry), and Axios or jQuery.
+      "traceparent",
+      "tracestate",
+      "baggage",
+      "sentry-trace",
+      "X-Requested-With",
     ],
     maxAge: 86_400,
   });

@@ -112,12 +112,17 @@ describe("cross-origin requests", () => {
       );
       expect(response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(",").toSorted()).toEqual([
         "authorization",
+        "baggage",
         "cache-control",
         "content-type",
         "idempotency-key",
         "if-match",
         "if-none-match",
+        "sentry-trace",
+        "traceparent",
+        "tracestate",
         "x-d1-bookmark",
+        "x-requested-with",
       ]);
       expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();
     }
