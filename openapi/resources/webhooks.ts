@@ -251,7 +251,7 @@ export const webhooks: Resource = {
   tag: {
     name: "Webhooks",
     description:
-      "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. [Receiving events](/docs/webhooks) shows a receiver.",
+      "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. The secret, the state and the deliveries of a webhook have no version: `If-Match` and `If-None-Match` are a 400 there. [Receiving events](/docs/webhooks) shows a receiver.",
   },
   schemas: {
     NewWebhook: {

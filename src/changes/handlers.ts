@@ -89,7 +89,7 @@ export function changesAll<Item extends z.ZodMiniObject, Schema extends z.ZodMin
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const items = c.req.valid("json");
-    if (status === 200) refusePreconditions(c);
+    if (status === 200) refusePreconditions(c, "send the version of each");
     const attempt = await idempotentAttempt(c, operationId, ...items.map((one) => valuesOf(item(), one)));
     return respondOnce(c, await run(openSession(c), items, attempt), status);
   };
