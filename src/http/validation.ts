@@ -49,13 +49,20 @@ export function rule(text: string) {
   };
 }
 
+/** The rule of a query parameter that takes one value. A repeated parameter arrives as an array. */
+export function parameterRule(text: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => `has to be ${Array.isArray(input) ? "sent once: " : ""}${text}`,
+  };
+}
+
 /** The schema of a body with these fields. Others are ignored. */
 export const jsonObject = <Fields extends z.core.$ZodLooseShape>(fields: Fields) =>
   z.object(fields, { error: "has to be a JSON object" });
 
-/** The name of an animal or of a category. */
-export const nameField = () => {
-  const nameRule = rule(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
+/** The name of an animal, of a category or of an order. */
+export const nameField = (ruleOf = rule) => {
+  const nameRule = ruleOf(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
   return z.string(nameRule).check(z.refine(isName, nameRule));
 };
 
@@ -90,7 +97,7 @@ export const versionField = () => integerField(1, MAX_VERSION);
 export const int64Parameter = () =>
   parsed<string, Int64>(
     (value) => (typeof value === "string" && isInt64(value) ? value : undefined),
-    rule(`${INT64}, in decimal digits`),
+    parameterRule(`${INT64}, in decimal digits`),
   );
 
 /**

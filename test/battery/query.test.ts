@@ -37,6 +37,9 @@ test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({
   expect(await expectError(await call(path + query, sent), "invalid_request")).toBe(message);
 });
 
+/** Parameters that may be repeated. */
+const LISTS = new Set(["id", "type"]);
+
 describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) => {
   const takes =
     queryParameters.length === 0
@@ -46,6 +49,12 @@ describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) =
   test("refuses a query parameter that it does not declare", async () => {
     const message = await expectError(await call(`${path}?dryRun=true`, { ...request, key }), "invalid_request");
     expect(message).toBe(`dryRun is unknown. ${takes}`);
+  });
+
+  test.each(queryParameters.filter((name) => !LISTS.has(name)))("says that %s may be sent once", async (name) => {
+    const query = `${name}=1&%${name.charCodeAt(0).toString(16)}${name.slice(1)}=2`;
+    const message = await expectError(await call(`${path}?${query}`, { ...request, key }), "invalid_request");
+    expect(message).toContain(`${name} has to be sent once: `);
   });
 
   test("checks key, scope and rate limit before, and media type and body after", async () => {
