@@ -22,7 +22,10 @@ for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
 }
 for (const { file } of readPackages()) write(`docs/${file}`, readFileSync(join(RELEASED, file)));
-write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n`);
+write(
+  "_headers",
+  `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n/docs/*.tgz\n  Content-Type: application/gzip\n`,
+);
 
 const page = writeAssets("page", {
   ...texts(join(import.meta.dirname, "page")),
@@ -69,6 +72,13 @@ for (const guide of guides) {
     `<main id="content" tabindex="-1"><article>${guide.html}</article></main>`,
   );
 }
+
+writePage(
+  "docs/404.html",
+  { path: "", title: "Not found" },
+  [],
+  `<main id="content" tabindex="-1"><article><h1>There is no such page</h1><p>Search, or choose a page above.</p></article></main>`,
+);
 
 removeStale();
 

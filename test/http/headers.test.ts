@@ -77,6 +77,14 @@ test("a cache keeps assets forever, and pages until they change", async () => {
   await missing.body?.cancel();
 });
 
+test("the package of the client has its media type", async () => {
+  const guide = await (await call("/docs/client")).text();
+  const path = /\/docs\/petstore-client-[\d.]+\.tgz/.exec(guide)?.[0] ?? expect.unreachable("no package");
+  const response = await call(path);
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "application/gzip"]);
+  await response.body?.cancel();
+});
+
 test("pages of any origin may read the document, and a cache may store it", async () => {
   const response = await call("/openapi.json");
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
