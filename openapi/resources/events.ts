@@ -25,7 +25,7 @@ const ORDER = {
 const PAGE = { events: [CREATED], cursor: CURSOR_OF_EVENTS.example, more: false };
 
 /** The schema of each type. Types with the same data share one. */
-const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
+export const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
   "pet.created": "PetEvent",
   "pet.updated": "PetEvent",
   "pet.deleted": "DeletedEvent",

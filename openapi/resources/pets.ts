@@ -11,7 +11,6 @@ import {
   propertiesOf,
   ref,
   type Resource,
-  VERSION,
   versioned,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
@@ -23,6 +22,7 @@ import { deletePet } from "../../src/pets/delete-pet.ts";
 import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
 import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
+import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
 import { updatePet } from "../../src/pets/update-pet.ts";
 import { petChange, updatePets } from "../../src/pets/update-pets.ts";
@@ -50,7 +50,15 @@ const { created, changed, whole } = propertiesOf(
 );
 const change = objectSchema(petChange() as z.ZodMiniObject, {
   id: { ...INT64, description: "Identifier of the animal.", examples: [ADA.id] },
-  version: { ...VERSION, description: "The version that the animal has to have. Any unless given." },
+  version: {
+    type: "integer",
+    // A JavaScript number holds it, so it is no int64, which the client turns into a bigint (OpenAPI's registry of formats).
+    format: "double-int",
+    minimum: 1,
+    maximum: MAX_VERSION,
+    description: "The version that the animal has to have. Any unless given.",
+    examples: [1],
+  },
   ...changed.properties,
 });
 const animal: SchemaObject = {

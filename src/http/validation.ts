@@ -78,7 +78,7 @@ const INT64 = "an integer from -2^63 to 2^63 - 1";
 export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
 
 /** The largest version: a JavaScript number holds 15 digits exactly. */
-const MAX_VERSION = 10 ** 15 - 1;
+export const MAX_VERSION = 10 ** 15 - 1;
 
 /** An integer in a body that a JavaScript number holds exactly. */
 export const integerField = (minimum: number, maximum: number) =>
