@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import clientPackage from "../../client/package.json" with { type: "json" };
-import { DEFAULT_POLICY } from "../../client/src/retry.ts";
+import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
 import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
@@ -102,8 +102,8 @@ export const FIGURES: { [page: string]: string[] } = {
       (command) => `${command} https://petstore.example/docs/petstore-client-${clientPackage.version}.tgz`,
     ),
     `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
-    `retry: { ${Object.entries(DEFAULT_POLICY)
-      .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)
+    `retry: { ${Object.entries(defaultPolicy())
+      .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_").replace("∞", "Infinity")}`)
       .join(", ")} }`,
   ],
   "CONTRIBUTING.md": Object.keys(GUIDES).map((guide) => `\`${sourceOf(guide)}\``),
