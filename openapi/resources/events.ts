@@ -188,7 +188,7 @@ export const events: Resource = {
           description:
             "The place after which the page starts: the `cursor` of an earlier response, or `latest` for the present end. Without it, the page starts with the oldest event.",
           schema: { type: "string", maxLength: PAGE.cursor.length, pattern: "^(?:latest|[0-9a-f]{32})$" },
-          example: PAGE.cursor,
+          example: "latest",
         },
         limit: {
           description: `Maximum number of events to return. Defaults to ${MAX_LIMIT}.`,
@@ -198,6 +198,7 @@ export const events: Resource = {
         type: {
           description: "Only events of these types. May be repeated.",
           schema: { type: "array", items: ref("EventType"), minItems: 1, maxItems: MAX_TYPES },
+          example: [CREATED.type],
         },
       },
       success: {

@@ -36,7 +36,7 @@ const TAG = "Webhooks";
 const TIME = "2026-11-22T08:30:00.000Z";
 const CREATED = {
   id: 1,
-  url: "https://hooks.shop.com/pets",
+  url: "https://hooks.example.com/pets",
   types: ["pet.created", "pet.updated"],
   enabled: true,
   createdBy: "key_1f0c5d2a9b7e",
@@ -446,7 +446,7 @@ export const webhooks: Resource = {
       success: {
         status: 201,
         description: "The webhook was created.",
-        body: { schema: "Webhook", example: CREATED },
+        body: { schema: "Webhook", example: { ...CREATED, id: 2 } },
       },
       errors: {
         invalid_request: `url is required: an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment; types is required: an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition.`,
@@ -470,11 +470,11 @@ export const webhooks: Resource = {
         "Applies a JSON Merge Patch (RFC 7396). To set `url`, `types` or `enabled: true`, the key needs the read scope of each type that the webhook then has. A patch that changes nothing leaves the version unchanged.",
       parameters: WEBHOOK_ID,
       idempotencyKey: "change",
-      body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: false } },
+      body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: true } },
       success: {
         status: 200,
         description: "The whole webhook.",
-        body: { schema: "Webhook", example: { ...CREATED, enabled: false } },
+        body: { schema: "Webhook", example: CREATED },
       },
       errors: {
         invalid_request: "enabled has to be true or false.",
@@ -486,7 +486,8 @@ export const webhooks: Resource = {
       stability: "beta",
       summary: "Delete a webhook",
       description: "Ends the deliveries. One attempt may still be on its way.",
-      parameters: WEBHOOK_ID,
+      // What the example of a creation makes.
+      parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
       success: { status: 204, description: "The webhook is deleted." },
       errors: { not_found: "There is no webhook with this id." },
     },
@@ -580,7 +581,11 @@ export const webhooks: Resource = {
           schema: { type: "string", maxLength: 35, pattern: DELIVERY_CURSOR.source },
           example: "f0000000000000017d4fa9568",
         },
-        status: { description: "Only deliveries with this status.", schema: ref("DeliveryStatus") },
+        status: {
+          description: "Only deliveries with this status.",
+          schema: ref("DeliveryStatus"),
+          example: DELIVERY.status,
+        },
       },
       success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
       errors: { not_found: "There is no webhook with this id." },

@@ -93,7 +93,7 @@ export function addNextPage(c: Context<AppEnv>, query: Query, cursor: string): v
  * Scheme and host of a URL. An invalid Host header does not match. Only workerd without Cloudflare in front accepts such a
  * header.
  */
-const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
+export const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
 
 interface Parameters {
   [name: string]: string | number | string[] | undefined;

@@ -85,6 +85,17 @@ test("the package of the client has its media type", async () => {
   await response.body?.cancel();
 });
 
+test("the document names the address that was asked as its server, and is otherwise the file", async () => {
+  const { servers, ...rest } = document;
+  for (const host of ["pets.example", "127.0.0.1:8787", "[2001:db8::1]:8443"]) {
+    const response = await call("/openapi.json", { host });
+    expect(await response.json()).toEqual({ ...rest, servers: [{ ...servers[0], url: `https://${host}/v1` }] });
+    const unchanged = await call("/openapi.json", { headers: { "If-None-Match": response.headers.get("ETag") ?? "" } });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, ""]);
+  }
+  expect((await call("/openapi.json", { method: "HEAD" })).status).toBe(200);
+});
+
 test("pages of any origin may read the document, and a cache may store it", async () => {
   const response = await call("/openapi.json");
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");

@@ -18,6 +18,8 @@ const MAX_BYTES = 64 * 1024;
 const named = (length: number) =>
   Array.from({ length }, (_, index): NewPet => ({ name: `Animal ${index}`, categoryId: 2n ** 62n + BigInt(index) }));
 
+const NEW_PET: NewPet = { name: "Rex", categoryId: 1 };
+
 const bytesOf = ({ body = "" }: Sent) => new TextEncoder().encode(body).byteLength;
 const namesOf = ({ body = "" }: Sent) => (JSON.parse(body) as { name: string }[]).map(({ name }) => name);
 const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers["idempotency-key"]);
@@ -349,7 +351,7 @@ test.each([
 ])("a single change whose key was first used %s", async (_when, age, requests) => {
   const options = { idempotencyKey: "offline-1", firstUsed: new Date(Date.now() - age) };
   const changes: [reply: string, change: (store: PetStore) => Promise<unknown>][] = [
-    [ANIMAL, (store) => store.pets.create(named(1)[0] as NewPet, options)],
+    [ANIMAL, (store) => store.pets.create(NEW_PET, options)],
     [ANIMAL, (store) => store.pets.update(1, { name: "Max" }, options)],
     [ORDER, (store) => store.orders.place({ petId: 1 }, options)],
     [ORDER, (store) => store.orders.ship(1, options)],
