@@ -30,7 +30,7 @@ import { KEY_LIFE } from "../../ops/preview/create.ts";
 import { ATTEMPTS, LONGEST_WAIT } from "../../ops/release/api.ts";
 import { JURISDICTIONS, LOCATIONS } from "../../ops/release/database.ts";
 import { LEASE_SECONDS } from "../../ops/release/lease.ts";
-import { WINDOW as EVENT_WINDOW } from "../../src/events/list-events.ts";
+import { WINDOW as EVENT_WINDOW } from "../../src/feed/window.ts";
 import { BURST, LIMIT as API_LIMIT, requestsAMinute as paceOf, SUSTAINED, WINDOW } from "../../ops/release/pace.ts";
 import { READINESS_KEY_SECONDS } from "../../ops/release/readiness.ts";
 import { DEFAULT_WAIT } from "../../ops/release/options.ts";

@@ -625,6 +625,7 @@ test("a part of a webhook takes no preconditions", async () => {
       ["POST", "rotate-secret"],
       ["POST", "test"],
       ["POST", "replay", { cursor: "latest" }],
+      ["DELETE", "replay"],
     ] as const) {
       const response = await send(method, `${path}/${part}`, body, { headers: { [header]: '"9"' } });
       expect(await expectError(response, "invalid_request"), `${method} ${part}`).toBe(
