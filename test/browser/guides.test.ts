@@ -42,6 +42,17 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["if-none-match", ["/docs/guarantees#preconditions"]],
   ["include", ["/docs#tag/pets/GET/pets.query.include"]],
   ["idempotnecy", ["/docs/guarantees#created-exactly-once"]],
+  ["update an animal", ["/docs#tag/pets/PATCH/pets/{petId}"]],
+  ["export all", ["/docs/events"]],
+  ["search by name", ["/docs#tag/pets/GET/pets"]],
+  ["python", ["/docs/versioning#generated-clients"]],
+  ["go", ["/docs/versioning#generated-clients"]],
+  ["cors", ["/docs/errors#order-of-checks"]],
+  ["date format", ["/docs#schemas/OrderPatch.shipDate"]],
+  ["sandbox", ["/docs/keys#getting-a-key"]],
+  ["refund", ["/docs#tag/store/DELETE/store/orders/{orderId}"]],
+  ["offline", ["/docs/client#retries"]],
+  ["postman", ["/docs/versioning#generated-clients"]],
 ];
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
