@@ -282,7 +282,7 @@ describe("the schemas of requests match the checks of the service", () => {
     [
       "Idempotency-Key",
       // The document leaves out the parameters of a String, which mean nothing.
-      (value) => parseIdempotencyKey(value) !== undefined && !/^".*";/.test(value),
+      (value) => parseIdempotencyKey(value) !== undefined && !/^"(?:[^"\\]|\\.)*";/.test(value),
       fc.oneof(
         textOf("order", "-", "66", '"', "\\", '\\"', "\\\\", "~", "!", " "),
         textOf("order", '\\"', "\\\\", "~", "!").map((key) => `"${key}"`),
