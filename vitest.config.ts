@@ -129,7 +129,7 @@ export default defineConfig({
         },
       },
       {
-        // npm run test:third-party: tools of others against the bundle. It needs the packages of test/third-party and Java.
+        // npm run test:third-party: tools of others against the bundle. It needs the packages of test/third-party.
         test: {
           name: "third-party",
           // Deno reads nothing under /dev without all permissions.

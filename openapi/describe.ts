@@ -97,11 +97,14 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
     description: "The order: `id`, which is the default, or `-id` for the newest first. A cursor belongs to one order.",
     stability: "beta",
     schema: { type: "string", enum: [...SORTS] },
+    example: "id",
   },
   include: {
     description: "With `version`, each item also has its `version`, the number in its `ETag`.",
     stability: "beta",
-    schema: { type: "string", const: "version" },
+    // An enum of one: importers make up a text for a const.
+    schema: { type: "string", enum: ["version"] },
+    example: "version",
   },
 });
 

@@ -52,22 +52,29 @@ const ERROR_SCHEMA: SchemaObject = {
   examples: [{ code: "not_found", message: WHEN.not_found, status: 404 }],
 };
 
+/** Every database has it: the one before its first change. */
+const EARLIEST_BOOKMARK = "00000000-00000000-00000000-00000000000000000000000000000000";
+
 const BOOKMARK_PARAMETER: ParameterObject = {
   name: "x-d1-bookmark",
   in: "header",
   required: false,
   description: "The `x-d1-bookmark` of an earlier response. The request sees at least what that response saw or wrote.",
-  example: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683",
+  example: EARLIEST_BOOKMARK,
   schema: { type: "string", pattern: BOOKMARK.source, maxLength: 59 },
 };
 
-/** A precondition (RFC 9110, section 13.1). */
-const precondition = (name: string, description: string): ParameterObject => ({
+/**
+ * A precondition (RFC 9110, section 13.1).
+ *
+ * @param example one that every resource meets: importers send it.
+ */
+const precondition = (name: string, description: string, example: string): ParameterObject => ({
   name,
   in: "header",
   required: false,
   description,
-  example: '"1"',
+  example,
   schema: { type: "string", maxLength: MAX_TAGS_LENGTH, pattern: `^[*]$|${ENTITY_TAGS.source}` },
 });
 
@@ -75,11 +82,13 @@ const PARAMETERS = {
   bookmark: BOOKMARK_PARAMETER,
   ifMatch: precondition(
     "If-Match",
-    "The `ETag` that the resource has to have, or a list of them. `*` means any version. A read ignores a malformed value.",
+    'The `ETag` that the resource has to have, for example `"1"`, or a list of them. `*` means any version. A read ignores a malformed value.',
+    "*",
   ),
   ifNoneMatch: precondition(
     "If-None-Match",
-    "The `ETag` that the resource must not have, or a list of them. `*` means any version. A read ignores a malformed value.",
+    'The `ETag` that the resource must not have, for example `"1"`, or a list of them. `*` means any version. A read ignores a malformed value.',
+    '"0"',
   ),
   cacheControl: {
     name: "Cache-Control",

@@ -27,14 +27,14 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   insufficient_scope: ["WWW-Authenticate"],
   rate_limited: ["Retry-After"],
   internal_error: ["x-d1-bookmark"],
-  unsupported_media_type: ["Accept-Encoding"],
+  unsupported_media_type: ["Accept", "Accept-Encoding"],
   service_unavailable: ["Retry-After"],
 };
 
 /** @param method in lower case. */
 function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method: string): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];
-  if (code === "unsupported_media_type" && method === "patch") names.push("Accept-Patch");
+  if (code === "unsupported_media_type") names.push(method === "patch" ? "Accept-Patch" : "Accept-Post");
   if (code === "precondition_failed" && cacheable) names.push("Age");
   return names;
 }

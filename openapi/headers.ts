@@ -2,7 +2,7 @@
 import type { HeaderObject, HeadersObject, SchemaObject } from "openapi3-ts/oas31";
 import { ERRORS } from "../src/errors.ts";
 import { type Deprecation, deprecationHeaders } from "../src/http/deprecation.ts";
-import { JSON_CHANGES, MERGE_PATCH } from "../src/http/body.ts";
+import { JSON_BODY, MERGE_PATCH } from "../src/http/body.ts";
 import { BOOKMARK } from "../src/http/open-session.ts";
 import { MAX_URL_LENGTH } from "../src/http/query.ts";
 
@@ -41,11 +41,9 @@ export const headers = {
     { type: "string", const: "identity" },
     false,
   ),
-  "Accept-Patch": header(
-    "Sent when the media type is not supported. Lists the media types of a patch (RFC 5789).",
-    { type: "string", enum: [MERGE_PATCH, JSON_CHANGES].map(({ names }) => names.join(", ")) },
-    false,
-  ),
+  Accept: mediaTypes("the request body (RFC 9110)"),
+  "Accept-Patch": mediaTypes("a patch (RFC 5789)"),
+  "Accept-Post": mediaTypes("a `POST` (Linked Data Platform 1.0)"),
   "Retry-After": header("Seconds to wait before a retry.", {
     type: "integer",
     format: "int32",
@@ -74,6 +72,15 @@ export const headers = {
 } satisfies { [name: string]: HeaderObject };
 
 export type HeaderName = keyof typeof headers;
+
+function mediaTypes(of: string): HeaderObject {
+  const lists = [MERGE_PATCH, JSON_BODY].map(({ names }) => names.join(", "));
+  return header(
+    `Sent when the media type is not supported. Lists the media types of ${of}.`,
+    { type: "string", enum: lists },
+    false,
+  );
+}
 
 function header(description: string, schema: SchemaObject, required = true): HeaderObject {
   return { description, required, schema };

@@ -121,9 +121,10 @@ function parametersOf(
       ? []
       : [
           parameterObject("Idempotency-Key", "header", false, {
-            description: `1 to 255 visible ASCII characters. Use a new key for each ${idempotencyKey}, for example a UUID. A key in quotes, as a String of structured fields (RFC 9651), equals the key without them.`,
+            description: `1 to 255 visible ASCII characters. Use a new key for each ${idempotencyKey}, for example a UUID: the key of the example works once. A key in quotes, as a String of structured fields (RFC 9651), equals the key without them. Its parameters mean nothing.`,
             schema: { type: "string", maxLength: MAX_HEADER_LENGTH, pattern: IDEMPOTENCY_KEY.source },
-            example: "7f4a4f1e-1f0c-4a8e-9d3e-2f3f6f0f7a11",
+            // Its own for each operation: a key names one request.
+            example: `${operationId}-1`,
           }),
         ];
   return [

@@ -22,7 +22,10 @@ for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
 }
 for (const { file } of readPackages()) write(`docs/${file}`, readFileSync(join(RELEASED, file)));
-write("_headers", `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n`);
+write(
+  "_headers",
+  `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n/docs/*.tgz\n  Content-Type: application/gzip\n`,
+);
 
 const page = writeAssets("page", {
   ...texts(join(import.meta.dirname, "page")),
@@ -35,7 +38,14 @@ const page = writeAssets("page", {
 });
 const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
-const navigation = [{ path: "/docs", title: "Reference" }, ...guides];
+/** The groups of the navigation. They are those that the renderer makes at the side of the reference. */
+const NAVIGATION = [
+  {
+    name: "Operations",
+    links: (document.tags ?? []).map(({ name }) => ({ path: `/docs#tag/${name.toLowerCase()}`, title: name })),
+  },
+  { name: "Guides", links: guides },
+];
 
 writePage(
   "docs.html",
@@ -55,6 +65,7 @@ writePage(
         <article>
           <h1>${document.info.title}</h1>
           <p>${introductionOf(document)}</p>
+          <p>Guides: ${guides.map(({ path, title }) => `<a href="${path}">${title}</a>`).join(", ")}.</p>
           <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> has the same content.</p>
         </article>
       </main>
@@ -62,13 +73,15 @@ writePage(
 );
 for (const guide of guides) {
   const script = `<script type="module" src="${page}/guide.js"></script>`;
-  writePage(
-    `${guide.path}.html`,
-    guide,
-    [script],
-    `<main id="content" tabindex="-1"><article>${guide.html}</article></main>`,
-  );
+  writePage(`${guide.path}.html`, guide, [script], withNavigation(guide.path, guide.html));
 }
+
+writePage(
+  "docs/404.html",
+  { path: "", title: "Not found" },
+  [],
+  withNavigation("", "<h1>There is no such page</h1><p>Search, or choose another page.</p>"),
+);
 
 removeStale();
 
@@ -82,10 +95,21 @@ function texts(folder: string, files = readdirSync(folder)): { [name: string]: s
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), "utf8")]));
 }
 
+/** The body of a page beside the navigation, which a button opens on a phone. */
+function withNavigation(current: string, html: string): string {
+  const groups = NAVIGATION.map(({ name, links }) => {
+    const items = links.map(
+      ({ path, title }) => `<li><a href="${path}"${path === current ? ' aria-current="page"' : ""}>${title}</a></li>`,
+    );
+    return `<strong>${name}</strong><ul>${items.join("")}</ul>`;
+  });
+  return `<nav id="all-pages" aria-label="Documentation" popover>${groups.join("")}</nav>
+    <main id="content" tabindex="-1"><article>${html}</article></main>`;
+}
+
 function writePage(file: string, current: { path: string; title: string }, head: string[], body: string): void {
-  const links = navigation.map(
-    ({ path, title }) => `<a href="${path}"${path === current.path ? ' aria-current="page"' : ""}>${title}</a>`,
-  );
+  const menu =
+    current.path === "/docs" ? "" : '<button type="button" id="open-all-pages" popovertarget="all-pages">Menu</button>';
   write(
     file,
     `<!doctype html>
@@ -104,9 +128,9 @@ function writePage(file: string, current: { path: string; title: string }, head:
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <div class="bar">
-      <nav aria-label="Documentation">
-        <strong>Pet Store Service</strong>
-        ${links.join("\n        ")}
+      <nav aria-label="Start">
+        ${menu}
+        <a href="/docs">Pet Store Service</a>
       </nav>
       <search><button type="button" id="open-search" aria-haspopup="dialog" hidden>Search <kbd>Ctrl K</kbd></button></search>
     </div>

@@ -13,11 +13,11 @@ const CALLS: { [operationId: string]: string } = {
 }`,
   createPet: `const { animal, etag } = await store.pets.create({
   name: "Ada the Alpaca",
-  categoryId: 7n,
+  categoryId: 1n,
 });
 console.log(animal.id, etag);`,
   createPets: `const count = await store.pets.createMany([
-  { name: "Ada the Alpaca", categoryId: 7n },
+  { name: "Ada the Alpaca", categoryId: 1n },
   { name: "Gil the Goldfish", categoryId: 8n },
 ]);
 console.log(count);`,
@@ -39,8 +39,8 @@ console.log(animal.status);`,
   console.log(category.id, category.name);
 }`,
   createCategory: `const { category } = await store.categories.create({
-  name: "Camelids",
-  description: "Alpacas, camels and llamas.",
+  name: "Reptiles",
+  description: "Lizards, snakes and turtles.",
 });
 console.log(category.id);`,
   getCategory: `const { category, etag } = await store.categories.get(1n);
@@ -49,11 +49,11 @@ console.log(category.name, etag);`,
   name: "Camelids",
 });
 console.log(category.name);`,
-  deleteCategory: `await store.categories.delete(1n);`,
+  deleteCategory: `await store.categories.delete(5n);`,
   listOrders: `for await (const order of store.orders.list({ status: "placed" })) {
   console.log(order.id, order.petId);
 }`,
-  placeOrder: `const { order } = await store.orders.place({ petId: 1n });
+  placeOrder: `const { order } = await store.orders.place({ petId: 2n });
 console.log(order.id, order.status);`,
   getOrder: `const { order } = await store.orders.get(1n);
 console.log(order.status);`,
@@ -61,7 +61,7 @@ console.log(order.status);`,
 console.log(inventory.available, age);`,
   updateOrder: `const { order } = await store.orders.ship(1n);
 console.log(order.shipDate);`,
-  cancelOrder: `await store.orders.cancel(1n);`,
+  cancelOrder: `await store.orders.cancel(2n);`,
   listEvents: `const { events, cursor, more } = await store.events.list({
   types: ["pet.created"],
 });
@@ -71,17 +71,17 @@ console.log(cursor, more);`,
   console.log(webhook.id, webhook.url);
 }`,
   createWebhook: `const { webhook } = await store.webhooks.create({
-  url: "https://hooks.shop.com/pets",
+  url: "https://hooks.example.com/pets",
   types: ["pet.created", "pet.updated"],
 });
 console.log(webhook.id, await store.webhooks.secret(webhook.id));`,
   getWebhook: `const { webhook } = await store.webhooks.get(1n);
 console.log(webhook.url, webhook.enabled);`,
   updateWebhook: `const { webhook } = await store.webhooks.update(1n, {
-  enabled: false,
+  enabled: true,
 });
 console.log(webhook.enabled);`,
-  deleteWebhook: `await store.webhooks.delete(1n);`,
+  deleteWebhook: `await store.webhooks.delete(2n);`,
   getWebhookState: `const { health, pending } = await store.webhooks.state(1n);
 console.log(health, pending);`,
   getWebhookSecret: `const secret = await store.webhooks.secret(1n);

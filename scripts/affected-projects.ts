@@ -20,6 +20,8 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
   // The libraries of others verify webhooks in Node.js.
   [["test/world/workerd.ts"], ["third-party"]],
+  // Importers read the document from `npm run dev`.
+  [["test/commands/dev-service.ts"], ["third-party"]],
   // The browser pastes the program of a page.
   [["test/commands/documentation/page.ts"], ["browser"]],
   // The tests of other projects. test/built also has what the tests of these projects start.

@@ -1,33 +1,17 @@
 import type { Connection, Memory } from "./connection.ts";
-import { PetStoreError } from "./error.ts";
 import { type Fields, fits } from "./fields.ts";
 import { toDigits } from "./int64.ts";
 import { stringifyExact } from "./json.ts";
 import { checkHeader } from "./options.ts";
-import type { CreateOptions } from "./requests.ts";
+import { checkFirstUsed, type CreateOptions } from "./requests.ts";
 import type { Animal, NewPet, PetChange, VersionedAnimal } from "./shapes.ts";
 
 /** As many animals, and bytes, as the service takes in one request. */
 const MAX_COUNT = 100;
 const MAX_BYTES = 64 * 1024;
 
-/**
- * Milliseconds for which the keys of batches are used. The service forgets a key after 24 hours, and would create or change everything
- * again.
- */
-const KEY_MILLISECONDS = 23 * 60 * 60 * 1_000;
-
-/** Options of many creations or changes. */
-export interface BatchOptions extends CreateOptions {
-  /**
-   * When `idempotencyKey` was used first. 23 hours later, no batch is sent: the call ends with the code `idempotency_key_expired`. Now,
-   * unless given: give it with a key from an earlier run.
-   */
-  firstUsed?: Date | undefined;
-}
-
 /** Options of a creation of many animals. */
-export interface CreateManyOptions extends BatchOptions {
+export interface CreateManyOptions extends CreateOptions {
   /** Is told each batch after its creation. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -41,7 +25,7 @@ export interface Progress {
 }
 
 /** Options of many changes. */
-export interface UpdateManyOptions extends BatchOptions {
+export interface UpdateManyOptions extends CreateOptions {
   /** Is told each batch after its changes. */
   onProgress?: ((progress: UpdateProgress) => void) | undefined;
 }
@@ -102,7 +86,7 @@ export async function sendBatches<Item extends NewPet | PetChange, Count extends
     firstUsed = new Date(),
     onProgress,
     ...options
-  }: BatchOptions & { onProgress?: ((progress: Record<Count, number> & { animals: Result[] }) => void) | undefined },
+  }: CreateOptions & { onProgress?: ((progress: Record<Count, number> & { animals: Result[] }) => void) | undefined },
   fields: Fields,
   count: Count,
 ): Promise<number> {
@@ -112,8 +96,7 @@ export async function sendBatches<Item extends NewPet | PetChange, Count extends
   // An id of a new animal is ignored.
   const idOf = (item: Item) => (count === "done" && "id" in item ? toDigits(item.id) : undefined);
   for await (const body of batchesOf(items, idOf)) {
-    // The clock may have been set back since. A time that is none of a Date is no reason to go on.
-    if (!(Date.now() - firstUsed.getTime() < KEY_MILLISECONDS)) throw expiredKey(idempotencyKey, { [count]: done });
+    checkFirstUsed(firstUsed, { idempotencyKey, [count]: done });
     const expects = (value: unknown): boolean =>
       Array.isArray(value) && value.length === body.length && value.every(fits(fields));
     const headers = { "Content-Type": "application/json", "Idempotency-Key": `${idempotencyKey}-${done}` };
@@ -124,10 +107,4 @@ export async function sendBatches<Item extends NewPet | PetChange, Count extends
     onProgress?.({ [count]: done, animals: value } as Record<Count, number> & { animals: Result[] });
   }
   return done;
-}
-
-function expiredKey(idempotencyKey: string, done: { created?: number; done?: number }): PetStoreError {
-  const message =
-    "The idempotency key was used first 23 hours ago or earlier. The service forgets it, so a batch could happen twice. List what exists, and send the rest with a new key.";
-  return Object.assign(new PetStoreError("idempotency_key_expired", message), { idempotencyKey, ...done });
 }

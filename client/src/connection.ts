@@ -6,13 +6,13 @@ import {
   checkApiKey,
   checkBaseUrl,
   checkHeader,
+  isBrowser,
   type Limits,
   limitsOf,
   type PetStoreOptions,
   type RequestOptions,
-  RUNTIME,
 } from "./options.ts";
-import { DEFAULT_POLICY, faultOf, pauseAfter } from "./retry.ts";
+import { defaultPolicy, faultOf, pauseAfter } from "./retry.ts";
 import type { operations } from "./schema.ts";
 
 /** A request for an operation, however many attempts it takes. */
@@ -55,7 +55,7 @@ export class Connection {
     this.#options = options;
     this.#baseUrl = checkBaseUrl(options.baseUrl);
     if (typeof options.apiKey !== "function") checkApiKey(options.apiKey);
-    this.#limits = limitsOf(options, { timeout: 30_000, ...DEFAULT_POLICY });
+    this.#limits = limitsOf(options, { timeout: 30_000, ...defaultPolicy() });
   }
 
   /**
@@ -84,7 +84,8 @@ export class Connection {
         const fault = faultOf(error);
         lost ||= fault === "lost";
         const pause = pauseAfter(attempt, error.retryAfter, limits);
-        const inTime = attempt < limits.attempts && performance.now() + pause < deadline;
+        const isShort = (error.retryAfter ?? 0) * 1_000 <= limits.longestRetryAfter;
+        const inTime = isShort && attempt < limits.attempts && performance.now() + pause < deadline;
         if (fault !== "final" && inTime) retryIn = pause;
       }
       const duration = performance.now() - begin;
@@ -145,7 +146,7 @@ export class Connection {
   #request({ method, headers = {}, body }: Call, { bookmark }: Memory): RequestInit & { headers: [string, string][] } {
     const all = {
       // A browser sends its own. The service does not let pages of other sites send another one.
-      "User-Agent": RUNTIME.navigator?.userAgent?.startsWith("Mozilla") ? undefined : this.#options.userAgent,
+      "User-Agent": isBrowser() ? undefined : this.#options.userAgent,
       "x-d1-bookmark": bookmark,
       "Content-Type": body && (method === "PATCH" ? "application/merge-patch+json" : "application/json"),
       ...headers,

@@ -20,6 +20,7 @@ type ListScope = Omit<ResourceScope<string, object>, "fields"> & { fields: Field
 interface Query {
   q?: string | undefined;
   id?: readonly Int64Input[] | undefined;
+  limit?: number | undefined;
   cursor?: string | undefined;
   sort?: string | undefined;
   etags?: boolean | undefined;
@@ -87,6 +88,8 @@ export class List<Item> implements AsyncIterable<Item> {
     if (ids?.length === 0) return { items: [], cursor: undefined, next: async () => undefined };
     const mayBeEmpty = query.q !== undefined && ids === undefined;
     const part = ids ? { ...query, id: ids.slice(0, MAX_IDS), cursor: undefined } : query;
+    // All of them on one page, unless the caller wants less.
+    const limit = query.limit ?? part.id?.length;
     const expects = (value: unknown, headers: Headers): boolean => {
       const cursor = nextCursor(headers);
       // A page that does not go on after the page before would make the iteration endless.
@@ -102,7 +105,7 @@ export class List<Item> implements AsyncIterable<Item> {
       operation: this.#operation,
       method: "GET",
       path,
-      query: search({ ...part, etags: undefined, include: query.etags ? "version" : undefined }),
+      query: search({ ...part, limit, etags: undefined, include: query.etags ? "version" : undefined }),
       headers: { "Cache-Control": cacheControl(options) },
       expects,
     } as const;

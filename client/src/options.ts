@@ -64,8 +64,12 @@ export interface PetStoreOptions extends Omit<RequestOptions, "signal"> {
 /** Parts of some runtimes. */
 export const RUNTIME = globalThis as object as { location?: URL; navigator?: { userAgent?: string } };
 
+export const isBrowser = (): boolean => RUNTIME.navigator?.userAgent?.startsWith("Mozilla") ?? false;
+
 /** Visible ASCII, with spaces inside. An empty header would be lost on its way to the service. */
 const HEADER_VALUE = /^[!-~][ -~]*$/;
+/** The service takes no spaces in a key. */
+const IDEMPOTENCY_KEY = /^[!-~]+$/;
 
 /**
  * The address without a slash at its end. In a browser, it may be relative to the page.
@@ -87,7 +91,8 @@ export function checkBaseUrl(baseUrl: string | URL): string {
  */
 export function checkHeader(name: string, value: string | number = ""): string {
   const trimmed = String(value).trim();
-  if (!HEADER_VALUE.test(trimmed)) throw new RangeError(`${name} has to be visible ASCII.`);
+  const isValid = (name === "Idempotency-Key" ? IDEMPOTENCY_KEY : HEADER_VALUE).test(trimmed);
+  if (!isValid) throw new RangeError(`${name} has to be visible ASCII.`);
   return trimmed;
 }
 

@@ -1,4 +1,5 @@
 import type { Call, Connection, Memory } from "./connection.ts";
+import { PetStoreError } from "./error.ts";
 import type { ReadOptions, RequestOptions } from "./options.ts";
 import { type FieldsOf, fits } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
@@ -22,6 +23,11 @@ export interface ResourceScope<Name extends string, Item> extends Scope {
 export interface CreateOptions extends RequestOptions {
   /** Names the creation or the change, so that it happens once. A new UUID unless given. Keep it to go on after a restart. */
   idempotencyKey?: string | undefined;
+  /**
+   * When `idempotencyKey` was used first. 23 hours later, nothing is sent: the call ends with the code `idempotency_key_expired`. Now,
+   * unless given: give it with a key from an earlier run.
+   */
+  firstUsed?: Date | undefined;
 }
 
 /** Options of a deletion or a cancellation. */
@@ -57,6 +63,24 @@ export interface Created extends Versioned {
 }
 
 type Operation = keyof operations;
+
+/** Milliseconds for which a key is used. The service forgets it after 24 hours, and would make the change again. */
+const KEY_MILLISECONDS = 23 * 60 * 60 * 1_000;
+
+/**
+ * @param details of the error.
+ * @throws PetStoreError `idempotency_key_expired` when the service may have forgotten the key.
+ */
+export function checkFirstUsed(
+  firstUsed: Date,
+  details: { idempotencyKey: string; created?: number; done?: number },
+): void {
+  // The clock may have been set back since. A time that is none of a Date is no reason to go on.
+  if (Date.now() - firstUsed.getTime() < KEY_MILLISECONDS) return;
+  const message =
+    "The idempotency key was used first 23 hours ago or earlier. The service forgets it, so a change could happen twice. List what exists, and send the rest with a new key.";
+  throw Object.assign(new PetStoreError("idempotency_key_expired", message), details);
+}
 
 /**
  * Allows a response of some age.
@@ -104,8 +128,9 @@ export async function change<Name extends string, Item>(
 async function once<Name extends string, Item>(
   scope: ResourceScope<Name, Item>,
   request: Pick<Call, "operation" | "method" | "path" | "body">,
-  { idempotencyKey = crypto.randomUUID(), ifMatch, ...options }: UpdateOptions,
+  { idempotencyKey = crypto.randomUUID(), firstUsed = new Date(), ifMatch, ...options }: UpdateOptions,
 ): Promise<Created & Record<Name, Item>> {
+  checkFirstUsed(firstUsed, { idempotencyKey });
   const headers = { "Idempotency-Key": idempotencyKey, "If-Match": ifMatch };
   return one(scope, { ...options, ...request, headers }) as Promise<Created & Record<Name, Item>>;
 }

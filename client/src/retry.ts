@@ -1,4 +1,5 @@
 import type { PetStoreError } from "./error.ts";
+import { isBrowser } from "./options.ts";
 
 /** When the client repeats a request. Times are in milliseconds. */
 export interface RetryPolicy {
@@ -8,11 +9,20 @@ export interface RetryPolicy {
   firstPause: number;
   /** The upper bound of every pause that the service did not ask for. 20,000 unless given. */
   longestPause: number;
+  /** The longest `Retry-After` that a request waits for. It fails at once after a longer one. 10,000 in a page, and no limit elsewhere. */
+  longestRetryAfter: number;
   /** The time for all attempts and pauses of one request. 180,000 unless given. */
   totalTime: number;
 }
 
-export const DEFAULT_POLICY: RetryPolicy = { attempts: 6, firstPause: 250, longestPause: 20_000, totalTime: 180_000 };
+/** A person in front of a page should not wait without a word for the minute of a rate limit. */
+export const defaultPolicy = (): RetryPolicy => ({
+  attempts: 6,
+  firstPause: 250,
+  longestPause: 20_000,
+  longestRetryAfter: isBrowser() ? 10_000 : Infinity,
+  totalTime: 180_000,
+});
 
 /**
  * Whether a failure may pass, and what it says about the request:

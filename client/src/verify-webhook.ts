@@ -23,7 +23,7 @@ export interface VerifyOptions {
   now?: number | undefined;
 }
 
-/** Headers of a request: those of `fetch`, or those of Node.js. */
+/** Headers of a request: those of `fetch`, or an object like that of Node.js, with names in any case. */
 export type WebhookHeaders = Headers | { readonly [name: string]: string | string[] | undefined };
 
 const PREFIX = /^whsec_/;
@@ -85,7 +85,10 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {
-  const value = typeof headers.get === "function" ? headers.get(name) : (headers as { [name: string]: unknown })[name];
+  const value: unknown =
+    typeof headers.get === "function"
+      ? headers.get(name)
+      : Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
   if (typeof value !== "string" || value === "")
     throw new WebhookVerificationError("missing_header", `The header ${name} is missing.`);
   return value;

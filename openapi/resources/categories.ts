@@ -14,6 +14,8 @@ import { updateCategory } from "../../src/categories/update-category.ts";
 const ANY_TEXT = "^[\\s\\S]*$";
 
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
+/** What the example of a creation makes, and that of a deletion removes. */
+const REPTILES = { id: 5, name: "Reptiles", description: "Lizards, snakes and turtles." };
 const CATEGORY_ID = { categoryId: { description: "Identifier of the category.", schema: INT64, example: CAMELIDS.id } };
 
 const { created, changed, whole } = propertiesOf(
@@ -92,12 +94,12 @@ export const categories: Resource = {
       body: {
         description: "A category",
         schema: "NewCategory",
-        example: { name: CAMELIDS.name, description: CAMELIDS.description },
+        example: { name: REPTILES.name, description: REPTILES.description },
       },
       success: {
         status: 201,
         description: "The category was created.",
-        body: { schema: "Category", example: CAMELIDS },
+        body: { schema: "Category", example: REPTILES },
       },
       errors: {
         invalid_request: "name is required: a string of 1 to 255 well-formed characters, not only white space.",
@@ -144,7 +146,7 @@ export const categories: Resource = {
       stability: "beta",
       summary: "Delete a category",
       description: "Deletes a category that no animal names. Its identifier is never used again.",
-      parameters: CATEGORY_ID,
+      parameters: { categoryId: { ...CATEGORY_ID.categoryId, example: REPTILES.id } },
       success: { status: 204, description: "The category is deleted." },
       errors: {
         not_found: "There is no category with this id.",

@@ -25,7 +25,7 @@ const ORDER = {
 const PAGE = { events: [CREATED], cursor: CURSOR_OF_EVENTS.example, more: false };
 
 /** The schema of each type. Types with the same data share one. */
-const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
+export const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "OrderEvent" | "DeletedEvent" } = {
   "pet.created": "PetEvent",
   "pet.updated": "PetEvent",
   "pet.deleted": "DeletedEvent",
@@ -182,13 +182,13 @@ export const events: Resource = {
       handlers: listEvents,
       stability: "beta",
       summary: "Follow the changes",
-      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads about ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. Events are kept for 7 days, unless the operator sets another time. A cursor that is older gets a 410: request \`cursor=latest\`, list the resources again with the bookmark of that response, and go on from the new cursor ([Keeping a copy](/docs/events#when-the-cursor-has-expired)). The feed ignores preconditions and \`Cache-Control\`.`,
+      description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. Events are kept for 7 days, unless the operator sets another time. A cursor that is older gets a 410: request \`cursor=latest\`, list the resources again with the bookmark of that response, and go on from the new cursor ([Keeping a copy](/docs/events#when-the-cursor-has-expired)). The feed ignores preconditions and \`Cache-Control\`.`,
       parameters: {
         cursor: {
           description:
             "The place after which the page starts: the `cursor` of an earlier response, or `latest` for the present end. Without it, the page starts with the oldest event.",
           schema: { type: "string", maxLength: PAGE.cursor.length, pattern: "^(?:latest|[0-9a-f]{32})$" },
-          example: PAGE.cursor,
+          example: "latest",
         },
         limit: {
           description: `Maximum number of events to return. Defaults to ${MAX_LIMIT}.`,
@@ -198,6 +198,7 @@ export const events: Resource = {
         type: {
           description: "Only events of these types. May be repeated.",
           schema: { type: "array", items: ref("EventType"), minItems: 1, maxItems: MAX_TYPES },
+          example: [CREATED.type],
         },
       },
       success: {

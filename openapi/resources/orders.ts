@@ -14,7 +14,7 @@ import { orderPatch, updateOrder } from "../../src/orders/update-order.ts";
 
 const PLACED = {
   id: 1,
-  petId: 1,
+  petId: 3,
   quantity: 1,
   status: "placed",
   createdAt: "2026-11-22T09:30:00.000Z",
@@ -22,7 +22,10 @@ const PLACED = {
   complete: false,
 };
 const REFERENCE = "cart-7F3A";
-const SHIPPED = { ...PLACED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
+const NAMED = { ...PLACED, reference: REFERENCE };
+/** What the example of a placement makes, and that of a cancellation ends. */
+const SECOND = { ...PLACED, id: 2, petId: 2 };
+const SHIPPED = { ...NAMED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
 const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: INT64, example: PLACED.id } };
 
 const COUNT: SchemaObject = { type: "integer", format: "int32", minimum: 0, maximum: 2 ** 31 - 1 };
@@ -152,13 +155,16 @@ export const orders: Resource = {
         reference: {
           description: "Only the orders with exactly this reference. Not together with `petId`.",
           schema: { type: "string", ...NAME },
+          example: REFERENCE,
         },
       },
       success: {
         status: 200,
         description: "Orders.",
-        body: { schema: "Orders", example: [PLACED] },
+        body: { schema: "Orders", example: [NAMED] },
       },
+      // What an importer gets that sends every parameter.
+      errors: { invalid_request: "reference cannot be beside petId." },
     },
     placeOrder: {
       handlers: placeOrder,
@@ -167,11 +173,11 @@ export const orders: Resource = {
       description:
         "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since.",
       idempotencyKey: "order",
-      body: { description: "An order", schema: "NewOrder", example: { petId: PLACED.petId } },
+      body: { description: "An order", schema: "NewOrder", example: { petId: SECOND.petId } },
       success: {
         status: 201,
         description: "The order is placed, and its animal is pending.",
-        body: { schema: "Order", example: PLACED },
+        body: { schema: "Order", example: SECOND },
       },
       errors: {
         invalid_request: "petId is required: an integer from -2^63 to 2^63 - 1.",
@@ -187,7 +193,7 @@ export const orders: Resource = {
       success: {
         status: 200,
         description: "The order.",
-        body: { schema: "Order", example: PLACED },
+        body: { schema: "Order", example: NAMED },
       },
       errors: {
         not_found: "There is no order with this id.",
@@ -230,7 +236,7 @@ export const orders: Resource = {
       summary: "Cancel an order",
       description:
         "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
-      parameters: ORDER_ID,
+      parameters: { orderId: { ...ORDER_ID.orderId, example: SECOND.id } },
       success: { status: 204, description: "The order is cancelled." },
       errors: {
         not_found: "There is no order with this id.",

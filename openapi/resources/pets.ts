@@ -11,7 +11,6 @@ import {
   propertiesOf,
   ref,
   type Resource,
-  VERSION,
   versioned,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
@@ -23,11 +22,12 @@ import { deletePet } from "../../src/pets/delete-pet.ts";
 import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
 import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
+import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
 import { updatePet } from "../../src/pets/update-pet.ts";
 import { petChange, updatePets } from "../../src/pets/update-pets.ts";
 
-const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 7, status: "available" };
+const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 1, status: "available" };
 
 const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } };
 
@@ -50,7 +50,15 @@ const { created, changed, whole } = propertiesOf(
 );
 const change = objectSchema(petChange() as z.ZodMiniObject, {
   id: { ...INT64, description: "Identifier of the animal.", examples: [ADA.id] },
-  version: { ...VERSION, description: "The version that the animal has to have. Any unless given." },
+  version: {
+    type: "integer",
+    // A JavaScript number holds it, so it is no int64, which the client turns into a bigint (OpenAPI's registry of formats).
+    format: "double-int",
+    minimum: 1,
+    maximum: MAX_VERSION,
+    description: "The version that the animal has to have. Any unless given.",
+    examples: [1],
+  },
   ...changed.properties,
 });
 const animal: SchemaObject = {
@@ -138,17 +146,24 @@ export const pets: Resource = {
       parameters: {
         ...pageParameters("animals"),
         status: { description: "Availability status.", schema: ref("PetStatus"), example: ADA.status },
-        categoryId: { description: "Only the animals of this category.", stability: "beta", schema: INT64 },
+        categoryId: {
+          description: "Only the animals of this category.",
+          stability: "beta",
+          schema: INT64,
+          example: ADA.categoryId,
+        },
         id: {
           description:
             "Only the animals with these identifiers, each in its own parameter: `id=2&id=8`. Without any, the list is not filtered.",
           stability: "beta",
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
+          example: [ADA.id],
         },
         q: {
           description: `Only the animals whose name has these words, 1 to ${MAX_WORDS} runs of letters and digits. Each begins a word of the name, in any order: \`gold ret\` finds \`Golden Retriever\`. Case and diacritics do not count. A page may be short or empty and still have a next page: follow it.`,
           stability: "beta",
           schema: { type: "string", minLength: 1, maxLength: MAX_SEARCH_CHARACTERS, pattern: NOT_BLANK },
+          example: "ada",
         },
       },
       success: {

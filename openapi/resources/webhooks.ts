@@ -12,6 +12,7 @@ import {
   ref,
   type Resource,
 } from "../describe.ts";
+import { SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../../src/http/paging.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
@@ -31,10 +32,11 @@ import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.t
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
 import { MAX_CONCURRENCY, MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 
+const TAG = "Webhooks";
 const TIME = "2026-11-22T08:30:00.000Z";
 const CREATED = {
   id: 1,
-  url: "https://hooks.shop.com/pets",
+  url: "https://hooks.example.com/pets",
   types: ["pet.created", "pet.updated"],
   enabled: true,
   createdBy: "key_1f0c5d2a9b7e",
@@ -208,18 +210,25 @@ const eventOf = (type: string) => ({
   data: type.endsWith(".deleted") ? { id: 1 } : DATA[type.split(".")[0] ?? ""],
 });
 const MESSAGES: [type: string, schema: string, example: object][] = [
-  ...EVENT_TYPES.map((type): [string, string, object] => [type, "Event", eventOf(type)]),
+  ...EVENT_TYPES.map((type): [string, string, object] => [type, SCHEMAS[type], eventOf(type)]),
   [TEST_MESSAGE.type, "TestMessage", TEST_MESSAGE],
   [RESET.type, "FeedReset", RESET],
 ];
 const EVENT_ID = "^(?:evt_[0-9a-f]{24}|msg_[0-9A-Za-z_-]{22})$";
 const SIGNED = {
   "webhook-id": {
+    description: "The id of the event. It is the same for every attempt, so it tells a repetition.",
     schema: { type: "string", pattern: EVENT_ID, maxLength: DELIVERY.event.length },
     example: DELIVERY.event,
   },
-  "webhook-timestamp": { schema: { type: "string", pattern: "^[0-9]+$", maxLength: 20 }, example: "1795336201" },
+  "webhook-timestamp": {
+    description: "When the attempt was made, in seconds since 1970. Refuse one that is more than 5 minutes away.",
+    schema: { type: "string", pattern: "^[0-9]+$", maxLength: 20 },
+    example: "1795336201",
+  },
   "webhook-signature": {
+    description:
+      "One signature or several, each `v1,` and an HMAC-SHA-256 in Base64, with a blank between them. One has to be right.",
     schema: { type: "string", pattern: "^v1,", maxLength: 200 },
     example: "v1,/GtHdpFGtpsrMvqB3WGcJj8pkHIjgmmNji3lYcJnHyo=",
   },
@@ -235,6 +244,7 @@ export const deliveries: PathsObject = Object.fromEntries(
         summary: type,
         description: "Signed as Standard Webhooks 1.0 says. Each event comes at least once.",
         security: [],
+        tags: [TAG],
         parameters: Object.entries(SIGNED).map(([name, header]) => ({ name, in: "header", required: true, ...header })),
         requestBody: { required: true, content: jsonContent({ schema, example }) },
         responses: {
@@ -249,9 +259,9 @@ export const deliveries: PathsObject = Object.fromEntries(
 
 export const webhooks: Resource = {
   tag: {
-    name: "Webhooks",
+    name: TAG,
     description:
-      "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. [Receiving events](/docs/webhooks) shows a receiver.",
+      "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. The secret, the state and the deliveries of a webhook have no version: `If-Match` and `If-None-Match` are a 400 there. [Receiving events](/docs/webhooks) shows a receiver.",
   },
   schemas: {
     NewWebhook: {
@@ -436,7 +446,7 @@ export const webhooks: Resource = {
       success: {
         status: 201,
         description: "The webhook was created.",
-        body: { schema: "Webhook", example: CREATED },
+        body: { schema: "Webhook", example: { ...CREATED, id: 2 } },
       },
       errors: {
         invalid_request: `url is required: an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment; types is required: an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition.`,
@@ -460,11 +470,11 @@ export const webhooks: Resource = {
         "Applies a JSON Merge Patch (RFC 7396). To set `url`, `types` or `enabled: true`, the key needs the read scope of each type that the webhook then has. A patch that changes nothing leaves the version unchanged.",
       parameters: WEBHOOK_ID,
       idempotencyKey: "change",
-      body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: false } },
+      body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: true } },
       success: {
         status: 200,
         description: "The whole webhook.",
-        body: { schema: "Webhook", example: { ...CREATED, enabled: false } },
+        body: { schema: "Webhook", example: CREATED },
       },
       errors: {
         invalid_request: "enabled has to be true or false.",
@@ -476,7 +486,8 @@ export const webhooks: Resource = {
       stability: "beta",
       summary: "Delete a webhook",
       description: "Ends the deliveries. One attempt may still be on its way.",
-      parameters: WEBHOOK_ID,
+      // What the example of a creation makes.
+      parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
       success: { status: 204, description: "The webhook is deleted." },
       errors: { not_found: "There is no webhook with this id." },
     },
@@ -570,7 +581,11 @@ export const webhooks: Resource = {
           schema: { type: "string", maxLength: 35, pattern: DELIVERY_CURSOR.source },
           example: "f0000000000000017d4fa9568",
         },
-        status: { description: "Only deliveries with this status.", schema: ref("DeliveryStatus") },
+        status: {
+          description: "Only deliveries with this status.",
+          schema: ref("DeliveryStatus"),
+          example: DELIVERY.status,
+        },
       },
       success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
       errors: { not_found: "There is no webhook with this id." },

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import clientPackage from "../../client/package.json" with { type: "json" };
-import { DEFAULT_POLICY } from "../../client/src/retry.ts";
+import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
 import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
@@ -30,6 +30,7 @@ import { KEY_LIFE } from "../../ops/preview/create.ts";
 import { ATTEMPTS, LONGEST_WAIT } from "../../ops/release/api.ts";
 import { JURISDICTIONS, LOCATIONS } from "../../ops/release/database.ts";
 import { LEASE_SECONDS } from "../../ops/release/lease.ts";
+import { WINDOW as EVENT_WINDOW } from "../../src/feed/window.ts";
 import { BURST, LIMIT as API_LIMIT, requestsAMinute as paceOf, SUSTAINED, WINDOW } from "../../ops/release/pace.ts";
 import { READINESS_KEY_SECONDS } from "../../ops/release/readiness.ts";
 import { DEFAULT_WAIT } from "../../ops/release/options.ts";
@@ -102,8 +103,8 @@ export const FIGURES: { [page: string]: string[] } = {
       (command) => `${command} https://petstore.example/docs/petstore-client-${clientPackage.version}.tgz`,
     ),
     `less than ${BUDGET_BYTES / 1024} KiB after minification and gzip`,
-    `retry: { ${Object.entries(DEFAULT_POLICY)
-      .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_")}`)
+    `retry: { ${Object.entries(defaultPolicy())
+      .map(([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_").replace("∞", "Infinity")}`)
       .join(", ")} }`,
   ],
   "CONTRIBUTING.md": Object.keys(GUIDES).map((guide) => `\`${sourceOf(guide)}\``),
@@ -123,6 +124,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `the last ${PART_PAGES} pages`,
   ],
   "docs/capacity.md": [
+    `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
     `${count(ANIMALS / PAGE_ROWS)} × ${PART_PAGES + 1} ÷ ${PART_PAGES} ÷ ${PACE} = ${Math.round(ANIMALS / COPIED)} minutes`,
     `A run of the workflow has ${BACKUP_MINUTES}`,
     `2 × ${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round((2 * ANIMALS) / PAGE_ROWS / PACE)} minutes`,
@@ -168,7 +170,11 @@ export const FIGURES: { [page: string]: string[] } = {
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
     `larger than ${MAX_BODY_BYTES / 1024} KiB`,
   ],
-  "docs/events.md": [`Events stay for ${EVENT_DAYS} days`, `not run for ${EVENT_DAYS} days gets a 410`],
+  "docs/events.md": [
+    `Events stay for ${EVENT_DAYS} days`,
+    `not run for ${EVENT_DAYS} days gets a 410`,
+    `A page looks at ${count(EVENT_WINDOW)} events at most`,
+  ],
   "docs/operations.md": TABLES.map((name) => `\`${name}\``),
   "docs/guarantees.md": [
     `kept for ${EVENT_DAYS} days`,

@@ -8,7 +8,7 @@ import type { Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { JSON_BODY, JSON_CHANGES, jsonBody, MERGE_PATCH } from "../http/body.ts";
+import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { openSession } from "../http/open-session.ts";
 import {
   isMet,
@@ -89,12 +89,12 @@ export function changesAll<Item extends z.ZodMiniObject, Schema extends z.ZodMin
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const items = c.req.valid("json");
-    if (status === 200) refusePreconditions(c);
+    if (status === 200) refusePreconditions(c, "send the version of each");
     const attempt = await idempotentAttempt(c, operationId, ...items.map((one) => valuesOf(item(), one)));
     return respondOnce(c, await run(openSession(c), items, attempt), status);
   };
   const facts = withFacts(handler, { operationId, idempotent: true, headers: ["Idempotency-Replayed"] });
-  return [jsonBody(schema, status === 200 ? JSON_CHANGES : JSON_BODY), facts] as const;
+  return [jsonBody(schema), facts] as const;
 }
 
 /** Responds to a change that happens once under its key. */

@@ -16,7 +16,7 @@ import { openSession } from "../http/open-session.ts";
 import { limitField, MAX_LIMIT } from "../http/paging.ts";
 import { jsonText } from "../http/respond.ts";
 import { query } from "../http/query.ts";
-import { parsed, rule } from "../http/validation.ts";
+import { parameterRule, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 
 const LATEST = "latest";
@@ -26,7 +26,10 @@ export const MAX_TYPES = 100;
 export const listEventsQuery = lazy(() =>
   z.object({
     cursor: z.optional(
-      parsed<string, Place | typeof LATEST>(toPlace, rule("latest, or one that this service handed out for events")),
+      parsed<string, Place | typeof LATEST>(
+        toPlace,
+        parameterRule("latest, or one that this service handed out for events"),
+      ),
     ),
     limit: limitField(),
     type: z.optional(

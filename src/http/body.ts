@@ -16,20 +16,15 @@ export const BODY_TIMEOUT_MILLISECONDS = 10_000;
 interface MediaTypes {
   names: readonly string[];
   expression: RegExp;
-  /** The header that lists the media types in a 415 response, if the method has one. */
-  header?: "Accept-Patch";
 }
 export const JSON_BODY: MediaTypes = {
   names: ["application/json"],
   expression: /^application\/json[\t ]*(?:;|$)/i,
 };
-/** The media types of a patch of several resources, which is no merge patch. */
-export const JSON_CHANGES: MediaTypes = { ...JSON_BODY, header: "Accept-Patch" };
-/** The media types of a JSON merge patch (RFC 7396), with the header of RFC 5789, section 3.1. */
+/** The media types of a JSON merge patch (RFC 7396). */
 export const MERGE_PATCH: MediaTypes = {
   names: ["application/merge-patch+json", "application/json"],
   expression: /^application\/(?:merge-patch\+)?json[\t ]*(?:;|$)/i,
-  header: "Accept-Patch",
 };
 
 /** The only accepted content coding (RFC 9110, section 12.5.3). A compressed body could expand to any size. */
@@ -118,10 +113,15 @@ function tooLarge(): ApiError {
   return new ApiError("payload_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`);
 }
 
-function unsupportedMediaType(c: Context<AppEnv>, { names, header }: MediaTypes): ApiError {
-  if (header !== undefined) c.get("headers")[header] = names.join(", ");
+/** The headers list the media types: one for every method (RFC 9110, section 15.5.16), and the one of its own. */
+function unsupportedMediaType(c: Context<AppEnv>, { names }: MediaTypes): ApiError {
+  const accepted = names.join(", ");
+  Object.assign(c.get("headers"), { Accept: accepted, [acceptHeader(c.req.method)]: accepted });
   return new ApiError("unsupported_media_type", `The request body has to be ${names.join(" or ")}.`);
 }
+
+/** The header with the media types of a method: RFC 5789, section 3.1, and the Linked Data Platform 1.0, section 7.1. */
+export const acceptHeader = (method: string) => (method === "PATCH" ? "Accept-Patch" : "Accept-Post");
 
 /** The response lists the codings that the service accepts (RFC 9110, section 12.5.3). */
 function unsupportedCoding(c: Context<AppEnv>): ApiError {

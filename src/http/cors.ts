@@ -6,7 +6,7 @@ import type { AppEnv } from "../env.ts";
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":
-    "Accept-Encoding,Accept-Patch,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
+    "Accept,Accept-Encoding,Accept-Patch,Accept-Post,Age,Allow,Deprecation,ETag,Idempotency-Replayed,Link,Location,Retry-After,Sunset,WWW-Authenticate,X-Request-Id,x-d1-bookmark",
 };
 
 /** Whether a request is a CORS preflight (Fetch, section 3.2.2). */
@@ -26,6 +26,12 @@ export function preflight(allowMethods: string[]): (c: Context<AppEnv>) => Promi
       "If-Match",
       "If-None-Match",
       "x-d1-bookmark",
+      // Libraries add these without being asked: tracing (W3C Trace Context and Baggage, Sentry), and Axios or jQuery.
+      "traceparent",
+      "tracestate",
+      "baggage",
+      "sentry-trace",
+      "X-Requested-With",
     ],
     maxAge: 86_400,
   });

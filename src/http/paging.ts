@@ -10,7 +10,7 @@ import { ApiError } from "../errors.ts";
 import { decodeCursor, encodeCursor, type Position } from "./cursor.ts";
 import type { Found } from "./found.ts";
 import { addLink } from "./respond.ts";
-import { parsed, rule } from "./validation.ts";
+import { parameterRule, parsed } from "./validation.ts";
 
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
@@ -20,7 +20,7 @@ const CURSOR_RULE = "one that this service handed out in a Link header, with the
 
 /** The maximum number of items in a response. */
 export const limitField = () =>
-  z.optional(parsed<string, number>(toLimit, rule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`)));
+  z.optional(parsed<string, number>(toLimit, parameterRule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`)));
 
 /** The parameters of every list. A repeated one arrives as an array and breaks its rule. */
 export const pageFields = () => ({
@@ -28,11 +28,11 @@ export const pageFields = () => ({
   cursor: z.optional(
     parsed<string, Position>(
       (value) => (typeof value === "string" ? decodeCursor(value) : undefined),
-      rule(CURSOR_RULE),
+      parameterRule(CURSOR_RULE),
     ),
   ),
-  sort: z.optional(z.enum(SORTS, rule(`one of ${SORTS.join(", ")}`))),
-  include: z.optional(z.literal("version", rule("version"))),
+  sort: z.optional(z.enum(SORTS, parameterRule(`one of ${SORTS.join(", ")}`))),
+  include: z.optional(z.literal("version", parameterRule("version"))),
 });
 
 function toLimit(value: unknown): number | undefined {
@@ -93,7 +93,7 @@ export function addNextPage(c: Context<AppEnv>, query: Query, cursor: string): v
  * Scheme and host of a URL. An invalid Host header does not match. Only workerd without Cloudflare in front accepts such a
  * header.
  */
-const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
+export const ORIGIN = /^https?:\/\/[\w.:[\]-]+(?=\/)/;
 
 interface Parameters {
   [name: string]: string | number | string[] | undefined;

@@ -38,13 +38,14 @@ export function preconditionsOf(c: Context<AppEnv>): Preconditions {
 }
 
 /**
- * Refuses both preconditions, for a patch of several resources: without them, it would change what the client wants to keep.
+ * Refuses both preconditions, for an operation that evaluates none: without them, it would change what the client wants to keep.
  *
+ * @param advice what to send instead.
  * @throws ApiError `invalid_request`
  */
-export function refusePreconditions(c: Context<AppEnv>): void {
+export function refusePreconditions(c: Context<AppEnv>, advice: string): void {
   if ((c.req.header("If-Match") ?? c.req.header("If-None-Match")) !== undefined)
-    throw new ApiError("invalid_request", "If-Match and If-None-Match are for one resource: send the version of each.");
+    throw new ApiError("invalid_request", `If-Match and If-None-Match are for one resource: ${advice}.`);
 }
 
 function tagsOf(c: Context<AppEnv>, name: string): Tags {

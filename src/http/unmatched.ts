@@ -3,6 +3,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import type { App, AppEnv } from "../env.ts";
 import { lazy } from "../lazy.ts";
 import { authenticateRequest } from "./authentication.ts";
+import { acceptHeader } from "./body.ts";
 import { isPreflight, preflight } from "./cors.ts";
 import { onError, respondWithError } from "./error-handler.ts";
 import { noBody } from "./respond.ts";
@@ -13,21 +14,27 @@ import { noBody } from "./respond.ts";
  */
 export function unmatched(app: App, protectedPath: string): NotFoundHandler<AppEnv> {
   const respondToPreflight = lazy(() => preflight(operationMethods(app)));
-  const methodsAt = lazy(() => methodRouter(app));
+  const routesAt = lazy(() => routeFinder(app));
 
   const respond = async (c: Context<AppEnv>): Promise<Response> => {
     if (isPreflight(c)) return respondToPreflight()(c);
-    if (`${c.req.path}/`.startsWith(`${protectedPath}/`)) {
+    const isProtected = `${c.req.path}/`.startsWith(`${protectedPath}/`);
+    if (isProtected) {
       const key = await authenticateRequest(c);
       if (key instanceof Response) return key;
     }
-    const methods = methodsAt()(c.req.path);
-    if (methods === undefined || methods.includes(c.req.method))
-      return respondWithError(c, { code: "not_found", message: "There is nothing at this path." });
+    const routes = routesAt()(c.req.path);
+    if (routes?.methods.has(c.req.method) !== false) {
+      const place = isProtected ? "" : ` The operations are below ${protectedPath}.`;
+      return respondWithError(c, { code: "not_found", message: `There is nothing at this path.${place}` });
+    }
     // Every path supports OPTIONS (RFC 9110, sections 9.3.7 and 15.5.6).
-    const allow = [...methods, "OPTIONS"].join(", ");
+    const allow = [...routes.methods, "OPTIONS"].join(", ");
     c.get("headers")["Allow"] = allow;
-    if (c.req.method === "OPTIONS") return noBody(c, 204);
+    if (c.req.method === "OPTIONS") {
+      Object.assign(c.get("headers"), routes.accepted);
+      return noBody(c, 204);
+    }
     return respondWithError(c, { code: "method_not_allowed", message: `This path supports ${allow} only.` });
   };
   // Hono would pass an error of this handler to `onError` past `lifecycle`, and the request would have no log line.
@@ -40,18 +47,28 @@ function operationMethods(app: App): string[] {
   return [...new Set([...methods, "HEAD"])].toSorted();
 }
 
+interface Routes {
+  methods: Set<string>;
+  /** The headers with the media types of each method. */
+  accepted: Record<string, string>;
+}
+
 /**
- * Finds the methods of a path. If several routes match, the first registered path counts, as for a request. Hono's method-not-allowed
- * would join the methods of all of them.
+ * Finds the routes of a path. If several match, the first registered path counts, as for a request. Hono's method-not-allowed would join
+ * the methods of all of them.
  */
-function methodRouter(app: App): (path: string) => string[] | undefined {
-  const byPath = new Map<string, string[]>();
-  for (const { method, path } of app.routes) {
+function routeFinder(app: App): (path: string) => Routes | undefined {
+  const byPath = new Map<string, Routes>();
+  for (const { method, path, handler } of app.routes) {
     if (method === "ALL") continue;
-    const methods = byPath.get(path) ?? [];
-    byPath.set(path, methods.concat(method === "GET" ? ["GET", "HEAD"] : method));
+    const routes: Routes = byPath.get(path) ?? { methods: new Set<string>(), accepted: {} };
+    byPath.set(path, routes);
+    routes.methods.add(method);
+    if (method === "GET") routes.methods.add("HEAD");
+    const { mediaTypes } = handler as { mediaTypes?: readonly string[] };
+    if (mediaTypes !== undefined) routes.accepted[acceptHeader(method)] = mediaTypes.join(", ");
   }
-  const router = new TrieRouter<string[]>();
-  for (const [path, methods] of byPath) router.add("ALL", path, [...new Set(methods)]);
+  const router = new TrieRouter<Routes>();
+  for (const [path, routes] of byPath) router.add("ALL", path, routes);
   return (path) => router.match("ALL", path)[0][0]?.[0];
 }

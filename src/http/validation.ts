@@ -49,13 +49,20 @@ export function rule(text: string) {
   };
 }
 
+/** The rule of a query parameter that takes one value. A repeated parameter arrives as an array. */
+export function parameterRule(text: string) {
+  return {
+    error: ({ input }: { input?: unknown }) => `has to be ${Array.isArray(input) ? "sent once: " : ""}${text}`,
+  };
+}
+
 /** The schema of a body with these fields. Others are ignored. */
 export const jsonObject = <Fields extends z.core.$ZodLooseShape>(fields: Fields) =>
   z.object(fields, { error: "has to be a JSON object" });
 
-/** The name of an animal or of a category. */
-export const nameField = () => {
-  const nameRule = rule(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
+/** The name of an animal, of a category or of an order. */
+export const nameField = (ruleOf = rule) => {
+  const nameRule = ruleOf(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);
   return z.string(nameRule).check(z.refine(isName, nameRule));
 };
 
@@ -71,7 +78,7 @@ const INT64 = "an integer from -2^63 to 2^63 - 1";
 export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
 
 /** The largest version: a JavaScript number holds 15 digits exactly. */
-const MAX_VERSION = 10 ** 15 - 1;
+export const MAX_VERSION = 10 ** 15 - 1;
 
 /** An integer in a body that a JavaScript number holds exactly. */
 export const integerField = (minimum: number, maximum: number) =>
@@ -90,7 +97,7 @@ export const versionField = () => integerField(1, MAX_VERSION);
 export const int64Parameter = () =>
   parsed<string, Int64>(
     (value) => (typeof value === "string" && isInt64(value) ? value : undefined),
-    rule(`${INT64}, in decimal digits`),
+    parameterRule(`${INT64}, in decimal digits`),
   );
 
 /**

@@ -20,6 +20,9 @@ export const MAX_LENGTH = 255;
 export const IDEMPOTENCY_KEY = /^(?:[!#-~][!-~]{0,254}|\x22(?:[!#-\x5b\x5d-~]|\\[\x22\\]){1,255}\x22)$/;
 /** The length of the longest key in its quoted form, with every character escaped. */
 export const MAX_HEADER_LENGTH = 2 * MAX_LENGTH + 2;
+/** A String with parameters (RFC 9651, section 3.1.2), which mean nothing here. */
+const STRING_WITH_PARAMETERS =
+  /^("(?:[^"\\]|\\.)*")(?:; *[*a-z][*a-z0-9_.-]*(?:=(?:[!#-:<-~]+|%?"(?:[ !#-[\]-~]|\\["\\])*"))?)+$/;
 
 /**
  * The attempt of a request with an `Idempotency-Key` header (IETF draft-ietf-httpapi-idempotency-key-header-07), or undefined
@@ -45,8 +48,9 @@ export async function idempotentAttempt(
 
 /** The key in a header, raw or quoted. Undefined when the header is malformed. */
 export function parseIdempotencyKey(header: string): string | undefined {
-  if (!IDEMPOTENCY_KEY.test(header)) return undefined;
-  return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;
+  const key = STRING_WITH_PARAMETERS.exec(header)?.[1] ?? header;
+  if (!IDEMPOTENCY_KEY.test(key)) return undefined;
+  return key.startsWith('"') ? key.slice(1, -1).replace(/\\(.)/g, "$1") : key;
 }
 
 /** Stands for an omitted field that is followed by one with a value. No value equals it. */

@@ -8,7 +8,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, nameField, rule } from "../http/validation.ts";
+import { int64Parameter, nameField, parameterRule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
@@ -17,9 +17,9 @@ export const listOrdersQuery = lazy(() =>
   z
     .object({
       ...pageFields(),
-      status: z.optional(z.enum(ORDER_STATUSES, rule(`one of ${ORDER_STATUSES.join(", ")}`))),
+      status: z.optional(z.enum(ORDER_STATUSES, parameterRule(`one of ${ORDER_STATUSES.join(", ")}`))),
       petId: z.optional(int64Parameter()),
-      reference: z.optional(nameField()),
+      reference: z.optional(nameField(parameterRule)),
     })
     .check(
       z.refine(({ petId, reference }) => petId === undefined || reference === undefined, {

@@ -8,7 +8,7 @@ import { type Int64, isInt64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, parsed, rule } from "../http/validation.ts";
+import { int64Parameter, parameterRule, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { type Animal, pet, statusField } from "./shape.ts";
 import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
@@ -27,7 +27,7 @@ export const MAX_IDS = 100;
 export const listPetsQuery = lazy(() =>
   z.object({
     ...pageFields(),
-    status: z.optional(statusField()),
+    status: z.optional(statusField(parameterRule)),
     categoryId: z.optional(int64Parameter()),
     id: z.optional(
       parsed<string | string[], Int64[]>(
@@ -41,7 +41,7 @@ export const listPetsQuery = lazy(() =>
     q: z.optional(
       parsed<string, string[]>(
         (value) => (typeof value === "string" && isSearch(value) ? [value] : undefined),
-        rule(`1 to ${MAX_SEARCH_CHARACTERS} characters with 1 to ${MAX_WORDS} words of letters and digits`),
+        parameterRule(`1 to ${MAX_SEARCH_CHARACTERS} characters with 1 to ${MAX_WORDS} words of letters and digits`),
       ),
     ),
   }),

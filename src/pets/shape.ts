@@ -3,7 +3,7 @@ import { type Body, defaulted, required, shapeOf } from "../http/shape.ts";
 import { int64Field, nameField, rule } from "../http/validation.ts";
 import { PET_STATUSES, pets } from "./table.ts";
 
-export const statusField = () => z.enum(PET_STATUSES, rule(`one of ${PET_STATUSES.join(", ")}`));
+export const statusField = (ruleOf = rule) => z.enum(PET_STATUSES, ruleOf(`one of ${PET_STATUSES.join(", ")}`));
 
 export const pet = shapeOf(pets, {
   name: required(nameField),

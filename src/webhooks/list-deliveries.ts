@@ -4,7 +4,7 @@ import { guard } from "../http/guard.ts";
 import { addNextPage, DEFAULT_LIMIT, limitField } from "../http/paging.ts";
 import { query } from "../http/query.ts";
 import { json } from "../http/respond.ts";
-import { parsed, rule } from "../http/validation.ts";
+import { parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers, withFacts } from "../operation.ts";
 import { askObject } from "./webhook.ts";
@@ -18,9 +18,12 @@ export const listDeliveriesQuery = lazy(() =>
   z.object({
     limit: limitField(),
     cursor: z.optional(
-      parsed<string, string>(toPosition, rule("one that this service handed out in a Link header for deliveries")),
+      parsed<string, string>(
+        toPosition,
+        parameterRule("one that this service handed out in a Link header for deliveries"),
+      ),
     ),
-    status: z.optional(z.enum(DELIVERY_STATUSES, rule(`one of ${DELIVERY_STATUSES.join(", ")}`))),
+    status: z.optional(z.enum(DELIVERY_STATUSES, parameterRule(`one of ${DELIVERY_STATUSES.join(", ")}`))),
   }),
 );
 

@@ -11,7 +11,7 @@ import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers, withFacts } from "../operation.ts";
 import { webhooks } from "./table.ts";
-import { ask, noSuchWebhook, objectName, webhookId } from "./webhook.ts";
+import { ask, noSuchWebhook, objectName, refuseVersions, webhookId } from "./webhook.ts";
 
 const LATEST = "latest";
 
@@ -33,6 +33,7 @@ const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 
 export const replayWebhook = createHandlers(guard("webhooks:manage"), jsonBody(replay), async (c) => {
   const { cursor } = c.req.valid("json");
+  refuseVersions(c);
   const session = openSession(c);
   const isLatest = cursor === LATEST;
   const at = isLatest ? selectEnd({}) : selectOnward({ id: cursor.id, limit: 1 });

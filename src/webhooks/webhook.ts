@@ -11,6 +11,7 @@ import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
 import { apiKeyOf } from "../http/authentication.ts";
 import { openSession } from "../http/open-session.ts";
 import { idInPath } from "../http/path.ts";
+import { refusePreconditions } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
 import { integerField, parsed, rule } from "../http/validation.ts";
 import { withFacts } from "../operation.ts";
@@ -116,6 +117,14 @@ export function dropBookmark(c: Context<AppEnv>): void {
   if (usage !== undefined) usage.bookmark = undefined;
 }
 
+/**
+ * Refuses both preconditions. The version of a webhook tells nothing of its secret, its state and its deliveries.
+ *
+ * @throws ApiError `invalid_request`
+ */
+export const refuseVersions = (c: Context<AppEnv>): void =>
+  refusePreconditions(c, "this part of a webhook has no version");
+
 const selectName = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ name: objectName.as("name") })
@@ -127,12 +136,13 @@ const selectName = compile((db, parameter: Parameter<{ id: Int64 }>) =>
  * Asks the object of the webhook in the path.
  *
  * @param run a call of it, with its name.
- * @throws ApiError `not_found`, or `service_unavailable` when the object does not answer.
+ * @throws ApiError `not_found`, `invalid_request` for preconditions, or `service_unavailable` when the object does not answer.
  */
 export async function askObject<Result>(
   c: Context<AppEnv, "/:webhookId">,
   run: (object: DurableObjectStub<WebhookEndpoint>, name: string) => Promise<Result>,
 ): Promise<Result> {
+  refuseVersions(c);
   const session = openSession(c);
   const select = selectName({ id: webhookId(c) });
   // What changes the object asks the primary: a replica may lag.

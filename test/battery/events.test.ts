@@ -24,14 +24,15 @@ beforeAll(async () => {
   return () => vi.restoreAllMocks();
 });
 
-/** The resources of the examples in the document: each has the id 1, and each example changes one. The order is for another animal. */
+/** The resources of the examples in the document: each example changes one. The orders are for other animals. */
 beforeEach(async () => {
   await env.DB.batch(
     [
       ...[...tables, "events"].map((table) => `DELETE FROM ${table}`),
-      "INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 99, 'available'), (2, 'Max', 99, 'pending')",
-      "INSERT INTO categories (id, name) VALUES (1, 'Dogs')",
-      "INSERT INTO orders (id, pet_id, status, created_at) VALUES (1, 2, 'placed', '2026-11-22T08:30:00.000Z')",
+      "INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 99, 'available'), (2, 'Max', 99, 'available')",
+      "INSERT INTO pets (id, name, category_id, status) VALUES (3, 'Cleo', 99, 'pending'), (4, 'Dot', 99, 'pending')",
+      "INSERT INTO categories (id, name) VALUES (1, 'Dogs'), (5, 'Cats')",
+      "INSERT INTO orders (pet_id, id, status, created_at) SELECT id, id - 2, 'placed', '2026-11-22T08:30:00.000Z' FROM pets WHERE id > 2",
     ].map((sql) => env.DB.prepare(sql)),
   );
 });
@@ -74,10 +75,10 @@ function changes(before: Map<string, Row>, after: Map<string, Row>): string[] {
 /** States in which an operation is refused or changes nothing, after those of `beforeEach`. */
 const STATES: [state: string, ...statements: string[]][] = [
   ["without resources", "DELETE FROM orders", "DELETE FROM pets", "DELETE FROM categories"],
-  ["with an order of the animal", "UPDATE orders SET pet_id = 1"],
+  ["with an order of the animal", "UPDATE orders SET pet_id = id"],
   ["with a cancelled order", "UPDATE orders SET status = 'cancelled'"],
   ["with a shipped order", "UPDATE orders SET status = 'shipped', ship_date = created_at"],
-  ["with an animal of the category", "UPDATE pets SET category_id = 1"],
+  ["with an animal of the category", "UPDATE pets SET category_id = iif(id = 1, 1, 5)"],
 ];
 
 // The feed has no events of webhooks.

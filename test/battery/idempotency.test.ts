@@ -531,6 +531,8 @@ describe("the header", () => {
     ['a"b\\c', '"a\\"b\\\\c"'],
     ["x".repeat(255), `"${"x".repeat(255)}"`],
     ["!~", '"!~"'],
+    ["k-1", '"k-1";v=1'],
+    ['k"2', '"k\\"2"; a;*b.c=?1;d="x;\\"y ";e=:aGk=:'],
   ])("%s means the same raw and quoted", async (raw, quoted) => {
     const first = await (await ask(raw)).text();
     const response = await ask(quoted);
@@ -551,6 +553,11 @@ describe("the header", () => {
     '"',
     '"a"b"',
     '"a\\b"',
+    '"a";',
+    '"a" ;v=1',
+    '"a";V=1',
+    '"a";v="1',
+    '"a";v=',
     '"a\\',
     "a\u0001b",
     "a, b",

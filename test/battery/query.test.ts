@@ -32,10 +32,16 @@ test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({
   const { responses } = described as (typeof document.paths)["/pets"]["get"];
   const { message } = responses[400].content["application/json"].examples.invalid_request.value;
   const body = request.body === undefined ? undefined : (BAD_BODIES[name] ?? expect.unreachable(name));
-  const query = body !== undefined ? "" : message.startsWith("limit") ? "?limit=0" : "?dryRun=true";
+  const query =
+    name === "listOrders" ? "?petId=1&reference=a" : message.startsWith("limit") ? "?limit=0" : "?dryRun=true";
   const sent = { ...request, key, ...(body === undefined ? {} : { body }) };
-  expect(await expectError(await call(path + query, sent), "invalid_request")).toBe(message);
+  expect(await expectError(await call(body === undefined ? path + query : path, sent), "invalid_request")).toBe(
+    message,
+  );
 });
+
+/** Parameters that may be repeated. */
+const LISTS = new Set(["id", "type"]);
 
 describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) => {
   const takes =
@@ -46,6 +52,12 @@ describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) =
   test("refuses a query parameter that it does not declare", async () => {
     const message = await expectError(await call(`${path}?dryRun=true`, { ...request, key }), "invalid_request");
     expect(message).toBe(`dryRun is unknown. ${takes}`);
+  });
+
+  test.each(queryParameters.filter((name) => !LISTS.has(name)))("says that %s may be sent once", async (name) => {
+    const query = `${name}=1&%${name.charCodeAt(0).toString(16)}${name.slice(1)}=2`;
+    const message = await expectError(await call(`${path}?${query}`, { ...request, key }), "invalid_request");
+    expect(message).toContain(`${name} has to be sent once: `);
   });
 
   test("checks key, scope and rate limit before, and media type and body after", async () => {

@@ -42,6 +42,17 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["if-none-match", ["/docs/guarantees#preconditions"]],
   ["include", ["/docs#tag/pets/GET/pets.query.include"]],
   ["idempotnecy", ["/docs/guarantees#created-exactly-once"]],
+  ["update an animal", ["/docs#tag/pets/PATCH/pets/{petId}"]],
+  ["export all", ["/docs/events"]],
+  ["search by name", ["/docs#tag/pets/GET/pets"]],
+  ["python", ["/docs/versioning#generated-clients"]],
+  ["go", ["/docs/versioning#generated-clients"]],
+  ["cors", ["/docs/errors#order-of-checks"]],
+  ["date format", ["/docs#schemas/OrderPatch.shipDate"]],
+  ["sandbox", ["/docs/keys#getting-a-key"]],
+  ["refund", ["/docs#tag/store/DELETE/store/orders/{orderId}"]],
+  ["offline", ["/docs/client#retries"]],
+  ["postman", ["/docs/versioning#generated-clients"]],
 ];
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
@@ -53,8 +64,9 @@ test.each(names)("the links of the guide %s exist", async (guide) => {
   for (const link of new Set(links.filter((target) => target.startsWith(origins.loopback)))) {
     const response = await fetch(link);
     expect(response.status, link).toBe(200);
-    const { hash } = new URL(link);
-    if (hash !== "") expect(await response.text(), link).toContain(`id="${hash.slice(1)}"`);
+    const { hash, pathname } = new URL(link);
+    // The renderer makes the sections of the reference.
+    if (hash !== "" && pathname !== "/docs") expect(await response.text(), link).toContain(`id="${hash.slice(1)}"`);
   }
   const contents = page.getByRole("navigation", { name: "On this page" }).getByRole("link");
   expect(await contents.allInnerTexts()).toEqual(await page.locator("h2").allInnerTexts());
@@ -63,15 +75,38 @@ test.each(names)("the links of the guide %s exist", async (guide) => {
   await page.context().close();
 });
 
+test("one navigation is at the side of every page, and names each page once", async () => {
+  for (const path of ["/docs/orders", "/docs/nothing"]) {
+    const { page } = await openPage(path);
+    const navigation = page.getByRole("navigation", { name: "Documentation" });
+    const titles = await navigation.getByRole("link").allInnerTexts();
+    expect(titles).toEqual([...new Set(titles)]);
+    expect(titles).toEqual(expect.arrayContaining(["Pets", "Webhooks", ...Object.values(GUIDES)]));
+    for (const link of await navigation.getByRole("link").all()) {
+      const box = await link.boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(DESKTOP.height);
+    }
+    await page.context().close();
+  }
+  // Its links lead to the sections that the renderer makes.
+  const { page } = await openReference("/docs#tag/webhooks");
+  await page.context().close();
+});
+
 test.each(names)("the guide %s is not wider than a phone", async (guide) => {
   const { page, faults } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
   const width: number = await page.evaluate("document.documentElement.scrollWidth");
   expect(width).toBeLessThanOrEqual(PHONE.width);
   expect(await countCutOff(page)).toBe(0);
-  // The bar scrolls to the page that is open.
-  const entry = await page.locator("[aria-current=page]").boundingBox();
-  expect(entry?.x).toBeGreaterThanOrEqual(0);
-  expect((entry?.x ?? 0) + (entry?.width ?? Infinity)).toBeLessThanOrEqual(PHONE.width);
+  // The button opens the navigation, which names the page that is open.
+  const current = page.locator("#all-pages [aria-current=page]");
+  expect(await current.isVisible()).toBe(false);
+  await page.getByRole("button", { name: "Menu" }).click();
+  expect(await current.innerText()).toBe(GUIDES[guide as keyof typeof GUIDES]);
+  const shown = await page.locator("#all-pages").boundingBox();
+  expect((shown?.x ?? -1) + (shown?.width ?? Infinity)).toBeLessThanOrEqual(PHONE.width);
+  await page.keyboard.press("Escape");
+  expect(await current.isVisible()).toBe(false);
   await page.screenshot({ path: `${SCREENSHOTS}/${guide}-phone-dark.png` });
   expect(faults).toEqual([]);
   await page.context().close();

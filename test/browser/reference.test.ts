@@ -85,8 +85,8 @@ test("bounds and examples are shown and sent exactly", async () => {
       page.route("**/reference.json", async (route) => {
         const text = await (await route.fetch()).text();
         const large = text
-          .replaceAll(String.raw`\"categoryId\": 7`, String.raw`\"categoryId\": ${BEYOND_DOUBLE}`)
-          .replaceAll(String.raw`\"categoryId\":7`, String.raw`\"categoryId\":${BEYOND_DOUBLE}`);
+          .replaceAll(String.raw`\"categoryId\": 1`, String.raw`\"categoryId\": ${BEYOND_DOUBLE}`)
+          .replaceAll(String.raw`\"categoryId\":1`, String.raw`\"categoryId\":${BEYOND_DOUBLE}`);
         await route.fulfill({ body: large, contentType: "application/json" });
       }),
   });

@@ -67,7 +67,7 @@ beforeAll(() => {
   checkout.git("branch", "--move", "main");
   const programs = join(checkout.folder, ".git/programs");
   mkdirSync(programs);
-  for (const name of ["npm", "curl", "jq", "python3", "go", "chromium", "java"])
+  for (const name of ["npm", "curl", "jq", "python3", "go", "chromium"])
     writeFileSync(join(programs, name), `#!/bin/sh\necho ${name} "$*" >> "$LOG"\n`, { mode: 0o755 });
   const npx = `#!/bin/sh\n[ "$1" != node ] || exec "${process.execPath}" "$2"\necho npx "$*" >> "$LOG"\n`;
   writeFileSync(join(programs, "npx"), npx, { mode: 0o755 });
@@ -135,7 +135,7 @@ test("on a branch, .ci/run compares the files with main, committed or not", () =
   checkout.commit("A handler");
   const handler = run();
   expect(handler).toMatchObject({ status: 0, stderr: "", projects: ALWAYS });
-  expect(handler.commands.filter((line) => /third-party|java|chromium/.test(line))).toEqual([]);
+  expect(handler.commands.filter((line) => /third-party|chromium/.test(line))).toEqual([]);
 
   appendFileSync(file("docs/errors.md"), "\n");
   expect(run().chosen).toEqual(["browser"]);

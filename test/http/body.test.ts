@@ -180,12 +180,25 @@ describe("a body that the response does not need", () => {
   });
 });
 
-test.each(OPERATIONS.filter(({ method }) => method === "PATCH"))(
-  "$name lists the media types of a patch in a 415 response",
-  async ({ name, path, request }) => {
-    const response = await call(path, { ...request, key, headers: { "Content-Type": "application/json-patch+json" } });
-    await expectError(response, "unsupported_media_type");
-    const types = name === "updatePets" ? "application/json" : "application/merge-patch+json, application/json";
-    expect(response.headers.get("Accept-Patch")).toBe(types);
+describe.each(OPERATIONS.filter(({ request }) => request.body !== undefined))(
+  "$name lists its media types",
+  ({ name, method, path, request }) => {
+    const isMerge = method === "PATCH" && name !== "updatePets";
+    const types = isMerge ? "application/merge-patch+json, application/json" : "application/json";
+    const header = method === "PATCH" ? "Accept-Patch" : "Accept-Post";
+
+    test("in a 415 response", async () => {
+      const headers = { "Content-Type": "application/json-patch+json" };
+      const response = await call(path, { ...request, key, headers });
+      await expectError(response, "unsupported_media_type");
+      expect(response.headers.get("Accept")).toBe(types);
+      expect(response.headers.get(header)).toBe(types);
+    });
+
+    test("in the response to OPTIONS", async () => {
+      const response = await call(path, { method: "OPTIONS", key });
+      expect(response.status).toBe(204);
+      expect(response.headers.get(header)).toBe(types);
+    });
   },
 );

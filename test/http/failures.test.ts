@@ -31,6 +31,27 @@ test.each([
   await expectError(await call(path), "not_found");
 });
 
+test.each(["/docs/nothing", "/docs/errors/x", "/docs/assets/page-0/page.css"])(
+  "%s is a page that is not found, for a browser",
+  async (path) => {
+    for (const method of ["GET", "HEAD"]) {
+      const response = await call(path, { method, headers: { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+      expect(response.status).toBe(404);
+      expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
+      expect(response.headers.get("Cache-Control")).toBe("no-store");
+      expect(response.headers.get("Content-Security-Policy")).toContain("script-src 'self'");
+      if (method === "GET") expect(await response.text()).toContain("There is no such page");
+    }
+  },
+);
+
+test("a path outside of /v1 says where the operations are", async () => {
+  expect(await expectError(await call("/pets", { key }), "not_found")).toBe(
+    "There is nothing at this path. The operations are below /v1.",
+  );
+  expect(await expectError(await call("/v1/pet", { key }), "not_found")).toBe("There is nothing at this path.");
+});
+
 test.each(["/v1/nothing", "/v1/pets/", "/v1/pets/1/toys", "/v1"])("%s is not found, with a good key", async (path) => {
   await expectError(await call(path, { key }), "not_found");
 });

@@ -77,6 +77,25 @@ test("a cache keeps assets forever, and pages until they change", async () => {
   await missing.body?.cancel();
 });
 
+test("the package of the client has its media type", async () => {
+  const guide = await (await call("/docs/client")).text();
+  const path = /\/docs\/petstore-client-[\d.]+\.tgz/.exec(guide)?.[0] ?? expect.unreachable("no package");
+  const response = await call(path);
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "application/gzip"]);
+  await response.body?.cancel();
+});
+
+test("the document names the address that was asked as its server, and is otherwise the file", async () => {
+  const { servers, ...rest } = document;
+  for (const host of ["pets.example", "127.0.0.1:8787", "[2001:db8::1]:8443"]) {
+    const response = await call("/openapi.json", { host });
+    expect(await response.json()).toEqual({ ...rest, servers: [{ ...servers[0], url: `https://${host}/v1` }] });
+    const unchanged = await call("/openapi.json", { headers: { "If-None-Match": response.headers.get("ETag") ?? "" } });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, ""]);
+  }
+  expect((await call("/openapi.json", { method: "HEAD" })).status).toBe(200);
+});
+
 test("pages of any origin may read the document, and a cache may store it", async () => {
   const response = await call("/openapi.json");
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
@@ -112,12 +131,17 @@ describe("cross-origin requests", () => {
       );
       expect(response.headers.get("Access-Control-Allow-Headers")?.toLowerCase().split(",").toSorted()).toEqual([
         "authorization",
+        "baggage",
         "cache-control",
         "content-type",
         "idempotency-key",
         "if-match",
         "if-none-match",
+        "sentry-trace",
+        "traceparent",
+        "tracestate",
         "x-d1-bookmark",
+        "x-requested-with",
       ]);
       expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();
     }

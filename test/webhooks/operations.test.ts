@@ -612,3 +612,27 @@ describe("the nudge", () => {
     expect(await other.hook.alarm()).toBe(30 * SECOND);
   });
 });
+
+// The version of a webhook tells nothing of these, so a condition on it cannot hold.
+test("a part of a webhook takes no preconditions", async () => {
+  const { path } = await create();
+  const secret = await expectJson(await send("GET", `${path}/secret`), 200);
+  for (const header of ["If-Match", "If-None-Match"]) {
+    for (const [method, part, body] of [
+      ["GET", "state"],
+      ["GET", "secret"],
+      ["GET", "deliveries"],
+      ["POST", "rotate-secret"],
+      ["POST", "test"],
+      ["POST", "replay", { cursor: "latest" }],
+      ["DELETE", "replay"],
+    ] as const) {
+      const response = await send(method, `${path}/${part}`, body, { headers: { [header]: '"9"' } });
+      expect(await expectError(response, "invalid_request"), `${method} ${part}`).toBe(
+        "If-Match and If-None-Match are for one resource: this part of a webhook has no version.",
+      );
+    }
+  }
+  expect(await expectJson(await send("GET", `${path}/secret`), 200)).toEqual(secret);
+  expect(received).toEqual([]);
+});

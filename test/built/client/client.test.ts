@@ -77,6 +77,14 @@ const animalsUpTo =
     return page(found.slice(0, limit), found.length > limit ? String(found[limit - 1]) : undefined)(sent);
   };
 
+test("a list of up to a hundred ids is one request, unless it has a limit", async () => {
+  const ids = Array.from({ length: 100 }, (_, index) => index + 1);
+  const { store, sent } = fakeService([page(ids)]);
+  expect(await store.pets.list({ id: ids }).all(100)).toHaveLength(100);
+  await store.pets.list({ id: ids, limit: 7 }).page();
+  expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "7"]);
+});
+
 test("a list of no ids is empty, and asks the service for nothing", async () => {
   const { store, sent } = fakeService([animalsUpTo(3)]);
   const none = store.pets.list({ id: [], status: "sold" });

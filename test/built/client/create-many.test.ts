@@ -1,11 +1,24 @@
 import { expect, expectTypeOf, test, vi } from "vitest";
-import type { NewPet, Progress } from "../../../client/src/index.ts";
-import { BOOKMARKS, broken, errorOf, failure, fakeService, json, type Reply, type Sent } from "./fake-service.ts";
+import type { NewPet, PetStore, Progress } from "../../../client/src/index.ts";
+import {
+  ANIMAL,
+  BOOKMARKS,
+  broken,
+  errorOf,
+  failure,
+  fakeService,
+  json,
+  ORDER,
+  type Reply,
+  type Sent,
+} from "./fake-service.ts";
 
 const MAX_BYTES = 64 * 1024;
 
 const named = (length: number) =>
   Array.from({ length }, (_, index): NewPet => ({ name: `Animal ${index}`, categoryId: 2n ** 62n + BigInt(index) }));
+
+const NEW_PET: NewPet = { name: "Rex", categoryId: 1 };
 
 const bytesOf = ({ body = "" }: Sent) => new TextEncoder().encode(body).byteLength;
 const namesOf = ({ body = "" }: Sent) => (JSON.parse(body) as { name: string }[]).map(({ name }) => name);
@@ -169,7 +182,7 @@ test("the key of an error goes on with the whole import", async () => {
   expect(created).toEqual(named(250).map(({ name }) => name));
 });
 
-test.each(["", " ", "ключ"])("the key %j is refused before anything is read or sent", async (idempotencyKey) => {
+test.each(["", " ", "a b", "ключ"])("the key %j is refused before anything is read or sent", async (idempotencyKey) => {
   const { store, sent } = batchService();
   let read = 0;
   function* animals(): Generator<NewPet> {
@@ -330,6 +343,26 @@ test.each([
     });
   }
   expect(sent).toHaveLength(requests);
+});
+
+test.each([
+  ["22:59 hours ago", 23 * 3_600_000 - 60_000, 1],
+  ["23 hours ago", 23 * 3_600_000, 0],
+])("a single change whose key was first used %s", async (_when, age, requests) => {
+  const options = { idempotencyKey: "offline-1", firstUsed: new Date(Date.now() - age) };
+  const changes: [reply: string, change: (store: PetStore) => Promise<unknown>][] = [
+    [ANIMAL, (store) => store.pets.create(NEW_PET, options)],
+    [ANIMAL, (store) => store.pets.update(1, { name: "Max" }, options)],
+    [ORDER, (store) => store.orders.place({ petId: 1 }, options)],
+    [ORDER, (store) => store.orders.ship(1, options)],
+  ];
+  for (const [reply, change] of changes) {
+    const { store, sent } = fakeService([json(200, reply, { ETag: '"1"' })]);
+    const outcome = await change(store).catch((error: unknown) => error);
+    expect(sent).toHaveLength(requests);
+    if (requests === 1) expect(outcome).toMatchObject({ replayed: false });
+    else expect(outcome).toMatchObject({ code: "idempotency_key_expired", idempotencyKey: "offline-1" });
+  }
 });
 
 test("a call that lasts a day ends before the service forgets its first key", async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi, onTestFinished } from "vitest";
 import { type Attempt, PetStore, PetStoreError } from "../../../client/src/index.ts";
 import {
   ANIMAL,
@@ -94,8 +94,8 @@ test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same 
 test("an update and a shipment accept a key of the caller", async () => {
   const { store, sent } = fakeService([json(200, CATEGORY), json(200, ORDER)]);
   await store.categories.update(1, { name: "Dogs" }, { idempotencyKey: "mine" });
-  await store.orders.ship(1, { idempotencyKey: "mine too" });
-  expect(sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["mine", "mine too"]);
+  await store.orders.ship(1, { idempotencyKey: "mine-too" });
+  expect(sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["mine", "mine-too"]);
 });
 
 test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) => {
@@ -175,6 +175,17 @@ describe("time", () => {
     const { time } = await timeToFail([asDate, failure(400, "invalid_request")], policy);
     expect(time).toBeGreaterThanOrEqual(7_000);
     expect(time).toBeLessThanOrEqual(8_100);
+  });
+
+  test("a longer Retry-After than longestRetryAfter is not waited for, by default more than 10 seconds in a page", async () => {
+    const after = (seconds: number) => failure(503, "service_unavailable", { "Retry-After": String(seconds) });
+    const policy = { attempts: 2, longestRetryAfter: 30_000 };
+    expect(await timeToFail([after(31)], policy, 0)).toMatchObject({ sent: 1, time: 0, error: { retryAfter: 31 } });
+    expect(await timeToFail([after(30)], policy, 0)).toMatchObject({ sent: 2, time: 30_000 });
+    vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(await timeToFail([after(11)], { attempts: 2 }, 0)).toMatchObject({ sent: 1, time: 0 });
+    expect(await timeToFail([after(10)], { attempts: 2 }, 0)).toMatchObject({ sent: 2, time: 10_000 });
   });
 
   test("a request fails at once when the pause would exceed the total time", async () => {

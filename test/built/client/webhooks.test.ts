@@ -87,6 +87,12 @@ describe("verifyWebhook", () => {
     return (thrown as WebhookVerificationError).code;
   };
 
+  test("takes header names in any case", async () => {
+    const titled = { "Webhook-Id": HEADERS["webhook-id"], "WEBHOOK-TIMESTAMP": HEADERS["webhook-timestamp"] };
+    const headers = { ...titled, "Webhook-Signature": HEADERS["webhook-signature"] };
+    expect(await verifyWebhook(BODY, headers, SECRET, { now })).toMatchObject({ type: "pet.created" });
+  });
+
   test("returns the event of the example", async () => {
     const event = { ...JSON.parse(BODY), data: { id: 1n, name: "Max", categoryId: 7n, status: "available" } };
     for (const body of [BODY, new TextEncoder().encode(BODY), Buffer.from(BODY)]) {
