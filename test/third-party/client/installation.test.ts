@@ -92,7 +92,8 @@ test("the command of the guide, of this package, forwards events that the librar
   const verified: unknown[] = [];
   const receiver = await serve(async (request, response) => {
     try {
-      verified.push(new Webhook(secret).verify(await text(request), request.headers as Record<string, string>));
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+      verified.push(new Webhook(secret).verify(await text(request), headers));
       response.writeHead(204).end();
     } catch {
       response.writeHead(400).end();
