@@ -307,7 +307,7 @@ describe("what is recorded", () => {
       return rows;
     });
     expect(received).toHaveLength(240);
-    expect(written).toBe(240 / 20 + 2);
+    expect(written).toBeLessThanOrEqual(240 / 20 + 2);
   });
 
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {

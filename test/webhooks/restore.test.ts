@@ -371,7 +371,7 @@ describe("a webhook that was deleted", () => {
     expect(await hook.alarm()).toBe(FORGOTTEN_AFTER);
     await hook.pass(FORGOTTEN_AFTER);
     expect(await hook.alarm()).toBeUndefined();
-    expect(await hook.rows("SELECT * FROM state UNION ALL SELECT slot, event FROM finished")).toEqual([]);
+    expect(await hook.rows("SELECT name FROM state UNION ALL SELECT deliveries FROM history")).toEqual([]);
     expect(await hook.stub.secret(hook.name)).not.toBe(secret);
   });
 
