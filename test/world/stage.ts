@@ -67,9 +67,12 @@ export class Stage {
   /** Whether calls to objects get lost. */
   isCut = false;
   answer: (post: Post) => Answer = () => [50, 204];
+  readonly hours: number;
   readonly #nudgedAt = new Map<string, number>();
 
-  constructor(program: Program<Worker>) {
+  /** @param hours of changes, in the cases that last long. */
+  constructor(program: Program<Worker>, hours: number) {
+    this.hours = hours;
     const { clock, database } = this;
     const path = {
       clock,

@@ -1,0 +1,401 @@
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
+import { applyMigrations } from "../../scripts/migrations.ts";
+import { encodeEventCursor } from "../../src/feed/place.ts";
+import type { Delivery, WebhookState } from "../../src/webhooks/engine/view.ts";
+import { type Answer, type Change, HOUR, MINUTE, newPet, type Post, SECOND, Stage } from "./stage.ts";
+
+const DAY = 24 * HOUR;
+/** Milliseconds from a change to its first attempt, at most, of an event that its receiver would take. */
+const BOUND = 5 * SECOND;
+const LONGEST_PAUSE = 60 * SECOND;
+const REFUSED = "order.placed";
+
+/** What a case shows, and between which bounds it has to be. */
+export interface Figure {
+  what: string;
+  value: number | string;
+  least?: number;
+  most?: number;
+}
+
+const placeOf = ({ id }: Change) => id.slice(4);
+const seconds = (milliseconds: number) => Math.round(milliseconds / 10) / 100;
+const share = (part: number, all: number) => Math.floor((10_000 * part) / all) / 100;
+
+/** How soon events were attempted that a receiver would take. */
+function lagOf(stage: Stage, changes: readonly Change[]): Figure[] {
+  const first = stage.firstPosts();
+  const lags = changes.map(({ id, at }) => (first.get(id) ?? Infinity) - at).toSorted((a, b) => a - b);
+  const at = (part: number) => seconds(lags[Math.floor(part * lags.length)] as number);
+  return [
+    {
+      what: `of ${lags.length} wanted: % in 5 s`,
+      value: share(lags.filter((lag) => lag <= BOUND).length, lags.length),
+      least: 99,
+    },
+    { what: "lag, s: median / 95th / 99th", value: [0.5, 0.95, 0.99].map(at).join(" / ") },
+  ];
+}
+
+/** The most requests that were open at once, and that came in one minute. */
+function loadOf(posts: readonly Post[]): { atOnce: number; aMinute: number } {
+  const ends = posts.map(({ at, end }) => Math.min(end, at + 15 * SECOND)).toSorted((a, b) => a - b);
+  let [ended, before, atOnce, aMinute] = [0, 0, 0, 0];
+  for (const [index, { at }] of posts.entries()) {
+    while ((ends[ended] as number) <= at) ended++;
+    while ((posts[before] as Post).at <= at - MINUTE) before++;
+    atOnce = Math.max(atOnce, index + 1 - ended);
+    aMinute = Math.max(aMinute, index + 1 - before);
+  }
+  return { atOnce, aMinute };
+}
+
+/** Hours of changes, of which the receiver does not take some. */
+async function partly(
+  stage: Stage,
+  perSecond: number,
+  next: () => [type: string, resource: number],
+  answer: (post: Post) => Answer,
+  isWanted: (change: Change) => boolean = () => true,
+): Promise<Figure[]> {
+  stage.answer = answer;
+  const name = stage.hook();
+  await stage.pass(stage.hours * HOUR, perSecond, next);
+  await stage.pass(10 * SECOND);
+  const { pending } = await stage.call<WebhookState>(name, "state");
+  const counts = Map.groupBy(stage.posts, ({ id }) => id);
+  const noRoom = stage.failed.filter(({ error }) => error === "no_room").length;
+  return [
+    ...lagOf(stage, stage.changes.filter(isWanted)),
+    { what: "attempts of one event", value: Math.max(...counts.values().map(({ length }) => length)), most: 10 },
+    { what: "pending / failed / no_room", value: `${pending} / ${stage.failed.length - noRoom} / ${noRoom}` },
+  ];
+}
+
+/** Changes of which a share is about some resources, and the others about new ones. */
+function mostly(stage: Stage, part: number, resources: number) {
+  const other = newPet();
+  return (): [string, number] =>
+    stage.random.chance(part) ? ["pet.updated", stage.random.between(1, resources)] : other();
+}
+
+/** A receiver that does not take some animals, however often they come. */
+const poisoned = (stage: Stage, perSecond: number, part: number, resources: number, answer: Answer) =>
+  partly(
+    stage,
+    perSecond,
+    mostly(stage, part, resources),
+    ({ resource }) => (resource <= resources ? answer : [50, 204]),
+    ({ resource }) => resource > resources,
+  );
+
+/** Changes of which a share has a type that the receiver refuses. */
+function withRefused(stage: Stage, part: number) {
+  const other = newPet();
+  return (): [string, number] => {
+    const [type, id] = other();
+    return [stage.random.chance(part) ? REFUSED : type, id];
+  };
+}
+
+const isNotRefused = ({ type }: Change) => type !== REFUSED;
+
+/** A replay, by the engine of any version. Returns by how many events the main place went back or jumped ahead. */
+async function replay(stage: Stage, name: string, { id }: Change): Promise<Figure> {
+  const indexOf = ({ cursor }: WebhookState) =>
+    stage.changes.findIndex((change) => encodeEventCursor(placeOf(change)) === cursor);
+  const before = indexOf(await stage.call<WebhookState>(name, "state"));
+  await stage.call(name, "replay", id.slice(4), false);
+  const after = indexOf(await stage.call<WebhookState>(name, "state"));
+  return { what: "events that the main place moved by", value: after - before, least: 0, most: 8 };
+}
+
+const lost = (stage: Stage): Figure => {
+  const taken = stage.taken();
+  return { what: "events lost", value: stage.changes.filter(({ id }) => !taken.has(id)).length, most: 0 };
+};
+
+/** Creations in one transaction. */
+function burst(stage: Stage, count: number): Change[] {
+  const next = newPet();
+  return stage.change(Array.from({ length: count }, () => next()));
+}
+
+/** How fast a backlog arrives. */
+async function backlog(stage: Stage, count: number, after: number, least: number): Promise<Figure[]> {
+  stage.answer = () => [after, 204];
+  stage.hook();
+  await stage.pass(MINUTE);
+  // It is known to take deliveries.
+  stage.change([["pet.created", 1]]);
+  await stage.pass(MINUTE);
+  const { now } = stage;
+  const changes = burst(stage, count);
+  while (stage.taken().size <= changes.length && stage.now < now + 6 * HOUR) await stage.pass(10 * SECOND);
+  const end = stage.posts.at(-1)?.end ?? Infinity;
+  return [
+    { what: "events a second", value: Math.round(count / seconds(end - now)), least },
+    { what: "at once", value: loadOf(stage.posts).atOnce, most: 6 },
+  ];
+}
+
+/** How long one event is held up by others before it that the webhook does not want. */
+async function skipped(stage: Stage, count: number): Promise<Figure[]> {
+  stage.hook({ types: ["order.placed"] });
+  await stage.pass(MINUTE);
+  const { now } = stage;
+  burst(stage, count);
+  const [wanted] = stage.change([["order.placed", 1]]);
+  while (stage.posts.length === 0 && stage.now < now + 6 * HOUR) await stage.pass(SECOND);
+  const late = (stage.posts[0]?.at ?? Infinity) - (wanted?.at ?? 0);
+  const figures: Figure[] = [{ what: `s late after ${count} others`, value: seconds(late), most: 5 + count / 20_000 }];
+  if (count >= 100_000)
+    figures.push({ what: "others a second", value: Math.round(count / seconds(late)), least: 20_000 });
+  return figures;
+}
+
+/** Rows that the statements read in D1, as its own count of them says. */
+async function rowsRead(stage: Stage): Promise<number> {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: "export default {}",
+      compatibilityDate: COMPATIBILITY_DATE,
+      d1Databases: { DB: "progress" },
+    }),
+  );
+  const database = await miniflare.getD1Database("DB");
+  await applyMigrations(database, "drizzle");
+  await database.prepare("DELETE FROM events").run();
+  for (const table of ["events", "webhooks"]) {
+    const rows = stage.rows(`SELECT * FROM ${table}`);
+    const columns = Object.keys(rows[0] as object);
+    const values = columns.map((column) => `value ->> '${column}'`);
+    const copy = `INSERT INTO ${table} (${columns.join()}) SELECT ${values.join()} FROM json_each(?)`;
+    await database.prepare(copy).bind(JSON.stringify(rows)).run();
+  }
+  let read = 0;
+  for (const { sql, values } of stage.database.statements) {
+    const { meta } = await database
+      .prepare(sql)
+      .bind(...values)
+      .run();
+    read += meta.rows_read;
+  }
+  await miniflare.dispose();
+  return read;
+}
+
+/** When the storage of an object has no secret any more, in milliseconds from now. Infinity when it keeps one. */
+async function forgets(stage: Stage, name: string, within: number): Promise<number> {
+  const { now } = stage;
+  const knows = () => stage.objects.storageOf(name).sql.exec("SELECT name FROM state").toArray().length > 0;
+  while (knows() && stage.now < now + within) await stage.pass(stage.now < now + HOUR ? MINUTE : HOUR);
+  return knows() ? Infinity : stage.now - now;
+}
+
+/** Ten webhooks of one host. */
+async function crowd(stage: Stage, answer: Answer, isKnown: boolean): Promise<Figure[]> {
+  const names = Array.from({ length: 10 }, () => stage.hook());
+  if (isKnown) {
+    stage.change([["pet.created", 1]]);
+    await stage.pass(10 * MINUTE);
+  }
+  stage.answer = () => answer;
+  const before = stage.posts.length;
+  burst(stage, isKnown ? 5_000 : 30);
+  await stage.pass(2 * MINUTE);
+  const { atOnce, aMinute } = loadOf(stage.posts.slice(before));
+  return [
+    { what: `at once, of ${names.length} webhooks`, value: atOnce, most: 12 },
+    // Each object counts minutes of its own.
+    { what: "a minute", value: aMinute, most: isKnown ? 39_600 : 60 },
+  ];
+}
+
+/** Whether a figure is in its bounds. */
+export const isKept = ({ value, least = -Infinity, most = Infinity }: Figure): boolean =>
+  typeof value === "string" || (value >= least && value <= most);
+
+/** What receivers may rely on, each measured in a situation that endangers it. */
+export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
+  "1a a type refused, half of 1/s": (stage) =>
+    partly(stage, 1, withRefused(stage, 0.5), ({ type }) => [50, type === REFUSED ? 400 : 204], isNotRefused),
+  "1b half fail at random, 1/s": (stage) =>
+    partly(stage, 1, newPet(), () => [50, stage.random.chance(0.5) ? 500 : 204]),
+  "1c three animals refused, others 2/s": (stage) => poisoned(stage, 2.3, 0.3 / 2.3, 3, [50, 422]),
+  "1d six animals refused, others 2/s": (stage) => poisoned(stage, 2.6, 0.6 / 2.6, 6, [50, 422]),
+  "1e three animals hang, others 2/s": (stage) => poisoned(stage, 2.3, 0.3 / 2.3, 3, [HOUR, 204]),
+  "1f 1 s each, 4/s, one in twenty refused": (stage) =>
+    partly(stage, 4, withRefused(stage, 0.05), ({ type }) => [SECOND, type === REFUSED ? 400 : 204], isNotRefused),
+  "2a replay ahead of the place in an outage": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    stage.answer = () => [50, undefined];
+    await stage.pass(400 * SECOND, 4);
+    const moved = await replay(stage, name, stage.changes.at(-100) as Change);
+    stage.answer = () => [50, 204];
+    await stage.pass(HOUR);
+    return [lost(stage), moved];
+  },
+  "2b replay behind the place in an outage": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(200 * SECOND, 1);
+    const delivered = stage.changes.length;
+    stage.answer = () => [50, undefined];
+    await stage.pass(400 * SECOND, 4);
+    const moved = await replay(stage, name, stage.changes[49] as Change);
+    stage.answer = () => [50, 204];
+    await stage.pass(HOUR);
+    const taken = stage.taken();
+    const again = stage.changes.slice(50, delivered).filter(({ id }) => (taken.get(id) ?? 0) > 1);
+    return [
+      lost(stage),
+      moved,
+      { what: "% delivered again", value: share(again.length, delivered - 50), least: 100, most: 100 },
+    ];
+  },
+  "2c replay from event 8, of 40, 2 s each": async (stage) => {
+    const name = stage.hook();
+    stage.change([["pet.created", 1]]);
+    await stage.pass(MINUTE);
+    stage.answer = () => [2 * SECOND, 204];
+    const changes = burst(stage, 40);
+    await stage.pass(SECOND);
+    const moved = await replay(stage, name, changes[7] as Change);
+    await stage.pass(10 * MINUTE);
+    return [lost(stage), moved];
+  },
+  "2d changes beside a replay, 1/s, 1 s each": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(10 * MINUTE, 2);
+    stage.answer = () => [SECOND, 204];
+    const moved = await replay(stage, name, stage.changes[0] as Change);
+    const before = stage.changes.length;
+    await stage.pass(10 * MINUTE, 1);
+    await stage.pass(HOUR);
+    return [lost(stage), moved, ...lagOf(stage, stage.changes.slice(before))];
+  },
+  "3 a refused event in a quiet store, 90 h": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    const before = stage.posts.length;
+    stage.answer = () => [50, 400];
+    const [change] = stage.change([["pet.created", 1]]);
+    const { now } = stage;
+    while (stage.failed.length === 0 && stage.now < now + 90 * HOUR) await stage.pass(HOUR);
+    const { deliveries } = await stage.call<{ deliveries: Delivery[] }>(name, "deliveries", { limit: 2_000 });
+    const delivery = deliveries.find(({ event }) => event === change?.id);
+    return [
+      { what: "hours until failed", value: stage.failed.length ? (stage.now - now) / HOUR : Infinity, most: 84 },
+      { what: "attempts that counted", value: delivery?.attempts ?? 0, least: 10, most: 10 },
+      { what: "requests", value: stage.posts.length - before, most: 350 },
+    ];
+  },
+  "4a enabled, the call is lost": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    stage.set(name, "enabled = 0");
+    await stage.pass(10.5 * MINUTE, 1);
+    const before = stage.posts.length;
+    stage.isCut = true;
+    stage.set(name, "enabled = 1");
+    const { now } = stage;
+    await stage.pass(HOUR);
+    return [{ what: "s until an attempt", value: seconds((stage.posts[before]?.at ?? Infinity) - now), most: 61 }];
+  },
+  "4b disabled, the call is lost": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    stage.isCut = true;
+    stage.set(name, "enabled = 0");
+    const { now } = stage;
+    await stage.pass(HOUR, 1);
+    return [{ what: "s until the last attempt", value: seconds((stage.posts.at(-1)?.at ?? 0) - now), most: 61 }];
+  },
+  "4c disabled and deleted, the call is lost": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    stage.set(name, "enabled = 0");
+    await stage.pass(MINUTE);
+    stage.isCut = true;
+    stage.delete(name);
+    return [{ what: "days until the secret is gone", value: (await forgets(stage, name, 32 * DAY)) / DAY, most: 31.1 }];
+  },
+  "5 held with full rows, 1/s": async (stage) => {
+    stage.hook();
+    stage.answer = () => [50, undefined];
+    await stage.pass(20 * MINUTE, 1);
+    stage.database.statements.length = 0;
+    const before = stage.posts.length;
+    await stage.pass(10 * MINUTE, 1);
+    return [
+      { what: "D1 rows read a minute", value: Math.round((await rowsRead(stage)) / 10), most: 240 },
+      { what: "D1 statements a minute", value: stage.database.statements.length / 10 },
+      { what: "attempts in 10 min", value: stage.posts.length - before },
+    ];
+  },
+  "6a backlog of 20,000, 0 ms": (stage) => backlog(stage, 20_000, 0, 500),
+  "6b backlog of 20,000, 100 ms": (stage) => backlog(stage, 20_000, 100, 50),
+  "6c backlog of 5,000, 250 ms": (stage) => backlog(stage, 5_000, 250, 20),
+  "6d 2,000 others first": (stage) => skipped(stage, 2_000),
+  "6e 200,000 others first": (stage) => skipped(stage, 200_000),
+  "7 rows written, 10/s": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 10);
+    const storage = stage.objects.storageOf(name);
+    const [rows, alarms, posts] = [storage.rowsWritten, storage.alarmsSet, stage.posts.length];
+    await stage.pass(10 * MINUTE, 10);
+    const each = (count: number) => Math.round((1_000 * count) / (stage.posts.length - posts)) / 1_000;
+    const own = storage.rowsWritten - rows;
+    const set = storage.alarmsSet - alarms;
+    return [
+      { what: "rows and alarms an event", value: each(own + set), most: 0.25 },
+      { what: "rows / alarms an event", value: `${each(own)} / ${each(set)}` },
+      ...lagOf(stage, stage.changes),
+    ];
+  },
+  "8a sixty tests at once": async (stage) => {
+    const name = stage.hook();
+    stage.answer = () => [SECOND, 204];
+    await stage.pass(MINUTE);
+    for (let count = 0; count < 60; count++) void stage.objects.call(name, "sendTest", [name]);
+    await stage.pass(MINUTE / 2);
+    const { atOnce, aMinute } = loadOf(stage.posts);
+    return [
+      { what: "at once", value: atOnce, most: 1 },
+      { what: "a minute", value: aMinute, most: 10 },
+    ];
+  },
+  "8b created and deleted without a delivery": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE);
+    stage.delete(name);
+    return [
+      {
+        what: "s until the object forgets",
+        value: seconds(await forgets(stage, name, 32 * DAY)),
+        most: seconds(LONGEST_PAUSE + MINUTE),
+      },
+    ];
+  },
+  "8c a clock an hour ahead comes back": async (stage) => {
+    stage.hook();
+    await stage.pass(MINUTE, 1);
+    stage.skew = HOUR;
+    stage.objects.runUntil(Infinity);
+    stage.answer = () => [50, undefined];
+    await stage.pass(10 * MINUTE, 1);
+    stage.skew = 0;
+    stage.objects.runUntil(Infinity);
+    stage.answer = () => [50, 204];
+    const { now } = stage;
+    const before = stage.posts.length;
+    await stage.pass(2 * HOUR, 1);
+    return [{ what: "s until an attempt", value: seconds((stage.posts[before]?.at ?? Infinity) - now), most: 61 }];
+  },
+  "16a ten webhooks, a host that is new and refuses": (stage) => crowd(stage, [SECOND, 404], false),
+  "16b ten webhooks, a host that takes all, 1 s": (stage) => crowd(stage, [SECOND, 204], true),
+  "16c ten webhooks, a host that takes all, 0 ms": (stage) => crowd(stage, [0, 204], true),
+};

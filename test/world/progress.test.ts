@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { CASES, isKept } from "./cases.ts";
+import { programOf } from "./program.ts";
+import type { Worker } from "./service.ts";
+import { Stage } from "./stage.ts";
+
+// Short forms of the cases of npm run test:progress.
+
+/** Of changes. The rows of some cases are full after it. */
+const HOURS = 0.75;
+const program = await programOf<Worker>("src/index.ts");
+
+test.each(Object.entries(CASES))("%s", { timeout: 300_000 }, async (_name, run) => {
+  const stage = new Stage(program, HOURS);
+  const figures = await run(stage);
+  stage.close();
+  expect(stage.errors).toEqual([]);
+  expect(figures.filter((figure) => !isKept(figure))).toEqual([]);
+});
