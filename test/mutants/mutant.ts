@@ -6,7 +6,7 @@ export interface Mutant {
   was: string;
   becomes: string;
   /** The project of Vitest. */
-  project: "workerd" | "built" | "commands";
+  project: "workerd" | "built" | "commands" | "world";
   tests: string[];
   /** A part of the names of the tests to run. All tests of the files unless given. */
   name?: string;

@@ -20,6 +20,7 @@ import { CHANGES } from "./changes.ts";
 import { CLIENT } from "./client.ts";
 import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
+import { PROGRESS } from "./progress.ts";
 import { READS } from "./reads.ts";
 import { RELEASES } from "./releases.ts";
 import { REQUESTS } from "./requests.ts";
@@ -30,7 +31,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const AT_ONCE = 2;
 
 const [chosen = ""] = process.argv.slice(2);
-const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS];
+const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS];
 const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
 
 const folder = mkdtempSync(join(tmpdir(), "petstore-mutants-"));

@@ -69,7 +69,8 @@ async function partly(
   return [
     ...lagOf(stage, stage.changes.filter(isWanted)),
     { what: "attempts of one event", value: Math.max(...counts.values().map(({ length }) => length)), most: 10 },
-    { what: "pending / failed / no_room", value: `${pending} / ${stage.failed.length - noRoom} / ${noRoom}` },
+    { what: "pending", value: pending, most: 1_000 },
+    { what: "failed / no_room", value: `${stage.failed.length - noRoom} / ${noRoom}` },
   ];
 }
 
@@ -195,9 +196,9 @@ async function forgets(stage: Stage, name: string, within: number): Promise<numb
   return knows() ? Infinity : stage.now - now;
 }
 
-/** Ten webhooks of one host. */
-async function crowd(stage: Stage, answer: Answer, isKnown: boolean): Promise<Figure[]> {
-  const names = Array.from({ length: 10 }, () => stage.hook());
+/** Webhooks of one host. */
+async function crowd(stage: Stage, count: number, answer: Answer, isKnown: boolean): Promise<Figure[]> {
+  for (let index = 0; index < count; index++) stage.hook();
   if (isKnown) {
     stage.change([["pet.created", 1]]);
     await stage.pass(10 * MINUTE);
@@ -208,7 +209,7 @@ async function crowd(stage: Stage, answer: Answer, isKnown: boolean): Promise<Fi
   await stage.pass(2 * MINUTE);
   const { atOnce, aMinute } = loadOf(stage.posts.slice(before));
   return [
-    { what: `at once, of ${names.length} webhooks`, value: atOnce, most: 12 },
+    { what: "at once", value: atOnce, most: count === 1 ? 1 : 12 },
     // Each object counts minutes of its own.
     { what: "a minute", value: aMinute, most: isKnown ? 39_600 : 60 },
   ];
@@ -229,6 +230,7 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
   "1e three animals hang, others 2/s": (stage) => poisoned(stage, 2.3, 0.3 / 2.3, 3, [HOUR, 204]),
   "1f 1 s each, 4/s, one in twenty refused": (stage) =>
     partly(stage, 4, withRefused(stage, 0.05), ({ type }) => [SECOND, type === REFUSED ? 400 : 204], isNotRefused),
+  "1g eight animals hang, others 1/s": (stage) => poisoned(stage, 1.8, 0.8 / 1.8, 8, [HOUR, 204]),
   "2a replay ahead of the place in an outage": async (stage) => {
     const name = stage.hook();
     await stage.pass(MINUTE, 1);
@@ -277,6 +279,15 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     await stage.pass(HOUR);
     return [lost(stage), moved, ...lagOf(stage, stage.changes.slice(before))];
   },
+  "2e replay in a quiet store": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(2 * MINUTE, 1);
+    const count = stage.changes.length;
+    const moved = await replay(stage, name, stage.changes[0] as Change);
+    await stage.pass(10 * MINUTE);
+    const again = [...stage.taken().values()].filter((times) => times > 1).length;
+    return [moved, { what: "% delivered again", value: share(again, count - 1), least: 100, most: 100 }];
+  },
   "3 a refused event in a quiet store, 90 h": async (stage) => {
     const name = stage.hook();
     await stage.pass(MINUTE, 1);
@@ -291,6 +302,18 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
       { what: "hours until failed", value: stage.failed.length ? (stage.now - now) / HOUR : Infinity, most: 84 },
       { what: "attempts that counted", value: delivery?.attempts ?? 0, least: 10, most: 10 },
       { what: "requests", value: stage.posts.length - before, most: 350 },
+    ];
+  },
+  "3b an animal of which one event is refused": async (stage) => {
+    stage.hook();
+    const [refused] = stage.change([["pet.updated", 1]]);
+    stage.answer = ({ id }) => [50, id === refused?.id ? 400 : 204];
+    await stage.pass(MINUTE, 0.1);
+    const [next] = stage.change([["pet.updated", 1]]);
+    await stage.pass(2 * HOUR, 0.1);
+    const at = stage.firstPosts().get(next?.id ?? "") ?? Infinity;
+    return [
+      { what: "s until the next one is attempted", value: seconds(at - (refused?.at ?? 0)), least: 3_600, most: 3_665 },
     ];
   },
   "4a enabled, the call is lost": async (stage) => {
@@ -322,6 +345,27 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     stage.isCut = true;
     stage.delete(name);
     return [{ what: "days until the secret is gone", value: (await forgets(stage, name, 32 * DAY)) / DAY, most: 31.1 }];
+  },
+  "4d a nudge is lost": async (stage) => {
+    stage.hook();
+    await stage.pass(MINUTE, 1);
+    await stage.pass(9.5 * MINUTE);
+    const before = stage.posts.length;
+    stage.isCut = true;
+    const [change] = stage.change([["pet.created", 1]]);
+    await stage.pass(HOUR);
+    const at = stage.posts[before]?.at ?? Infinity;
+    return [{ what: "s until an attempt", value: seconds(at - (change?.at ?? 0)), most: 61 }];
+  },
+  "4e changes within the second of a nudge": async (stage) => {
+    stage.hook();
+    for (let pairs = 0; pairs < 20; pairs++) {
+      stage.change([["pet.created", 2 * pairs]]);
+      await stage.pass(SECOND / 2);
+      stage.change([["pet.created", 2 * pairs + 1]]);
+      await stage.pass(20 * SECOND);
+    }
+    return lagOf(stage, stage.changes);
   },
   "5 held with full rows, 1/s": async (stage) => {
     stage.hook();
@@ -356,12 +400,13 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
       ...lagOf(stage, stage.changes),
     ];
   },
-  "8a sixty tests at once": async (stage) => {
+  "8a sixty tests at once, and sixty one after the other": async (stage) => {
     const name = stage.hook();
-    stage.answer = () => [SECOND, 204];
+    stage.answer = () => [500, 204];
     await stage.pass(MINUTE);
     for (let count = 0; count < 60; count++) void stage.objects.call(name, "sendTest", [name]);
-    await stage.pass(MINUTE / 2);
+    await stage.pass(2 * SECOND);
+    for (let count = 0; count < 60; count++) await stage.call(name, "sendTest");
     const { atOnce, aMinute } = loadOf(stage.posts);
     return [
       { what: "at once", value: atOnce, most: 1 },
@@ -395,7 +440,8 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     await stage.pass(2 * HOUR, 1);
     return [{ what: "s until an attempt", value: seconds((stage.posts[before]?.at ?? Infinity) - now), most: 61 }];
   },
-  "16a ten webhooks, a host that is new and refuses": (stage) => crowd(stage, [SECOND, 404], false),
-  "16b ten webhooks, a host that takes all, 1 s": (stage) => crowd(stage, [SECOND, 204], true),
-  "16c ten webhooks, a host that takes all, 0 ms": (stage) => crowd(stage, [0, 204], true),
+  "16a ten webhooks, a host that is new and refuses": (stage) => crowd(stage, 10, [SECOND, 404], false),
+  "16d one webhook, a host that is new and refuses": (stage) => crowd(stage, 1, [SECOND, 404], false),
+  "16b ten webhooks, a host that takes all, 1 s": (stage) => crowd(stage, 10, [SECOND, 204], true),
+  "16c ten webhooks, a host that takes all, 0 ms": (stage) => crowd(stage, 10, [0, 204], true),
 };
