@@ -26,9 +26,9 @@ export const KEPT_SEEDS: { seed: number; steps: number; hasWebhooks?: boolean; f
     found: "a second Time Travel brings events back, and the checker of the feed missed the request that left them",
   },
   {
-    seed: 4,
-    steps: 1_500,
+    seed: 3_000,
+    steps: 1_000,
     hasWebhooks: true,
-    found: "a wave of deliveries went on with the secrets from before a rotation",
+    found: "an event waited for a day because an earlier address of its webhook had asked for a pause",
   },
 ];
