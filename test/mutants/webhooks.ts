@@ -1,7 +1,7 @@
 import { type Mutant, workerd } from "./mutant.ts";
 
-const endpoint = (bug: string, was: string, becomes: string, test: string) =>
-  workerd(bug, "webhooks/engine/endpoint.ts", was, becomes, `webhooks/${test}`);
+const engine = (bug: string, file: string, was: string, becomes: string, test: string) =>
+  workerd(bug, `webhooks/engine/${file}.ts`, was, becomes, `webhooks/${test}`);
 
 /** Bugs of the delivery of events. */
 export const WEBHOOKS: Mutant[] = [
@@ -12,104 +12,130 @@ export const WEBHOOKS: Mutant[] = [
     "names !== undefined && names",
     "webhooks/url",
   ),
-  endpoint(
+  engine(
     "an endpoint that fails is attempted all the time",
-    "if (isProbe && (running.size > 0 || now < progress.probeAt)) return undefined;",
-    "",
+    "health",
+    "const probeAt = health.attemptedAt > now ? now : health.attemptedAt + probeDelay(health.probes);",
+    "const probeAt = now;",
     "schedule",
   ),
-  endpoint(
-    "a new event is attempted although the endpoint fails",
-    "isHeld ||= isFailing(progress) || ",
-    "isHeld ||= ",
+  engine(
+    "each new event is attempted at once although the endpoint fails",
+    "health",
+    "isHeld ? health.attemptedAt + BETWEEN_NEW_EVENTS : 0",
+    "isHeld ? 0 : 0",
     "schedule",
   ),
-  endpoint(
-    "a delivery has the id of its event without the tag as its key",
-    "const { place: key, type, resource, body } = wave[index] as NewEvent;",
-    "const { place, type, resource, body } = wave[index] as NewEvent;\n        const key = place.slice(0, 16);",
-    "delivery",
-  ),
-  endpoint(
+  engine(
     "a failure leaves the alarm as an exception",
-    "name, message, stack }));",
-    "name, message, stack }));\n      throw error;",
+    "endpoint",
+    "name, message, stack }),\n      );",
+    "name, message, stack }),\n      );\n      throw error;",
     "restore",
   ),
-  endpoint(
-    "the place is stored before the deliveries",
-    "const results = await this.#deliverNew(progress, run, wave);",
-    "this.#record(progress, run, [], rest[count - 1]?.place);\n      const results = await this.#deliverNew(progress, run, wave);",
+  engine(
+    "the place passes an event that is on its way",
+    "reader",
+    'if (state !== "done") return;',
+    'if (state === "ready") return;',
     "delivery",
   ),
-  endpoint(
+  engine(
     "a new event does not wait for an earlier one of its resource",
-    "if (!isHeld && !queue.blocks(resource)) {",
-    "if (!isHeld) {",
-    "delivery",
-  ),
-  endpoint(
-    "two events of a resource are sent at once",
-    "if (!isHeld && running.has(resource)) return undefined;",
+    "pick",
+    "ledger.queue.blocks(laneOf(row)) || ",
     "",
     "delivery",
   ),
-  endpoint("five attempts run at once", "MAX_AT_ONCE = 4", "MAX_AT_ONCE = 5", "delivery"),
-  endpoint("a lost place is told again and again", "progress.highest = end.place;", "", "restore"),
-  endpoint("a lost place is never told", "this.#store.add(row, messageBody(id, RESET, data));", "", "restore"),
-  endpoint(
+  engine(
+    "two events of a resource are sent at once",
+    "pick",
+    "} else if (!parallel.has(event.resource)) return {",
+    "} else return {",
+    "delivery",
+  ),
+  engine(
+    "seven attempts run at once",
+    "health",
+    "atOnce: Math.min(concurrency, atOnce),",
+    "atOnce: Math.min(concurrency + 1, atOnce),",
+    "delivery",
+  ),
+  engine(
+    "a lost place is told again and again",
+    "look",
+    "    ledger.jump(place);\n    const row",
+    "    const row",
+    "restore",
+  ),
+  engine(
+    "a lost place is never told",
+    "look",
+    "ledger.put(row, messageBody(id, RESET, { cursor: encodeEventCursor(place), bookmark }));",
+    "void [row, bookmark];",
+    "restore",
+  ),
+  engine(
     "other deliveries go before a reset",
-    "|| goesFirst(progress, run.queue) !== undefined) return false;",
-    ") return false;",
+    "pick",
+    "if (reset !== undefined) return isOpen(situation, reset.row) ? waiting(ledger, reset.row) : undefined;",
+    "",
     "restore",
   ),
-  endpoint(
-    "a lost nudge is never made good",
-    "const pause = run.hasRead ?",
-    "if (!run.hasRead && run.queue.rows.size === 0) return undefined;\n    const pause = run.hasRead ?",
-    "delivery",
-  ),
-  endpoint(
+  engine(
     "a webhook that is disabled still sends",
-    "if (!this.#sees(progress, row)) return undefined;",
-    "this.#sees(progress, row);",
+    "look",
+    'if (configuration.enabled === 0) return "disabled";',
+    "",
     "restore",
   ),
-  endpoint(
+  engine(
     "the types are ignored",
-    "if (run.types.has(event.type)) wave.push(event);",
-    "wave.push(event);",
+    "database",
+    "isWanted: sql`instr(${types}, '\"' || ${events.type} || '\"')`,",
+    "isWanted: sql`1`,",
     "delivery",
   ),
-  endpoint(
+  engine(
     "a rotation drops the old secret at once",
+    "endpoint",
     "this.#store.saveSecrets({ newest, previous: {",
     "this.#store.saveSecrets({ newest });\n    void ({ newest, previous: {",
     "restore",
   ),
-  endpoint("a replay during a wave is forgotten", "    progress.generation++;\n", "", "restore"),
-  endpoint(
-    "a replay keeps what waits, and reads it again",
-    'this.#store.removeAfter(isLatest ? "" : place);',
-    "",
+  engine(
+    "what a jump of the place has overtaken waits again",
+    "run",
+    "(reader !== undefined && ledger.readers.includes(reader) && reader.runs(before.key))",
+    "(reader !== undefined && reader.runs(before.key))",
     "restore",
   ),
-  endpoint(
+  engine(
+    "a replay sends what waits anyway",
+    "reader",
+    "if (event === null || waits(place)) continue;",
+    "if (event === null) continue;",
+    "restore",
+  ),
+  engine(
     "a nudge runs the engine beside its alarm",
-    "await this.#wake(this.#readAt + SHORTEST_PAUSE);",
-    "await this.alarm();",
+    "endpoint",
+    "await this.#wake(this.#known(name).run.nudge());",
+    "this.#known(name).run.nudge();\n    await this.alarm();",
     "delivery",
   ),
-  endpoint(
+  engine(
     "the log does not say that a delivery failed",
-    'if (result.status === "failed") log("a delivery failed", progress, result);',
+    "run",
+    'if (status === "failed" && isCurrent) this.#log("a delivery failed", row);',
     "",
     "schedule",
   ),
-  endpoint(
-    "a run signs with the secrets that it began with",
-    "deliver(run.url, { id: eventId(key), body: one.body }, this.#signing(), this.env)",
-    "deliver(run.url, { id: eventId(key), body: one.body }, (run.secrets ??= this.#signing()), this.env)",
+  engine(
+    "all attempts sign with the secrets of the first one",
+    "run",
+    "body }, this.#signing(), this.#settings)",
+    "body }, (this.secrets ??= this.#signing()), this.#settings)",
     "restore",
   ),
   workerd(
