@@ -266,6 +266,9 @@ class World {
     receivers.isCalm = true;
     objects.runUntil(clock.now + HOUR);
     await Promise.all([owners.calm(random, isDue), clock.run()]);
+    // A 410 from before may disable a webhook late.
+    if (owners.present.some(({ enabled }) => enabled === 0))
+      await Promise.all([owners.calm(random, isDue), clock.run()]);
     objects.runUntil(clock.now + (isDue ? CALM.due : CALM.schedule));
     // The next hourly job would do so.
     for (const { name } of owners.present) if (objects.lost.has(name)) void objects.call(name, "nudge", [name]);
