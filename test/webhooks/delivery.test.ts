@@ -357,10 +357,10 @@ describe("what is recorded", () => {
   });
 });
 
-/** Takes all rows for deliveries with so many attempts, which are not due. */
-async function takeAllRows(hook: Hook, attempts: string): Promise<void> {
+/** Takes rows for deliveries with so many attempts, which are not due. */
+async function takeRows(hook: Hook, attempts: string, count = MAX_PENDING): Promise<void> {
   await hook.rows(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MAX_PENDING})
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
      INSERT INTO pending SELECT printf('%024x', i), 'pet.updated', 'pet.' || (100000 + i), '{"data":{}}', ${attempts}, 1, 1,
        ${Date.now() + 60 * MINUTE}, 500, NULL FROM n`,
   );
@@ -383,11 +383,21 @@ describe("rows for deliveries that wait", () => {
     expect(new Set(ids())).toEqual(new Set(sent));
   });
 
+  test("that have one place left are read on one by one, to the end", async () => {
+    const hook = await addHook({ isNew: true });
+    await hook.state();
+    await takeRows(hook, "1", MAX_PENDING - 1);
+    const sent = await addEvents(...events(5));
+    await hook.run();
+    expect(ids()).toEqual(sent);
+    expect(await hook.alarm()).toBeGreaterThan(0);
+  });
+
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
     const hook = await addHook();
     await addEvents([1]);
     await hook.run();
-    await takeAllRows(hook, "1 + i % 3");
+    await takeRows(hook, "1 + i % 3");
     // The first is delivered without a row. The second needs one.
     const [, refused] = await addEvents([2], [3]);
     respond(({ resource }) => (resource === 3 ? 500 : 204));
@@ -406,7 +416,7 @@ describe("rows for deliveries that wait", () => {
 
 describe("an object", () => {
   test("that an alarm wakes knows its name", async () => {
-    const hook = await addHook();
+    const hook = await addHook({ isNew: true });
     await hook.stub.nudge(hook.name);
     await evictDurableObject(hook.stub);
     await addEvents([1]);

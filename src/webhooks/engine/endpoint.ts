@@ -114,11 +114,13 @@ export class WebhookEndpoint extends DurableObject<Env> {
   async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
     const { ledger, run } = await this.#started(name);
     if (ledger.replay !== undefined) return "replay_running";
-    const from = ledger.main.place;
-    const { rows } = await this.#database.look(name, [{ place: from, limit: 0 }]);
+    const { main } = ledger;
+    const from = main.place;
+    const newest = main.readFrom;
+    const { rows } = await this.#database.look(name, [{ place: newest, limit: 0 }]);
     // A place that the feed has lost stays: the next run tells the receiver.
-    const isThere = rows[0]?.[0]?.place === from;
-    if (isThere && ledger.main.place === from && place > from) ledger.jump(place);
+    const isThere = rows[0]?.[0]?.place === newest;
+    if (isThere && ledger.main === main && place > from) ledger.jump(place);
     ledger.record(Date.now());
     await this.#wake(run.change());
     return {

@@ -60,7 +60,7 @@ export class Reader {
   /**
    * Takes what was read from `readFrom` on.
    *
-   * @param limit of the read.
+   * @param limit of its events. The row of the place comes beside them.
    * @param waits whether an event is in the queue already.
    * @returns whether it had an event that the webhook wants.
    */
@@ -74,7 +74,7 @@ export class Reader {
       isNew = true;
     }
     const last = rows.at(-1);
-    this.hasMore = rows.length >= limit || last?.later === 1;
+    this.hasMore = rows.length > limit || last?.later === 1;
     if (this.end !== undefined && (!this.hasMore || (last?.place ?? "") >= this.end)) {
       this.hasMore = false;
       this.#readTo = this.end;
