@@ -151,6 +151,8 @@ function* judgeAttempts(
     const refusal = refusals.get(resource);
     // A replay has an order of its own.
     if (isReplay) continue;
+    // The hour may be over before the success: what waits then has no order.
+    if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
     if (isTaken(attempt) && attempt.isHeard) {
       if (refusal !== undefined) refusal.endedIn = attempt.life;
     } else if (refusal === undefined || refusal.endedIn === attempt.life)
