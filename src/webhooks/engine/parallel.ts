@@ -1,5 +1,7 @@
 /** What an attempt takes of what may run at once. */
 export interface Kind {
+  /** The key of its delivery. */
+  key: string;
   resource: string;
   /** Whether the receiver refused the resource last. */
   isRefused: boolean;
@@ -15,6 +17,9 @@ export class Parallel {
   }
 
   has = (resource: string): boolean => this.#running.has(resource);
+
+  /** Whether this delivery is one of them. */
+  runs = ({ key, resource }: Pick<Kind, "key" | "resource">): boolean => this.#running.get(resource)?.kind.key === key;
 
   count(part: "isRefused" | "isReplay"): number {
     return [...this.#running.values()].filter(({ kind }) => kind[part]).length;

@@ -146,7 +146,7 @@ export class Run {
     return inWindows < FEW && this.#weakest(now) !== undefined ? FEW - inWindows : 0;
   }
 
-  #weakest = (now: number) => this.#ledger.weakest(now, ({ resource }) => this.#parallel.has(resource));
+  #weakest = (now: number) => this.#ledger.weakest(now, this.#parallel.runs);
 
   /** When the feed is read again, if nothing else happens. */
   #readsAt(now: number): number {
@@ -192,7 +192,7 @@ export class Run {
     const isProbe = isFailing(health) && row.lastAttemptAt !== null;
     const kind = { isProbe, counts: !isProbe || dueAt(row, health, now) <= now };
     reader?.set({ place: row.key }, "running");
-    this.#parallel.start({ resource: row.resource, isRefused, isReplay: row.isReplay }, async () => {
+    this.#parallel.start({ key: row.key, resource: row.resource, isRefused, isReplay: row.isReplay }, async () => {
       const outcome = await deliver(url, { id: eventId(row.key), body }, this.#signing(), this.#settings);
       this.#settle(attempt, outcome, url, kind);
     });
