@@ -115,8 +115,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     const { ledger, run } = await this.#started(name);
     if (ledger.replay !== undefined) return "replay_running";
     const { main } = ledger;
-    const from = main.place;
-    const newest = main.readFrom;
+    const { place: from, readFrom: newest } = main;
     const { rows } = await this.#database.look(name, [{ place: newest, limit: 0 }]);
     // A place that the feed has lost stays: the next run tells the receiver.
     const isThere = rows[0]?.[0]?.place === newest;
