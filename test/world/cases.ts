@@ -227,7 +227,7 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     partly(stage, 1, newPet(), () => [50, stage.random.chance(0.5) ? 500 : 204]),
   "1c three animals refused, others 2/s": (stage) => poisoned(stage, 2.3, 0.3 / 2.3, 3, [50, 422]),
   "1d six animals refused, others 2/s": (stage) => poisoned(stage, 2.6, 0.6 / 2.6, 6, [50, 422]),
-  "1e three animals hang, others 2/s": (stage) => poisoned(stage, 2.3, 0.3 / 2.3, 3, [HOUR, 204]),
+  "1e three animals hang, others 2/s": (stage) => poisoned(stage, 2.6, 0.6 / 2.6, 3, [HOUR, 204]),
   "1f 1 s each, 4/s, one in twenty refused": (stage) =>
     partly(stage, 4, withRefused(stage, 0.05), ({ type }) => [SECOND, type === REFUSED ? 400 : 204], isNotRefused),
   "1g eight animals hang, others 1/s": (stage) => poisoned(stage, 1.8, 0.8 / 1.8, 8, [HOUR, 204]),

@@ -58,6 +58,8 @@ export class Operator {
       ...WRANGLER_SETTINGS,
       PATH: `${resolve("node_modules/.bin")}:${WRANGLER_SETTINGS.PATH}`,
       ...api.environment(),
+      // A person has a terminal.
+      CI: "",
       EDGE_PRODUCTION: production ?? "",
       EDGE_STAGING: staging ?? "",
       EDGE_PREVIEW: preview ?? "",
