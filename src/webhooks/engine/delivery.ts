@@ -27,7 +27,10 @@ export async function deliver(
   // The rule may be stricter now than when the address was stored.
   const address = receiverUrl(url, settings);
   if (address === undefined) return { response: undefined, error: "connection", retryAfter: 0 };
-  const signal = AbortSignal.timeout(TIMEOUT);
+  // AbortSignal.timeout() would keep the object awake to the end of the time.
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timer = setTimeout(() => controller.abort(), TIMEOUT);
   try {
     const timestamp = Math.floor(Date.now() / 1_000);
     const headers = {
@@ -47,6 +50,8 @@ export async function deliver(
   } catch {
     // The error may quote the address, which may hold a secret of the receiver. So it is not logged.
     return { response: undefined, error: signal.aborted ? "timeout" : "connection", retryAfter: 0 };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
