@@ -541,7 +541,7 @@ export const webhooks: Resource = {
       stability: "beta",
       summary: "Deliver events again",
       description:
-        "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops everything that waits, and says what it skips. One replay runs at a time.",
+        "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops every event that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
       success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },

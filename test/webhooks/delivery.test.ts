@@ -158,6 +158,25 @@ describe("the types of a webhook", () => {
     expect(await hook.state()).toMatchObject({ pending: 1 });
   });
 
+  test("that are removed during an attempt are not attempted again", async () => {
+    const hook = await addHook();
+    await addEvents([1, 1, "pet.created"]);
+    const hung = { isOver: false };
+    respond(async ({ type }) => {
+      while (type === "pet.created" && !hung.isOver) await scheduler.wait(1);
+      return type === "pet.created" ? 500 : 204;
+    });
+    const run = hook.run();
+    await vi.waitFor(() => expect(received).toHaveLength(1));
+    await addEvents([2, 1, "pet.deleted"]);
+    await hook.set("types = ?", '["pet.deleted"]');
+    // Its object has seen the types.
+    await vi.waitFor(() => expect(received).toHaveLength(2));
+    hung.isOver = true;
+    await run;
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+
   test("may be unknown to this version", async () => {
     const hook = await addHook({ types: ["cage.cleaned"] });
     await addEvents([1, 1, "cage.cleaned"]);

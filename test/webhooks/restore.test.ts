@@ -124,6 +124,22 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
   });
 
+  test("is told after a skip, too", async () => {
+    const hook = await addHook();
+    await addEvents(...events(3));
+    await hook.run();
+    await forgetNewest(1);
+    respond(() => 500);
+    await hook.run();
+    const [sent = ""] = await addEvents([4]);
+    await hook.stub.skip(hook.name, sent.slice(4));
+    respond(() => 204);
+    await hook.pass(HOUR);
+    expect(new Set(resets().map(({ id }) => id)).size).toBe(1);
+    expect(resets().length).toBeGreaterThan(1);
+    expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
+  });
+
   test("lets no other delivery start before the message, for an hour at most", async () => {
     const hook = await addHook();
     await addEvents([1]);

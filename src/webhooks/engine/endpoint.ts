@@ -106,7 +106,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
   }
 
   /**
-   * Goes to a place, and drops everything that waits.
+   * Goes to a place, and drops every event that waits.
    *
    * @param place the end of the feed.
    * @returns the state with what was left out, or that a replay runs.

@@ -118,9 +118,9 @@ export class Ledger {
     return weakest;
   }
 
-  /** Goes to a place, and drops everything that waits. */
+  /** Goes to a place, and drops every event that waits. A reset stays: the receiver still has what the feed lost. */
   jump(place: string): void {
-    for (const row of this.queue.rows) this.drop(row);
+    for (const row of this.queue.rows) if (row.type !== RESET) this.drop(row);
     for (const lane of this.queue.emptied()) this.setUnordered(lane, false);
     this.main = new Reader(place);
     this.stopReplay();

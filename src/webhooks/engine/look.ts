@@ -73,8 +73,7 @@ export class Look {
     if (types !== this.configuration?.types) {
       const wanted = new Set<unknown>(JSON.parse(types));
       for (const row of queue.rows) if (row.type !== RESET && !wanted.has(row.type)) this.#ledger.drop(row);
-      for (const reader of readers)
-        for (const event of reader.ready()) if (!wanted.has(event.type)) reader.set(event, "done");
+      for (const reader of readers) reader.keep(wanted);
     }
     this.configuration = configuration;
   }
@@ -88,6 +87,7 @@ export class Look {
     const { place, bookmark } = await this.#database.end();
     const now = Date.now();
     const id = messageId();
+    for (const before of ledger.queue.rows) ledger.drop(before);
     ledger.jump(place);
     const row = newRow({ place: id, type: RESET, resource: id }, false, now);
     ledger.put(row, messageBody(id, RESET, { cursor: encodeEventCursor(place), bookmark }));

@@ -98,6 +98,12 @@ export class Reader {
     if (state === "done") this.#advance();
   }
 
+  /** Takes out the events of every other type. Of an attempt that runs, only a success is recorded then. */
+  keep(types: ReadonlySet<unknown>): void {
+    for (const entry of this.#window.values()) if (!types.has(entry.event.type)) entry.state = "done";
+    this.#advance();
+  }
+
   /** Events that the place cannot pass, when too many have finished behind them. They have to wait in the queue instead. */
   stragglers(): NewEvent[] {
     const entries = [...this.#window.values()];
