@@ -116,8 +116,9 @@ function* judgeAttempts(
 
     const resource = resourceOf(attempt);
     // A reset goes first, for an hour.
-    const reset = firstOfResets.findLast((one) => createdAt(one) <= at - SECOND);
-    if (type !== RESET && reset !== undefined && createdAt(reset) > at - HOUR + SECOND) {
+    const reset = firstOfResets.findLast((one) => createdAt(one) <= at);
+    const waitsFor = reset && createdAt(reset) <= at - SECOND && createdAt(reset) > at - HOUR + SECOND;
+    if (type !== RESET && reset !== undefined && waitsFor === true) {
       if (!((takenAt.get(reset.id) ?? Infinity) <= at)) yield `${id} is sent at ${at}, before the reset ${reset.id}.`;
     }
 
@@ -152,11 +153,14 @@ function* judgeAttempts(
     const refusal = refusals.get(resource);
     // A replay has an order of its own.
     if (isReplay) continue;
+    const mayBeReplay = ownReplays.some(
+      ({ place = "g", until = "g", sentAt }) => sentAt <= at && placeOf(id) > place && placeOf(id) <= until,
+    );
     // The hour may be over before the success: what waits then has no order.
     if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
     if (isTaken(attempt) && attempt.isHeard) {
-      if (refusal !== undefined) refusal.endedIn = attempt.life;
-    } else if (refusal === undefined || refusal.endedIn === attempt.life)
+      if (refusal !== undefined && !mayBeReplay) refusal.endedIn = attempt.life;
+    } else if (refusal === undefined || (refusal.endedIn === attempt.life && !mayBeReplay))
       refusals.set(resource, { since: endOf(attempt) });
   }
 
