@@ -42,10 +42,12 @@ export interface Post extends Pick<Change, "id" | "at" | "type" | "resource"> {
 export type Answer = readonly [after: number, status: number | undefined];
 
 class RecordingDatabase extends Database {
-  readonly statements: Statement[] = [];
+  /** With their times. */
+  readonly statements: (Statement & { at: number })[] = [];
+  now = () => START;
 
   override onPrimary(statements: readonly Statement[]): Execution {
-    this.statements.push(...statements);
+    this.statements.push(...statements.map((statement) => ({ ...statement, at: this.now() })));
     return super.onPrimary(statements);
   }
 }
@@ -62,6 +64,8 @@ export class Stage {
   readonly failed: { event: string; error: string | null }[] = [];
   /** The lines of errors in the log of the engine. */
   readonly errors: string[] = [];
+  /** Calls of an object that tell it of new events. */
+  nudges = 0;
   /** Milliseconds that the clock of the objects is ahead. */
   skew = 0;
   /** Whether calls to objects get lost. */
@@ -74,6 +78,7 @@ export class Stage {
   constructor(program: Program<Worker>, hours: number) {
     this.hours = hours;
     const { clock, database } = this;
+    database.now = () => clock.now;
     const path = {
       clock,
       database,
@@ -176,6 +181,7 @@ export class Stage {
   #nudge(name: string): void {
     if (this.isCut || this.now - (this.#nudgedAt.get(name) ?? 0) < BETWEEN_NUDGES) return;
     this.#nudgedAt.set(name, this.now);
+    this.nudges++;
     void this.objects.call(name, "nudge", [name]);
   }
 
