@@ -202,12 +202,9 @@ async function rowsRead(stage: Stage): Promise<number> {
   let read = 0;
   // From the last one on, so that each meets the events of its time.
   for (const { sql, values, at } of stage.database.statements.toReversed()) {
-    await database.prepare("DELETE FROM events WHERE created_at > ?").bind(new Date(at).toISOString()).run();
-    const { meta } = await database
-      .prepare(sql)
-      .bind(...values)
-      .run();
-    read += meta.rows_read;
+    const later = database.prepare("DELETE FROM events WHERE created_at > ?").bind(new Date(at).toISOString());
+    const [, result] = await database.batch([later, database.prepare(sql).bind(...values)]);
+    read += result?.meta.rows_read ?? 0;
   }
   await miniflare.dispose();
   return read;

@@ -299,8 +299,8 @@ const lacksMigration = (failure = "") => failure.includes("no such ");
 
 /** Whether the service may repeat it (docs/guarantees.md, "Faults"). */
 function isRepeatable(exchange: Exchange): boolean {
-  if (exchange.path.endsWith("/replay")) return true;
   const { method, path, headers, body } = exchange;
+  if (method === "POST" && path.endsWith("/replay")) return true;
   if (headers["Idempotency-Key"] !== undefined || isCount(exchange)) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
   if (!isOrder || headers["If-None-Match"] !== undefined || body?.includes('"reference"') === true) return false;
