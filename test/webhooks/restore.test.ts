@@ -497,7 +497,7 @@ describe("a run that fails", () => {
   test("while it records keeps what it knows, and records it later", async () => {
     const hook = await addHook();
     await hook.run();
-    await hook.pass(SECOND);
+    await hook.pass(MINUTE);
     const sent = await addEvents(...events(3));
     await runInDurableObject(hook.stub, async (object, { storage }) => {
       const { sql } = storage;

@@ -42,6 +42,7 @@ class Known {
   failedFrom = Infinity;
   failedTo = 0;
   attemptedAt = 0;
+  probedAt = 0;
   probes = 0;
   hasSucceeded = false;
   readonly refused = new Set<string>();
@@ -64,12 +65,11 @@ class Known {
     }
     if (type === TEST) return;
     this.attemptedAt = end;
+    if (isProbe || this.failedTo - this.failedFrom < FAILS_AFTER - SECOND) this.probedAt = end;
     this.probes += Number(isProbe);
     this.refused.add(resource);
-    if (!isHeard || (status !== 429 && pause === 0)) {
-      [this.failedFrom, this.failedTo] = [Math.min(this.failedFrom, end), end];
-      return;
-    }
+    [this.failedFrom, this.failedTo] = [Math.min(this.failedFrom, end), end];
+    if (!isHeard || (status !== 429 && pause === 0)) return;
     this.pauses.set(resource, { at: end, until: end + pause });
     const recent = this.pauses.values().filter(({ at }) => at > end - MINUTE + SECOND);
     if ([...recent].length >= PAUSES_OF_A_LIMIT) this.limitedUntil = Math.max(this.limitedUntil, end + pause);
@@ -82,8 +82,9 @@ class Known {
 
   /** When an attempt may begin. */
   opensAt(resource: string, wasAttempted: boolean): number {
-    const delay = wasAttempted ? (PROBES[Math.min(this.probes, PROBES.length - 1)] as number) : BETWEEN_NEW_EVENTS;
-    const held = this.isFailing ? this.attemptedAt + delay : 0;
+    const probe = this.probedAt + (PROBES[Math.min(this.probes, PROBES.length - 1)] as number);
+    const next = wasAttempted ? probe : this.attemptedAt + BETWEEN_NEW_EVENTS;
+    const held = this.isFailing ? next : 0;
     return Math.max(held, this.limitedUntil, this.pauses.get(resource)?.until ?? 0);
   }
 }

@@ -45,7 +45,7 @@ const selectConfiguration = compile((db, parameter: Parameter<Webhook>) =>
 const selectWanted = compile((db, parameter: Parameter<Webhook & { first: Int64; limit: number }>) => {
   const types = sql`(${db.select({ types: webhooks.types }).from(webhooks).where(isThis(parameter))})`;
   return windowOfFeed(db, {
-    first: sql`CAST(${parameter("first")} AS INTEGER)`,
+    first: sql`max(CAST(${parameter("first")} AS INTEGER), coalesce((SELECT min(${events.id}) FROM ${events}), 0))`,
     isWanted: sql`instr(${types}, '"' || ${events.type} || '"')`,
     limit: parameter("limit"),
     columns: { type: sql<string>`${events.type}`.as("type"), resource: resourceOfEvent.as("resource") },

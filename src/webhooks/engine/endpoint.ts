@@ -61,6 +61,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** The object knows its webhook from now on. */
   #known(name: string): Life {
+    // Whatever made it, an alarm finds out whether its webhook is there.
+    if (this.#life === undefined) void this.#wake(Date.now() + LONGEST_PAUSE);
     return (this.#life ??= this.#live(new Ledger(this.#store, this.#store.begin(name))));
   }
 
@@ -113,19 +115,18 @@ export class WebhookEndpoint extends DurableObject<Env> {
    */
   async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
     const { ledger, run } = await this.#started(name);
-    if (ledger.replay !== undefined) return "replay_running";
     const { main } = ledger;
     const { place: from, readFrom: newest } = main;
     const { rows } = await this.#database.look(name, [{ place: newest, limit: 0 }]);
+    if (ledger.replay !== undefined) return "replay_running";
     // A place that the feed has lost stays: the next run tells the receiver.
-    const isThere = rows[0]?.[0]?.place === newest;
-    if (isThere && ledger.main === main && place > from) ledger.jump(place);
+    const isSkipped = rows[0]?.[0]?.place === newest && ledger.main === main;
+    const to = place > from ? place : from;
+    if (isSkipped) ledger.jump(to);
     ledger.record(Date.now());
     await this.#wake(run.change());
-    return {
-      ...stateOf(ledger),
-      skipped: { from: encodeEventCursor(from), to: encodeEventCursor(place) },
-    };
+    const skipped = { from: encodeEventCursor(from), to: encodeEventCursor(to) };
+    return { ...stateOf(ledger), ...(isSkipped && { skipped }) };
   }
 
   /** Ends the replay, if one runs, and drops those of its deliveries that wait. */
@@ -152,8 +153,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
       const outcome = await deliver(configuration.url, { id, body }, this.#signing(), this.env);
       const milliseconds = Date.now() - sentAt;
       if (isSuccess(outcome)) {
-        const health = afterTest(ledger.progress.health, Date.now());
-        ledger.set({ health, proven: originOf(configuration.url) });
+        ledger.set({ health: afterTest(ledger.progress.health, Date.now()), proven: originOf(configuration.url) });
         ledger.paused.clear();
         ledger.record(Date.now());
         await this.#wake(run.change());

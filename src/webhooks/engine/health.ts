@@ -18,12 +18,16 @@ const MINUTE = 60 * SECOND;
 
 /** What the outcomes of all attempts say about an endpoint. Times are in milliseconds since the epoch. */
 export interface Health {
+  /** Of a delivery. */
   lastSuccessAt: number | null;
+  /** The last test that succeeded. */
+  testedAt: number;
   /** The first and the last failure since the last success. */
   failedFrom: number | null;
   failedTo: number;
-  /** The end of the last attempt that was no success. */
+  /** The end of the last attempt that was no success, and of the last probe. */
   attemptedAt: number;
+  probedAt: number;
   /** Probes since it fails. */
   probes: number;
   /** The last time in which it failed. What was last attempted in it is due at its end. */
@@ -35,9 +39,11 @@ export interface Health {
 
 export const UNKNOWN_HEALTH: Health = {
   lastSuccessAt: null,
+  testedAt: 0,
   failedFrom: null,
   failedTo: 0,
   attemptedAt: 0,
+  probedAt: 0,
   probes: 0,
   outage: null,
   limitedUntil: 0,
@@ -55,7 +61,10 @@ export const afterSuccess = (health: Health, now: number): Health => ({
 });
 
 /** After a test that succeeded: the receiver wants no pause any more. */
-export const afterTest = (health: Health, now: number): Health => withoutLimit(withoutFailure(health, now));
+export const afterTest = (health: Health, now: number): Health => ({
+  ...withoutLimit(withoutFailure(health, now)),
+  testedAt: now,
+});
 
 /** For another receiver, or one that is back: everything is due. */
 export const renewed = (health: Health, now: number): Health => ({
@@ -78,18 +87,21 @@ export function afterFailure(health: Health, now: number, isProbe: boolean): Hea
   const { failedFrom, probes } = health;
   // A first failure in the future is one from before the clock was set back.
   const from = failedFrom === null || failedFrom > now ? now : failedFrom;
-  return { ...health, failedFrom: from, failedTo: now, attemptedAt: now, probes: probes + Number(isProbe) };
+  // New events, which are attempted more often, do not put off the next probe.
+  const probedAt = isProbe || !isFailing(health) ? now : health.probedAt;
+  return { ...health, failedFrom: from, failedTo: now, attemptedAt: now, probedAt, probes: probes + Number(isProbe) };
 }
 
-/** After a response that asks for a pause. From several resources, or while nothing succeeds, it holds the whole endpoint. */
+/**
+ * After a response that asks for a pause. From several resources, or while nothing succeeds, it holds the whole endpoint. It is a failure
+ * too: an outage may answer so, in which nothing is given up.
+ */
 export function afterPause(health: Health, resource: string, now: number, until: number, isProbe: boolean): Health {
   const recent = health.pauses.filter((one) => one.resource !== resource && Math.abs(now - one.at) <= PAUSES_WITHIN);
   const pauses = [...recent, { resource, at: now }].slice(-PAUSES_OF_A_LIMIT);
   const isLimit = pauses.length === PAUSES_OF_A_LIMIT || isFailing(health);
   return {
-    ...health,
-    attemptedAt: now,
-    probes: health.probes + Number(isProbe),
+    ...afterFailure(health, now, isProbe),
     pauses,
     limitedUntil: isLimit ? Math.max(until, health.limitedUntil) : health.limitedUntil,
   };
@@ -116,9 +128,9 @@ export function newEventAt(health: Health, now: number): number {
 
 /** When a delivery that waits may be attempted. */
 export function startsAt(row: Waiting, health: Health, now: number): number {
-  if (row.lastAttemptAt === null) return Math.max(row.nextAttemptAt, newEventAt(health, now));
+  if (row.lastAttemptAt === null) return newEventAt(health, now);
   if (!isFailing(health)) return Math.max(dueAt(row, health, now), opensAt(health, now));
-  const probeAt = health.attemptedAt > now ? now : health.attemptedAt + probeDelay(health.probes);
+  const probeAt = health.probedAt > now ? now : health.probedAt + probeDelay(health.probes);
   return Math.max(probeAt, opensAt(health, now));
 }
 

@@ -105,12 +105,12 @@ export class Ledger {
    * @param isRunning whether it is being attempted.
    */
   weakest(now: number, isRunning: (row: Waiting) => boolean): Waiting | undefined {
-    const { lastSuccessAt } = this.progress.health;
-    if (lastSuccessAt === null) return undefined;
+    const { lastSuccessAt, testedAt } = this.progress.health;
+    const tookAt = Math.max(lastSuccessAt ?? 0, testedAt);
     let weakest: Waiting | undefined;
     for (const row of this.queue.rows) {
       const since = this.queue.refusedSince(laneOf(row));
-      const isRefused = since !== null && since < lastSuccessAt && (row.lastAttemptAt ?? 0) < lastSuccessAt;
+      const isRefused = since !== null && since < tookAt && (row.lastAttemptAt ?? 0) < tookAt;
       const mayGo = isRefused && (row.attempts >= 2 || since <= now - REFUSED_FOR_LONG);
       if (!mayGo || row.type === RESET || isRunning(row)) continue;
       if (weakest === undefined || goesBefore(row, weakest)) weakest = row;
@@ -147,6 +147,7 @@ export class Ledger {
       }
     }
     for (const lane of this.queue.emptied()) this.setUnordered(lane, false);
+    for (const [resource, until] of this.paused) if (until <= now) this.paused.delete(resource);
     const { progress } = this;
     const replay = this.replay?.hasEnded === false ? { place: this.replay.place, end: this.replay.end ?? "" } : null;
     const isMoved = this.main.place !== progress.place || replay?.place !== progress.replay?.place;

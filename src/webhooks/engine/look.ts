@@ -12,6 +12,8 @@ export class Look {
   readonly #ledger: Ledger;
   readonly #database: Database;
   configuration: Configuration | undefined;
+  /** Counts the addresses, and the times in which the webhook was enabled. */
+  era = 0;
   /** When the database was last asked. */
   at = 0;
   /** Whether there was an event. */
@@ -24,16 +26,13 @@ export class Look {
   /**
    * Looks again.
    *
-   * @param limit events to read, at most.
+   * @param limits events to read, at most: of the main reader, and of the replay.
    */
-  async again(limit: number): Promise<Stop | undefined> {
+  async again(limits: readonly [main: number, replay: number]): Promise<Stop | undefined> {
     const ledger = this.#ledger;
     if (ledger.main.place === "" && !(await this.begin())) return "deleted";
     const { readers } = ledger;
-    const asked = readers.map(({ readFrom: place, isReplay, hasMore }) => ({
-      place,
-      limit: isReplay && !hasMore ? 0 : limit,
-    }));
+    const asked = readers.map(({ readFrom: place }, index) => ({ place, limit: limits[index] ?? 0 }));
     const { configuration, rows } = await this.#database.look(ledger.progress.name, asked);
     this.at = Date.now();
     if (configuration === undefined) return "deleted";
@@ -68,6 +67,7 @@ export class Look {
     if (url !== progress.url || enabled !== progress.enabled || progress.goneSince !== null) {
       const health = enabled && progress.url !== "" ? renewed(progress.health, Date.now()) : progress.health;
       this.#ledger.set({ url, enabled, goneSince: null, health });
+      this.era++;
       this.#ledger.paused.clear();
     }
     if (types !== this.configuration?.types) {

@@ -56,9 +56,9 @@ export function pick(situation: Situation, turn: number): Attempt | undefined {
   const mayReplay = parallel.count("isReplay") < halfOf(share);
   const isReplayFirst = mayReplay && turn % TURNS === 0;
   return (
-    (isReplayFirst ? from(situation, true) : undefined) ??
-    from(situation, false) ??
-    (mayReplay && !isReplayFirst ? from(situation, true) : undefined)
+    (isReplayFirst ? from(situation, true, turn) : undefined) ??
+    from(situation, false, turn) ??
+    (mayReplay && !isReplayFirst ? from(situation, true, turn) : undefined)
   );
 }
 
@@ -70,9 +70,16 @@ function waiting(ledger: Ledger, row: Waiting): Attempt | undefined {
   return body === undefined ? undefined : { row, body, isRefused: isRefused(ledger, row), reader: undefined };
 }
 
-/** Those that are refused first, as far as there is a place for them, and then new events. */
-function from(situation: Situation, isReplay: boolean): Attempt | undefined {
+/**
+ * Those that are refused first, as far as there is a place for them, and then new events. Where one place is all, they take turns: those
+ * that hang would keep it.
+ */
+function from(situation: Situation, isReplay: boolean, turn: number): Attempt | undefined {
   const { ledger, parallel, share } = situation;
+  const reader = isReplay ? ledger.replay : ledger.main;
+  const isNewFirst = share.atOnce === 1 && turn % 2 === 1;
+  const first = isNewFirst && reader ? fromWindow(situation, reader, true) : undefined;
+  if (first !== undefined) return first;
   const mayBeRefused = parallel.count("isRefused") < halfOf(share);
   let best: Waiting | undefined;
   for (const row of ledger.queue.free) {
@@ -81,7 +88,6 @@ function from(situation: Situation, isReplay: boolean): Attempt | undefined {
     if (best === undefined || comesBefore(row, best)) best = row;
   }
   if (best !== undefined) return waiting(ledger, best);
-  const reader = isReplay ? ledger.replay : ledger.main;
   return reader && fromWindow(situation, reader, mayBeRefused);
 }
 

@@ -5,8 +5,9 @@ import { type Ledger, MAX_PENDING } from "./ledger.ts";
 import type { Look, Stop } from "./look.ts";
 import { type Kind, settle } from "./outcome.ts";
 import { Parallel } from "./parallel.ts";
-import { type Attempt, pick, resetOf, type Situation, startTimes } from "./pick.ts";
+import { type Attempt, pick, type Situation, startTimes } from "./pick.ts";
 import type { Waiting } from "./queue.ts";
+import { limitsOf } from "./room.ts";
 import type { Outcome } from "./schedule.ts";
 import { eventId } from "./store.ts";
 
@@ -21,8 +22,8 @@ const LONGEST_RUN = 60 * SECOND;
 const MOST_STARTED = 1_000;
 /** Milliseconds after which something that has finished is recorded, at most, while the run goes on. */
 const RECORDED_AFTER = SECOND;
-/** Events that are read beyond the room for those that wait, if others can be given up, and while the endpoint fails. */
-const FEW = 16;
+/** Milliseconds after a change of the configuration, for which isolates may not know it, and nudge nobody. */
+const UNKNOWN_FOR = 12 * SECOND;
 /** The part of a minute's attempts that may start at once. */
 const BURST = 1 / 6;
 const GONE = 410;
@@ -42,6 +43,9 @@ export class Run {
   #wasNudged = false;
   #recordedAt = 0;
   #started = 0;
+  /** Counts the attempts. */
+  #turn = 0;
+  #changedAt = 0;
   /** The address of a receiver that said it is gone. */
   #goneUrl: string | undefined;
   /** The last delivery of this run that did not succeed, for the log. */
@@ -61,6 +65,7 @@ export class Run {
   /** Notes that something has changed: the configuration, the place, the health. */
   change(): number | undefined {
     this.#mustLook = true;
+    this.#changedAt = Date.now();
     return this.#wake(0);
   }
 
@@ -82,18 +87,24 @@ export class Run {
       for (;;) {
         if (this.#mustLook) {
           const stop = await this.#see();
-          if (stop !== undefined) return stop;
+          // A call has changed something meanwhile.
+          if (this.#mustLook) continue;
+          if (stop !== undefined) {
+            this.#goneUrl = undefined;
+            return stop;
+          }
         }
         const goneUrl = this.#goneUrl;
         this.#goneUrl = undefined;
-        if (goneUrl !== undefined && (await this.#look.disable(goneUrl))) return "disabled";
+        if (goneUrl !== undefined && (await this.#look.disable(goneUrl))) this.#mustLook = true;
+        if (this.#mustLook) continue;
         const now = Date.now();
         const isOver = now >= begin + LONGEST_RUN || now < begin || this.#started >= MOST_STARTED;
         if (isOver) return now;
         if (this.#ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);
         this.#endOrders(now);
         if (this.#startOne(now)) continue;
-        this.#mustLook = this.#readsAt(now) <= now;
+        this.#mustLook ||= this.#readsAt(now) <= now;
         if (this.#mustLook) continue;
         const next = this.#nextAt(now);
         if (this.#parallel.size === 0) return Math.max(next, Math.min(this.#look.at, now) + SHORTEST_PAUSE);
@@ -132,28 +143,19 @@ export class Run {
     };
   }
 
-  /** How many events may be read. While all attempts run that may, it is worth a read only when many fit. */
-  #limit(now: number): number {
-    const { progress, queue, readers, room } = this.#ledger;
-    const inWindows = readers.reduce((sum, { size }) => sum + size, 0);
-    if (resetOf(this.#ledger, now) !== undefined) return 0;
-    if (isFailing(progress.health)) {
-      const hasNew = inWindows > 0 || queue.free.some(({ lastAttemptAt }) => lastAttemptAt === null);
-      return hasNew ? 0 : Math.min(room, FEW);
-    }
-    const isBusy = this.#parallel.size >= this.#situation.share.atOnce;
-    if (room > 0) return isBusy && room < MAX_PENDING / 2 ? 0 : room;
-    return inWindows < FEW && this.#weakest(now) !== undefined ? FEW - inWindows : 0;
-  }
-
-  #weakest = (now: number) => this.#ledger.weakest(now, this.#parallel.runs);
+  /** Whether the feed may have more than the last look has shown. */
+  #isAwaited = (now: number): boolean =>
+    this.#isNudged || this.#wasNudged || this.#look.hasFound || Math.abs(now - this.#changedAt) < UNKNOWN_FOR;
 
   /** When the feed is read again, if nothing else happens. */
   #readsAt(now: number): number {
-    if (this.#limit(now) === 0) return Infinity;
-    const hasMore = this.#ledger.readers.some((reader) => reader.hasMore);
-    const isAwaited = this.#isNudged || this.#wasNudged || this.#look.hasFound;
-    const at = hasMore ? 0 : isAwaited ? Math.min(this.#look.at, now) + SHORTEST_PAUSE : Infinity;
+    const limits = limitsOf(this.#situation);
+    const hasMore = this.#ledger.readers.some((reader, index) => reader.hasMore && limits[index] !== 0);
+    const at = hasMore
+      ? 0
+      : limits[0] > 0 && this.#isAwaited(now)
+        ? Math.min(this.#look.at, now) + SHORTEST_PAUSE
+        : Infinity;
     return Math.max(at, newEventAt(this.#ledger.progress.health, now));
   }
 
@@ -170,7 +172,7 @@ export class Run {
 
   async #see(): Promise<Stop | undefined> {
     [this.#mustLook, this.#wasNudged, this.#isNudged] = [false, this.#isNudged, false];
-    return this.#look.again(this.#limit(Date.now()));
+    return this.#look.again(limitsOf(this.#situation));
   }
 
   /** Ends the order of resources that were refused for too long. */
@@ -182,35 +184,40 @@ export class Run {
   #startOne(now: number): boolean {
     const situation = this.#situation;
     if (this.#pace.next(situation.share.aMinute, now) > now) return false;
-    const attempt = pick(situation, this.#started);
+    const attempt = pick(situation, this.#turn);
     this.#makeRoom(now);
     if (attempt === undefined) return false;
     this.#started++;
+    this.#turn++;
     this.#pace.spend();
     const { row, body, isRefused, reader } = attempt;
     const { health, url } = this.#ledger.progress;
+    const { era } = this.#look;
     const isProbe = isFailing(health) && row.lastAttemptAt !== null;
     const kind = { isProbe, counts: !isProbe || dueAt(row, health, now) <= now };
     reader?.set({ place: row.key }, "running");
     this.#parallel.start({ key: row.key, resource: row.resource, isRefused, isReplay: row.isReplay }, async () => {
       const outcome = await deliver(url, { id: eventId(row.key), body }, this.#signing(), this.#settings);
-      this.#settle(attempt, outcome, url, kind);
+      this.#settle(attempt, outcome, era, kind);
     });
     return true;
   }
 
   /** Takes over what an attempt means. One that a jump of the place has overtaken is only recorded if it was delivered. */
-  #settle({ row: before, body, reader }: Attempt, outcome: Outcome, url: string, kind: Kind): void {
+  #settle({ row: before, body, reader }: Attempt, outcome: Outcome, era: number, kind: Kind): void {
     const ledger = this.#ledger;
     const now = Date.now();
     const waiting = ledger.queue.get(before.key);
     const isCurrent =
       waiting !== undefined || (reader !== undefined && ledger.readers.includes(reader) && reader.runs(before.key));
     const { row, status, health, pausedUntil } = settle(waiting ?? before, outcome, ledger.progress.health, now, kind);
-    ledger.set({ health, ...(status === "delivered" && { proven: originOf(url) }) });
-    ledger.paused.set(row.resource, pausedUntil);
-    if (pausedUntil === 0) ledger.paused.delete(row.resource);
-    if (outcome.response === GONE && isCurrent) this.#goneUrl = url;
+    // What an attempt of an earlier address, or from before the webhook was enabled, says no longer holds.
+    if (era === this.#look.era) {
+      ledger.set({ health, ...(status === "delivered" && { proven: originOf(ledger.progress.url) }) });
+      if (pausedUntil > 0) ledger.paused.set(row.resource, pausedUntil);
+      else ledger.paused.delete(row.resource);
+      if (outcome.response === GONE && isCurrent) this.#goneUrl = ledger.progress.url;
+    }
     if (status !== "delivered") this.#failure = row;
     if (status === "delivered" || (status === "failed" && isCurrent)) ledger.finish(row, status);
     else if (isCurrent) ledger.put(row, waiting === undefined ? body : undefined);
@@ -222,7 +229,7 @@ export class Run {
   /** Gives up deliveries that failed, when too many wait: they must not stop all others. */
   #makeRoom(now: number): void {
     while (this.#ledger.queue.size > MAX_PENDING) {
-      const row = this.#weakest(now);
+      const row = this.#ledger.weakest(now, this.#parallel.runs);
       if (row === undefined) return;
       this.#ledger.finish(row, "failed", "no_room");
       this.#log("a delivery failed", row, "no_room");

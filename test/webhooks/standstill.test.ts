@@ -1,0 +1,223 @@
+import { env } from "cloudflare:workers";
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { expect, test, vi } from "vitest";
+import { Session } from "../../src/db/session.ts";
+import {
+  addEvents,
+  addHook,
+  events,
+  forget,
+  type Hook,
+  HOUR,
+  ids,
+  MINUTE,
+  received,
+  respond,
+  SECOND,
+  useReceiver,
+} from "./endpoint.ts";
+
+// What could make a webhook stand still, or lose an event, while each step of it is right.
+
+useReceiver();
+
+const GOOD = 6_000;
+const PLACE = "SELECT printf('%016x%08x', id, tag) AS place FROM events ORDER BY id DESC LIMIT 1";
+const endOfFeed = async () => (await env.DB.prepare(PLACE).first<string>("place")) ?? "";
+const attemptsOf = (animal: number) => received.filter(({ resource }) => resource === animal).length;
+
+/** A webhook whose receiver took something a minute ago. */
+async function proven(): Promise<Hook> {
+  const hook = await addHook();
+  await addEvents([5_000, 1, "pet.created"]);
+  await hook.run();
+  await hook.pass(MINUTE);
+  return hook;
+}
+
+test("is enabled for good after its receiver was gone, whatever other attempts said then", async () => {
+  const hook = await addHook();
+  await addEvents(...events(6));
+  respond(async ({ resource }) => {
+    await scheduler.wait(resource === 1 ? 5 : 12);
+    return 410;
+  });
+  await hook.run();
+  await vi.waitFor(async () => expect(await hook.row()).toMatchObject({ enabled: 0 }));
+  await hook.pass(HOUR);
+  respond(() => 204);
+  forget();
+  await hook.set("enabled = 1, disabled_reason = NULL");
+  await hook.pass(MINUTE);
+  expect(received).toHaveLength(6);
+  expect(await hook.row()).toMatchObject({ enabled: 1 });
+});
+
+test("learns what changed while the database answered", async () => {
+  const hook = await proven();
+  const { writeRepeatably } = Session.prototype;
+  const answer = { isRead: false, isThere: false };
+  const read = vi.spyOn(Session.prototype, "writeRepeatably").mockImplementation(async function (
+    this: Session,
+    ...all
+  ) {
+    const results = await writeRepeatably.apply(this, all);
+    answer.isRead = true;
+    while (!answer.isThere) await scheduler.wait(1);
+    return results;
+  } as typeof writeRepeatably);
+  const run = runDurableObjectAlarm(hook.stub);
+  await vi.waitFor(() => expect(answer.isRead).toBe(true));
+  await hook.set("url = 'https://hooks.shop.com/new'");
+  answer.isThere = true;
+  await run;
+  read.mockRestore();
+  expect(await hook.rows("SELECT value ->> 'url' AS url FROM state WHERE name = 'progress'")).toEqual([
+    { url: "https://hooks.shop.com/new" },
+  ]);
+});
+
+test("forgets what an earlier address asked for", async () => {
+  const hook = await addHook();
+  await addEvents(...events(5));
+  const answer = { isThere: false };
+  respond(async ({ url }) => {
+    if (url.endsWith("new")) return 204;
+    while (!answer.isThere) await scheduler.wait(1);
+    return new Response(null, { status: 429, headers: { "Retry-After": "86400" } });
+  });
+  const run = hook.run();
+  await vi.waitFor(() => expect(received).toHaveLength(5));
+  await addEvents([10]);
+  await hook.set("url = 'https://hooks.shop.com/new'");
+  await vi.waitFor(() => expect(attemptsOf(10)).toBe(1));
+  answer.isThere = true;
+  await run;
+  await addEvents([11]);
+  await hook.run();
+  await hook.pass(MINUTE);
+  expect(attemptsOf(11)).toBe(1);
+});
+
+test("drops with latest what waits at the end of the feed", async () => {
+  const hook = await addHook();
+  respond(() => 500);
+  await addEvents(...events(3));
+  await hook.run();
+  expect(await hook.stub.skip(hook.name, await endOfFeed())).toMatchObject({ pending: 0 });
+});
+
+test.each([
+  ["a thousand animals", events(1_000)],
+  ["one animal, a thousand times", Array.from({ length: 1_000 }, (_, index) => [1, index + 1] as [number, number])],
+])("attempts a good event after what is refused: %s", { timeout: 60_000 }, async (_name, bad) => {
+  const hook = await proven();
+  respond(({ type }) => (type === "pet.updated" ? 400 : 204));
+  await addEvents(...bad);
+  await hook.run();
+  await addEvents([GOOD, 1, "pet.created"]);
+  await hook.run();
+  await hook.pass(10 * SECOND);
+  expect(attemptsOf(GOOD)).toBe(1);
+});
+
+test("attempts a new event beside a replay that is refused", { timeout: 60_000 }, async () => {
+  const hook = await addHook();
+  const before = await endOfFeed();
+  await addEvents(...events(1_100));
+  await hook.run();
+  await hook.pass(MINUTE);
+  respond(({ resource }) => (resource === GOOD ? 204 : 400));
+  await hook.stub.replay(hook.name, before);
+  await hook.pass(0);
+  await addEvents([GOOD]);
+  await hook.run();
+  await hook.pass(10 * SECOND);
+  expect(attemptsOf(GOOD)).toBe(1);
+  expect((await hook.state()).pending).toBeLessThanOrEqual(500);
+});
+
+test("attempts a new event soon while it fails beside a replay", async () => {
+  const hook = await addHook();
+  const before = await endOfFeed();
+  await addEvents(...events(400, 100));
+  await hook.run();
+  await hook.pass(MINUTE);
+  respond(({ resource }) => (resource === GOOD ? 204 : 400));
+  await addEvents([1]);
+  await hook.run();
+  await hook.pass(30 * MINUTE);
+  expect(await hook.state()).toMatchObject({ health: "failing" });
+  await hook.stub.replay(hook.name, before);
+  await hook.pass(10 * SECOND);
+  await addEvents([GOOD]);
+  await hook.run();
+  await hook.pass(30 * SECOND);
+  expect(attemptsOf(GOOD)).toBe(1);
+});
+
+test("goes on with a replay whose place the feed forgets", { timeout: 60_000 }, async () => {
+  const hook = await addHook();
+  const before = await endOfFeed();
+  const sent = await addEvents(...events(5_600));
+  await hook.set("types = ?", '["order.placed"]');
+  await hook.pass(MINUTE);
+  await hook.set("types = ?", '["pet.updated"]');
+  await hook.pass(MINUTE);
+  await hook.stub.replay(hook.name, before);
+  await hook.set("enabled = 0");
+  await hook.pass(0);
+  forget();
+  await env.DB.prepare("DELETE FROM events WHERE printf('evt_%016x%08x', id, tag) <= ?").bind(sent[5_299]).run();
+  await hook.set("enabled = 1");
+  await hook.pass(MINUTE);
+  expect(received).toHaveLength(300);
+  expect(await hook.state()).not.toHaveProperty("replay");
+});
+
+test.each([
+  [503, { "Retry-After": "30" }],
+  [429, {}],
+  [500, {}],
+])("gives nothing up in an outage that answers %i %j", { timeout: 60_000 }, async (status, headers) => {
+  const hook = await proven();
+  respond(() => new Response(null, { status, headers }));
+  await addEvents(...events(100));
+  await hook.run();
+  await hook.leap(5 * 24 * HOUR);
+  respond(() => 204);
+  forget();
+  await hook.stub.sendTest(hook.name);
+  await hook.pass(MINUTE);
+  expect(new Set(ids()).size).toBe(101);
+});
+
+test("finds an event of an isolate that does not know it yet", async () => {
+  const hook = await addHook({ isNew: true });
+  await hook.stub.changed(hook.name);
+  await hook.pass(SECOND);
+  await addEvents([1]);
+  await hook.pass(2 * SECOND);
+  expect(received).toHaveLength(1);
+});
+
+test("probes what waits beside new events", { timeout: 60_000 }, async () => {
+  const hook = await addHook();
+  respond(() => 500);
+  const [first] = await addEvents([1]);
+  await hook.run();
+  await hook.pass(30 * MINUTE);
+  forget();
+  for (let animal = 100; animal < 150; animal++) {
+    await addEvents([animal]);
+    await hook.run();
+    await hook.leap(10 * MINUTE);
+  }
+  expect(ids().filter((id) => id === first).length).toBeGreaterThan(1);
+});
+
+test("has an alarm from its first call on", async () => {
+  const hook = await addHook({ isNew: true });
+  await hook.stub.secret(hook.name);
+  expect(await hook.alarm()).toBeGreaterThan(0);
+});
