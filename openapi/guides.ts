@@ -7,6 +7,7 @@ import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { codeBlock } from "./code.ts";
 import { diagram } from "./diagram.ts";
+import { withoutMarks } from "./marks.ts";
 import { packageTable } from "./packages.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -46,7 +47,8 @@ export interface Guide {
 }
 
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
-  const markdown = readFileSync(join(ROOT, sourceOf(name)), "utf8").replace("<!-- packages -->", packageTable());
+  const source = withoutMarks(readFileSync(join(ROOT, sourceOf(name)), "utf8"));
+  const markdown = source.replace("<!-- packages -->", packageTable());
   const marked = new Marked(gfmHeadingId(), {
     renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : codeBlock(lang ?? "", text)) },
   });

@@ -179,6 +179,7 @@ test.each([DESKTOP, PHONE])("the states of an order are drawn ($width px)", asyn
   }
 });
 
+// Promise: codes-are-explained
 test("every error code has an anchor with its status, its condition and advice", async () => {
   const { page } = await openPage("/docs/errors");
   for (const [code, { status }] of Object.entries(ERRORS)) {

@@ -63,6 +63,7 @@ test("prints the addresses of the service and its reference", async () => {
   expect(await response.text()).toContain("<title>Reference");
 });
 
+// Promise: served-package
 test("serves the released packages of the client", async () => {
   for (const { file, sha256 } of readPackages()) {
     const response = await fetch(new URL(`/docs/${file}`, first.base));

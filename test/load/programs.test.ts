@@ -314,6 +314,7 @@ test("the bot that renames keeps what somebody else changes meanwhile", async ()
   expect(proxy.requests).toBe(2 + 2 + 1 + 1);
 });
 
+// Promise: claims-need-few-requests
 test("eight processes that claim animals get each one once, with few requests", async () => {
   await empty();
   const count = 140;
@@ -360,6 +361,7 @@ test("eight processes that claim animals get each one once, with few requests", 
   expect(few).toBeLessThan(many / 2);
 });
 
+// Promise: receivers-that-compare-versions, replays, the-receiver-program
 test("a receiver of webhooks that is killed keeps its table, under duplicates, old events and a restore", async () => {
   // Only a local service delivers to this machine.
   const harness = createTestHarness({

@@ -66,6 +66,7 @@ describe("a delivery", () => {
     });
   });
 
+  // Promise: signatures, webhook-ids-and-signatures
   test("is signed as in the example of the page", async () => {
     const body = `{"id":"evt_00000000000000025d41402a","type":"pet.created","timestamp":"2026-11-22T08:30:00.000Z","version":1,"data":{"id":1,"name":"Max","categoryId":7,"status":"available"}}`;
     expect(body).toHaveLength(174);
@@ -85,6 +86,7 @@ describe("a delivery", () => {
     expect(await hook.rows("SELECT resource FROM pending")).toEqual([{ resource: "pet.9007199254740993" }]);
   });
 
+  // Promise: 2xx-is-success, delivered-at-least-once
   test.each([200, 201, 204, 299])("succeeds with %i", async (status) => {
     const hook = await addHook();
     await addEvents([1]);
@@ -94,7 +96,8 @@ describe("a delivery", () => {
     expect(await hook.deliveries()).toMatchObject([{ status: "delivered", attempts: 1, response: status }]);
   });
 
-  test.each([301, 307, 400, 404, 500, 503])("does not succeed with %i", async (status) => {
+  // Promise: 2xx-is-success, 410-disables, addresses, any-other-status
+  test.each([301, 307, 400, 404, 500, 503, 520, 530])("does not succeed with %i", async (status) => {
     const hook = await addHook();
     await addEvents([1]);
     respond(() => new Response("no", { status, headers: { Location: "https://hooks.shop.com/other" } }));
@@ -108,12 +111,13 @@ describe("a delivery", () => {
     expect(delivery).not.toHaveProperty("error");
   });
 
+  // Promise: 2xx-is-success, numbers-of-webhooks
   test("that is refused before a response is a connection error, and one that lasts too long a timeout", async () => {
     const message = { id: "evt_1", body: '{"data":{}}' };
     const attempt = () => deliver(URL_OF_RECEIVER, message, [SECRET], { ENVIRONMENT: "production" });
     respond(() => new Error("connection refused"));
     expect(await attempt()).toEqual({ response: undefined, error: "connection", retryAfter: 0 });
-    const timer = vi.spyOn(globalThis, "setTimeout").mockImplementation((run) => (run(), 0 as never));
+    const timer = vi.spyOn(globalThis, "setTimeout").mockImplementation((run) => (run(), 0));
     expect(await attempt()).toEqual({ response: undefined, error: "timeout", retryAfter: 0 });
     expect(timer).toHaveBeenCalledWith(expect.any(Function), TIMEOUT);
   });
@@ -147,6 +151,7 @@ describe("the types of a webhook", () => {
     expect((await page(await grantKey(), `cursor=${cursor}`)).events).toEqual([]);
   });
 
+  // Promise: what-is-dropped
   test("that are removed take their pending events along", async () => {
     const hook = await addHook();
     await addEvents([1], [2, 1, "pet.created"]);
@@ -200,6 +205,7 @@ describe("first attempts", () => {
     expect(received).toHaveLength(40);
   });
 
+  // Promise: numbers-of-webhooks, one-resource-in-order, order-of-deliveries
   test("of one resource wait for each other, also within a read", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2], [2, 1], [1, 3]);
@@ -217,6 +223,7 @@ describe("first attempts", () => {
     expect(versions()).toEqual(["1:1", "2:1", "1:2", "1:3"]);
   });
 
+  // Promise: slow-receivers
   test("of others go on beside one that hangs", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(200));
@@ -260,6 +267,7 @@ describe("first attempts", () => {
 });
 
 describe("the order of a resource", () => {
+  // Promise: some-events-are-refused
   test("keeps later events waiting while an earlier one is pending", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [2, 1], [1, 2], [2, 2]);
@@ -273,6 +281,7 @@ describe("the order of a resource", () => {
     expect(versions()).toEqual(["1:1", "2:1", "2:2", "1:1", "1:2", "1:3"]);
   });
 
+  // Promise: numbers-of-webhooks, one-resource-in-order, some-events-are-refused
   test("ends an hour after the first failure, until nothing is pending", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2]);
@@ -329,6 +338,7 @@ describe("what is recorded", () => {
     expect(written).toBeLessThanOrEqual(240 / 20 + 2);
   });
 
+  // Promise: crashes-repeat-54, numbers-of-webhooks
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(300));
@@ -353,6 +363,7 @@ describe("what is recorded", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
+  // Promise: deliveries-are-listed, ten-attempts
   test("is a history of 1,000 finished deliveries, the newest first", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(2_250));
@@ -387,6 +398,7 @@ async function takeRows(hook: Hook, attempts: string, count = MAX_PENDING): Prom
 }
 
 describe("rows for deliveries that wait", () => {
+  // Promise: room-for-a-thousand
   test("stop the place when they are full, and the feed keeps the rest", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(MAX_PENDING + 50));
@@ -412,6 +424,7 @@ describe("rows for deliveries that wait", () => {
     expect(await hook.alarm()).toBeGreaterThan(0);
   });
 
+  // Promise: room-for-a-thousand, ten-attempts
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
     const hook = await addHook();
     await addEvents([1]);
@@ -456,6 +469,7 @@ describe("an object", () => {
     expect(await hook.alarm()).toBe(0);
   });
 
+  // Promise: lost-calls
   test("looks once more after a nudge that found nothing, and then every minute, without a nudge", async () => {
     const hook = await addHook();
     await hook.run();
