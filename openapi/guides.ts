@@ -14,6 +14,9 @@ const ROOT = join(import.meta.dirname, "..");
 
 /** The published guides: their name, and their title. */
 export const GUIDES = {
+  shop: "Build a shop",
+  books: "Keep the books",
+  offline: "Work offline",
   client: "TypeScript client",
   orders: "Selling an animal",
   events: "Keeping a copy",

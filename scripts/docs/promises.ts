@@ -8,7 +8,9 @@ import { ROOT } from "./pages.ts";
 /** The pages whose sentences are promises to clients. */
 const PROMISING = [
   "client/README.md",
-  ...["errors", "events", "guarantees", "orders", "versioning", "webhooks"].map((name) => `docs/${name}.md`),
+  ...["books", "errors", "events", "guarantees", "offline", "orders", "shop", "versioning", "webhooks"].map(
+    (name) => `docs/${name}.md`,
+  ),
 ];
 const TESTS = ["test/**/*.ts", "scripts/check-*.ts"];
 
