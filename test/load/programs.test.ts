@@ -519,7 +519,7 @@ test
       await run(program, service.url, { BOOK });
       const lines = readFileSync(BOOK, "utf8").trim().split("\n");
       const entries = lines.slice(lines.findLastIndex((line) => line.includes("restarted")) + 1);
-      const read = entries.map((line): { [name: string]: unknown } => JSON.parse(line));
+      const read = entries.map((line): { [name: string]: string } => JSON.parse(line));
       for (const { order, animal, time } of read.filter(({ cursor }) => cursor === undefined))
         expect([order, animal, time]).toEqual([expect.any(String), expect.any(String), expect.stringMatching(/Z$/)]);
       return read
