@@ -34,7 +34,7 @@ async function send(sale) {
 
 for (const petId of process.argv.slice(2)) sales.push({ petId, reference: crypto.randomUUID() });
 save();
-for (const sale of [...sales]) {
+for (let [sale] = sales; sale !== undefined; [sale] = sales) {
   try {
     const { id } = await send(sale);
     console.log(`The animal ${sale.petId} is sold. The order has the number ${id}.`);
@@ -47,6 +47,6 @@ for (const sale of [...sales]) {
     }
     console.log(`The animal ${sale.petId} was not available.`);
   }
-  sales.splice(sales.indexOf(sale), 1);
+  sales.shift();
   save();
 }
