@@ -7,12 +7,16 @@ import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { codeBlock } from "./code.ts";
 import { diagram } from "./diagram.ts";
-import { packageTable } from "./packages.ts";
+import { withoutMarks } from "./marks.ts";
+import { packageTable, readPackages } from "./packages.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
 /** The published guides: their name, and their title. */
 export const GUIDES = {
+  shop: "Build a shop",
+  books: "Keep the books",
+  offline: "Work offline",
   client: "TypeScript client",
   orders: "Selling an animal",
   events: "Keeping a copy",
@@ -45,8 +49,25 @@ export interface Guide {
   html: string;
 }
 
+/** The first page: what the service is, its guides, and the first requests. start.js fills in what depends on the host. */
+export function startPage(introduction: string): Guide {
+  const quickStart = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8")
+    .replaceAll("{base}", "{origin}/v1")
+    .replaceAll("{origin}", "https://petstore.example")
+    .replace("{key}", "petstore_...")
+    .replace("{client package}", readPackages().at(-1)?.file ?? "");
+  const list = guides.map(({ path, title, summary }) => `- [${title}](${path}): ${summary.replaceAll("\n", " ")}`);
+  const reference = "- [Reference](/docs/reference): every operation, with a console to try it.";
+  const markdown = [`# Pet Store Service`, introduction, quickStart, "## Guides", [reference, ...list].join("\n")];
+  return pageOf("/docs", "Start", markdown.join("\n\n"));
+}
+
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
-  const markdown = readFileSync(join(ROOT, sourceOf(name)), "utf8").replace("<!-- packages -->", packageTable());
+  const source = withoutMarks(readFileSync(join(ROOT, sourceOf(name)), "utf8"));
+  return pageOf(`/docs/${name}`, title, source.replace("<!-- packages -->", packageTable()));
+});
+
+function pageOf(path: string, title: string, markdown: string): Guide {
   const marked = new Marked(gfmHeadingId(), {
     renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : codeBlock(lang ?? "", text)) },
   });
@@ -57,13 +78,13 @@ export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
     .map(({ id, level, raw }, index) => ({ id, level, title: raw, summary: firstSentence(texts[index]) }))
     .filter(({ level }) => level > 1);
   return {
-    path: `/docs/${name}`,
+    path,
     title,
     summary: firstParagraph(markdown),
     sections,
     html: fitForPhones(withPageLinks(withConditions(html))).replace("<h2", `${contents(sections)}<h2`),
   };
-});
+}
 
 /** Adds the status and the condition to the advice on each code, because links lead to the advice. */
 function withConditions(html: string): string {

@@ -22,6 +22,9 @@ interface Carried extends Partial<Facts> {
 
 const parameter = (name: string): ReferenceObject => ({ $ref: `#/components/parameters/${name}` });
 
+/** Milliseconds. */
+const YEAR = 365 * 86_400_000;
+
 /** Where an operation is mounted. */
 export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
   const route = v1.routes.find(({ handler }) => handler === handlers.at(-1));
@@ -53,6 +56,9 @@ export function operationObject(
   if ((mediaTypes === undefined) !== (body === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about a body`);
   const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
+  // docs/versioning.md
+  if (deprecation !== undefined && deprecation.sunset.getTime() - deprecation.since.getTime() < YEAR)
+    throw new Error(`The removal of ${operationId} is announced for less than a year`);
   const announced = deprecation === undefined ? {} : named(operationId, announcement(deprecation));
   return {
     operationId,

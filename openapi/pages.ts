@@ -4,11 +4,11 @@ import { basename, join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
 import { document } from "./document.ts";
-import { guides } from "./guides.ts";
+import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { transformSync } from "esbuild";
-import { introductionOf, NEW_KEY, referenceDocument } from "./reference.ts";
+import { introductionOf, NEW_KEY, REFERENCE, referenceDocument } from "./reference.ts";
 import { searchEntries } from "./search.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
@@ -40,16 +40,23 @@ const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 /** The groups of the navigation. They are those that the renderer makes at the side of the reference. */
 const NAVIGATION = [
+  { name: "Guides", links: [{ path: "/docs", title: "Start" }, ...guides] },
   {
     name: "Operations",
-    links: (document.tags ?? []).map(({ name }) => ({ path: `/docs#tag/${name.toLowerCase()}`, title: name })),
+    links: (document.tags ?? []).map(({ name }) => ({ path: `${REFERENCE}#tag/${name.toLowerCase()}`, title: name })),
   },
-  { name: "Guides", links: guides },
 ];
 
+const start = startPage(introductionOf(document));
 writePage(
   "docs.html",
-  { path: "/docs", title: "Reference" },
+  start,
+  [`<script type="module" src="${page}/start.js"></script>`],
+  withNavigation(start.path, `<div data-local-key="${LOCAL_API_KEY}">${start.html}</div>`),
+);
+writePage(
+  "docs/reference.html",
+  { path: REFERENCE, title: "Reference" },
   [
     ...["reference.css", "badges.css"].map((file) => `<link rel="stylesheet" href="${page}/${file}">`),
     `<script type="module" src="${page}/reference.js"></script>`,
@@ -65,7 +72,6 @@ writePage(
         <article>
           <h1>${document.info.title}</h1>
           <p>${introductionOf(document)}</p>
-          <p>Guides: ${guides.map(({ path, title }) => `<a href="${path}">${title}</a>`).join(", ")}.</p>
           <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> has the same content.</p>
         </article>
       </main>
@@ -109,7 +115,9 @@ function withNavigation(current: string, html: string): string {
 
 function writePage(file: string, current: { path: string; title: string }, head: string[], body: string): void {
   const menu =
-    current.path === "/docs" ? "" : '<button type="button" id="open-all-pages" popovertarget="all-pages">Menu</button>';
+    current.path === REFERENCE
+      ? ""
+      : '<button type="button" id="open-all-pages" popovertarget="all-pages">Menu</button>';
   write(
     file,
     `<!doctype html>

@@ -1,7 +1,5 @@
-// The copy of the document that the reference at /docs shows. Its renderer rounds large integers and ignores some extensions, so
+// The copy of the document that the reference at /docs/reference shows. Its renderer rounds large integers and ignores some extensions, so
 // this copy has the same content in forms that the renderer shows exactly.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type {
   OpenAPIObject,
   OperationObject,
@@ -13,25 +11,15 @@ import type {
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
 import { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 import { BADGES } from "./badges.ts";
-import { exchangesOf } from "./code.ts";
 import { type Guide, guides } from "./guides.ts";
-import { readPackages } from "./packages.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";
 
+/** Its page. The renderer is large, and the guides do not need it. */
+export const REFERENCE = "/docs/reference";
+
 /** What the console shows for an `Idempotency-Key` that nobody entered. */
 export const NEW_KEY = "{{new-for-each-request}}";
-
-const fence = (language: string, code: string) => `\`\`\`${language}\n${code}\n\`\`\``;
-
-/** Its responses are blocks of their own, apart from the commands. */
-export const QUICK_START = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8")
-  .replace("{client package}", readPackages().at(-1)?.file ?? "")
-  .replaceAll(/^```console\n(.*?)```$/gms, (_, session: string) =>
-    exchangesOf(session)
-      .map(({ commands, output }) => `${fence("sh", commands)}\n\n${fence("json", output)}`)
-      .join("\n\n"),
-  );
 
 interface Part {
   [name: string]: unknown;
@@ -44,7 +32,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   const guideTags = guides.map((guide) => ({ name: guide.title, description: contents(guide) }));
   const reference = {
     ...exactly,
-    info: { ...info, description: `${introductionOf(document)}\n\n${QUICK_START}` },
+    info: { ...info, description: `${introductionOf(document)} The [quick start](/docs) has the first requests.` },
     paths: withSamplesAndScopes(exactly),
     components: {
       ...exactly.components,

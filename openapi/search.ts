@@ -3,9 +3,9 @@ import { STATUS_CODES } from "node:http";
 import { parse } from "marked";
 import type { OpenAPIObject, OperationObject, ParameterObject, SchemaObject } from "openapi3-ts/oas31";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
-import { type Guide, guides } from "./guides.ts";
+import { type Guide, guides, startPage } from "./guides.ts";
 import { operationsOf, resolve } from "./read.ts";
-import { introductionOf, QUICK_START } from "./reference.ts";
+import { introductionOf } from "./reference.ts";
 
 /** A place in the pages. */
 export interface Entry {
@@ -17,35 +17,39 @@ export interface Entry {
   text: string;
   /** Other words that readers use for it. */
   words?: string;
+  /** Those for its whole page. */
+  page?: string;
 }
 
 /** The words of readers who do not know ours, by the address of what they look for. */
 const WORDS: { [address: string]: string } = {
-  "/docs#description/quick-start": "begin, tutorial, example, hello world",
-  "/docs#schemas/OrderPatch.shipDate": "date format, time format, timestamp, time zone, ISO 8601",
-  "/docs#tag/pets/GET/pets": "search by name, find, filter",
-  "/docs#tag/pets/PATCH/pets/{petId}": "update an animal, edit, modify, rename",
-  "/docs#tag/pets/POST/pets": "add one animal, create, insert, new",
-  "/docs#tag/pets/POST/pets/batch": "bulk, batch, import, upload, mass",
-  "/docs#tag/pets/PATCH/pets/batch": "bulk, batch, mass update, edit",
-  "/docs#tag/categories/PATCH/categories/{categoryId}": "rename a category, edit",
-  "/docs#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
-  "/docs#tag/store/PATCH/store/orders/{orderId}": "sell, deliver, dispatch, fulfil",
-  "/docs#tag/store/DELETE/store/orders/{orderId}": "refund, return, undo",
-  "/docs#tag/store/GET/store/inventory": "inventory, stock, statistics, total",
-  "/docs#tag/events/GET/events": "feed, stream, history, audit, poll",
-  "/docs/client": "SDK, library, npm package, TypeScript, JavaScript",
+  "/docs#quick-start": "begin, tutorial, example, hello world",
+  "/docs/reference#schemas/OrderPatch.shipDate": "date format, time format, timestamp, time zone, ISO 8601",
+  "/docs/reference#tag/pets/GET/pets": "search by name, find, filter",
+  "/docs/reference#tag/pets/PATCH/pets/{petId}": "update an animal, partial update, merge patch, edit, modify, rename",
+  "/docs/reference#tag/pets/POST/pets": "add one animal, create, insert, new",
+  "/docs/reference#tag/pets/POST/pets/batch": "create several animals at once, many, bulk, batch, import, upload, mass",
+  "/docs/reference#tag/pets/PATCH/pets/batch": "bulk update, batch update, mass update, edit",
+  "/docs/reference#tag/categories/PATCH/categories/{categoryId}": "rename a category, edit",
+  "/docs/reference#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
+  "/docs/reference#tag/store/PATCH/store/orders/{orderId}": "mark an order as shipped, ship, deliver, dispatch, fulfil",
+  "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "refund, return, undo",
+  "/docs/reference#tag/store/GET/store/inventory": "inventory, stock, statistics, total",
+  "/docs/reference#tag/events/GET/events": "feed, stream, history, audit",
+  "/docs/client": "SDK, library, npm package, TypeScript, JavaScript, Node.js, nodejs",
   "/docs/client#a-receiver-on-your-machine":
     "CLI, command line, tunnel, ngrok, localhost, forward, test a webhook locally",
   "/docs/client#exact-ids": "React Query, TanStack",
   "/docs/client#install": "install the client, npm, package, download",
-  "/docs/errors": "failure, exception, problem, status code, message",
+  "/docs/errors": "request id, support, failure, exception, problem, status code, message",
   "/docs/errors#rate_limited": "limit, quota, throttle",
   "/docs/errors#payload_too_large": "limit, size",
+  "/docs/books": "accounting, bookkeeping, ledger, report, finance, revenue",
   "/docs/events": "export all, dump, subscribe, sync, synchronise, mirror, replicate, feed, stream, poll",
   "/docs/guarantees#changed-exactly-once": "ETag, optimistic locking, lost update, concurrency, update, edit",
   "/docs/guarantees#consistency": "read your own writes, replica, lag, stale, eventual, bookmark",
-  "/docs/guarantees#created-exactly-once": "idempotency key, idempotent, retry, duplicate, double click",
+  "/docs/guarantees#created-exactly-once":
+    "lost response, timeout, idempotency key, idempotent, retry, duplicate, double click",
   "/docs/guarantees#durability": "backup, data loss",
   "/docs/guarantees#exact-data": "exact ids, int64, bigint, 64-bit, precision, rounding, large number, JSON parser",
   "/docs/guarantees#many-animals-in-one-request": "bulk, batch, import a file, CSV, upload, mass",
@@ -58,14 +62,18 @@ const WORDS: { [address: string]: string } = {
   "/docs/keys#keeping-a-key": "API key in a browser, front end, public page",
   "/docs/keys#limits": "rate limit, quota, throttle, maximum, size",
   "/docs/keys#using-a-key": "scope, permission, right, Authorization header",
+  "/docs/shop": "shop front, storefront, web shop, website, frontend, checkout page",
+  "/docs/offline": "offline, no network, mobile, phone, app, queue, sync later",
   "/docs/orders": "sell, buy, purchase, sale, checkout, cart, shop, reserve",
   "/docs/orders#the-reference-of-the-shop": "order reference, invoice, order number",
-  "/docs/orders#races": "sold twice, concurrency, race condition, simultaneous",
+  "/docs/orders#races": "sold twice, two customers buy the same animal, concurrency, race condition, simultaneous",
+  "/docs/webhooks#a-failed-event": "missed events, lost event, deliver again",
+  "/docs/webhooks#failures": "retries, retry, backoff, outage, receiver is down",
   "/docs/webhooks": "webhook, push, notify, notification, callback, subscribe",
   "/docs/whats-new": "what is new, news, changelog",
   "/docs/versioning": "upgrade, migration, release",
   "/docs/versioning#generated-clients":
-    "Python, Go, Java, Ruby, PHP, code generator, Postman, Insomnia, import the document",
+    "Python, Go, Java, Ruby, PHP, code generator, Postman, Insomnia, import the document, OpenAPI specification, spec, Swagger",
   "/docs/versioning#breaking-changes": "incompatible, break",
 };
 
@@ -78,9 +86,13 @@ const WORDS: { [address: string]: string } = {
 export function searchEntries(document: OpenAPIObject): Entry[] {
   const operations = [...operationsOf(document)];
   const entries = [
-    { id: "/docs#description/introduction", title: "Introduction", place: "Reference", text: introductionOf(document) },
-    { id: "/docs#description/quick-start", title: "Quick start", place: "Reference", text: plainMarkdown(QUICK_START) },
-    ...guides.flatMap(sectionsOf),
+    {
+      id: "/docs/reference#description/introduction",
+      title: "Introduction",
+      place: "Reference",
+      text: introductionOf(document),
+    },
+    ...[startPage(introductionOf(document)), ...guides].flatMap(sectionsOf),
     ...operations.map(([route, operation]) => operationEntry(route, operation)),
     ...onePerMeaning([
       ...operations.flatMap(([route, operation]) => parametersOf(document, route, operation)),
@@ -93,7 +105,9 @@ export function searchEntries(document: OpenAPIObject): Entry[] {
   if (unknown.length > 0) throw new Error(`No section has the address ${unknown.join(" or ")}`);
   return entries.map((entry) => {
     const words = [entry.words, WORDS[entry.id]].filter((some) => some !== undefined);
-    return words.length === 0 ? entry : { ...entry, words: words.join(", ") };
+    const [path = "", anchor] = entry.id.split("#");
+    const page = anchor === undefined ? undefined : WORDS[path];
+    return { ...entry, ...(words.length > 0 && { words: words.join(", ") }), ...(page !== undefined && { page }) };
   });
 }
 
@@ -146,7 +160,7 @@ function fieldsOf(document: OpenAPIObject, schema: string, { properties = {} }: 
   return Object.entries(properties).map(([name, property]) => {
     const { description = "" } = resolve<SchemaObject>(document, property);
     return {
-      id: `/docs#schemas/${schema}.${name}`,
+      id: `/docs/reference#schemas/${schema}.${name}`,
       title: name,
       place: `Field: ${schema}`,
       text: plainMarkdown(description),
@@ -160,7 +174,7 @@ const onePerMeaning = (entries: Entry[]): Entry[] => [
 
 /** Where the renderer shows an operation, for a route such as `GET /pets`. */
 const addressOf = (route: string, [tag = ""]: string[] = []) =>
-  `/docs#tag/${tag.toLowerCase()}/${route.replace(" ", "")}`;
+  `/docs/reference#tag/${tag.toLowerCase()}/${route.replace(" ", "")}`;
 
 const INLINE = ["a", "code", "em", "strong", "wbr"];
 const ENTITIES: { [entity: string]: string } = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&" };

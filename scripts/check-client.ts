@@ -25,6 +25,7 @@ const compiles = ["", "src/command"].every((project) => {
   return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
 });
 if (compiles) {
+  // Promise: size
   const size = await clientSize(`export * from "./index.js";`);
   const operations = operationsOf(document).length;
   console.log(`client: ${(size / 1024).toFixed(1)} KiB gzip of ${BUDGET_BYTES / 1024} KiB, ${operations} operations`);

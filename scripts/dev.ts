@@ -78,7 +78,7 @@ await serving;
 const { origin } = await worker.url;
 serveAt(origin);
 console.log(`
-The reference is at ${origin}/docs
+The documentation is at ${origin}/docs
 Paste these lines into another terminal:
 
 BASE=${origin}/v1

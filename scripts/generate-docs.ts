@@ -1,5 +1,5 @@
 // npm run generate:docs: writes the generated tables into the pages of docs/. npm run check:docs: fails when a table is stale,
-// when a figure differs from the code, when a link is broken, when an npm script does not exist, or when a line is too long.
+// when a figure differs from the code, when a link is broken, when an npm script does not exist, or when a promise has no test.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -7,11 +7,15 @@ import { findFaults } from "./docs/check.ts";
 import { FIGURES } from "./docs/figures.ts";
 import { withTables } from "./docs/generated.ts";
 import { PAGES, ROOT } from "./docs/pages.ts";
+import { findPromiseFaults, promisingPages, testFiles } from "./docs/promises.ts";
 import { TABLES } from "./docs/tables.ts";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 if (values.check) {
-  const faults = PAGES.flatMap((page) => findFaults(ROOT, page, TABLES, FIGURES[page]));
+  const faults = [
+    ...PAGES.flatMap((page) => findFaults(ROOT, page, TABLES, FIGURES[page])),
+    ...findPromiseFaults(promisingPages(), testFiles()),
+  ];
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exitCode = 1;
   else console.log(`The ${PAGES.length} pages of the documentation are in order.`);

@@ -59,6 +59,7 @@ test.each(OPERATIONS)("$name has a request that succeeds", ({ method, template }
 });
 
 describe("in this order", { shuffle: false }, () => {
+  // Promise: a-reference-costs-a-row, pages-read-few-rows
   test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
     const [status, path, request = {}] = REQUESTS[name];
     // This isolate forgets its count. The clock of the database does not go on.

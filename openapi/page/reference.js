@@ -1,6 +1,6 @@
 import { addCopyButtons } from "./copy-buttons.js";
 
-// The reference at /docs: Scalar on our own document, with nothing from anywhere else.
+// The reference at /docs/reference: Scalar on our own document, with nothing from anywhere else.
 const root = document.querySelector("#reference");
 const { renderer, document: documentPath, localKey, newKey } = root.dataset;
 root.querySelector("#state").textContent = "The reference is loading.";
@@ -17,14 +17,6 @@ const reference = JSON.parse(
     .replaceAll("{uuid}", () => crypto.randomUUID?.() ?? "new-for-each-request"),
 );
 reference.servers = [{ url: base }];
-reference.info.description = reference.info.description
-  .replaceAll("{key}", isLocal ? localKey : "petstore_...")
-  .replace(
-    "{how to get a key}",
-    isLocal
-      ? "Every local service accepts this one. The console of this page has it, too."
-      : "An operator of this service [creates one for you](/docs/keys).",
-  );
 
 // The renderer has no such buttons on the code of descriptions, and draws a description when the reader gets near.
 new MutationObserver(() => {

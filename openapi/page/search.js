@@ -2,7 +2,7 @@
 
 /** Of questions such as "What does a 409 mean?". */
 const STOP_WORDS = new Set(
-  "a an and are can do does for from how i in is it mean means my of on or the this to use what when which with".split(
+  "a an and are by can do does for from how i in is it mean means my of on or the this to use what when which with".split(
     " ",
   ),
 );
@@ -60,11 +60,11 @@ async function fetchIndex() {
     fetch(new URL("entries.json", import.meta.url)),
   ]);
   const index = new MiniSearch({
-    fields: ["title", "words", "place", "text"],
+    fields: ["title", "words", "place", "page", "text"],
     storeFields: ["title", "place", "text"],
     processTerm: stem,
     searchOptions: {
-      boost: { title: 4, words: 4 },
+      boost: { title: 4, words: 4, page: 0.5 },
       prefix: (term) => term.length > 2,
       fuzzy: (term) => (term.length > 4 ? 0.2 : false),
       weights: { prefix: 0.4, fuzzy: 0.2 },
@@ -76,10 +76,12 @@ async function fetchIndex() {
   return index;
 }
 
-/** One form of a word, for the entries and for what the reader enters. Words that say nothing are left out. */
+/** One form of a word, for the entries and for what the reader enters: "ships" and "shipping" are "ship". Words that say nothing are left out. */
 function stem(word) {
   const lower = word.toLowerCase();
-  return STOP_WORDS.has(lower) ? null : lower.replace(/(?<=\w{3}[^s])s$/, "");
+  if (STOP_WORDS.has(lower)) return null;
+  const base = lower.replace(/(?<=\w{3})ies$/, "y").replace(/(?<=\w{3})(?:ing|ed|(?<!s)s)$/, "");
+  return base.replace(/(?<=\w{2}([b-df-hj-np-tv-z]))\1$/, "").replace(/(?<=\w{3})e$/, "");
 }
 
 async function show() {
@@ -87,7 +89,9 @@ async function show() {
   const index = await load();
   // The reader has typed on.
   if (words !== input.value) return;
-  const results = index.search(words);
+  // What has more of the words is the better answer.
+  const rank = ({ score, queryTerms }) => score * queryTerms.length;
+  const results = index.search(words).toSorted((one, other) => rank(other) - rank(one));
   list.replaceChildren(...results.map(option));
   list.hidden = results.length === 0;
   input.ariaExpanded = String(!list.hidden);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { withoutMarks } from "../../openapi/marks.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { type Tables, withTables } from "./generated.ts";
 import { findBrokenLinks } from "./links.ts";
@@ -34,6 +35,6 @@ export function findFaults(root: string, page: string, tables: Tables, figures: 
 
 /** The phrases that a Markdown text does not contain, regardless of line breaks. */
 function findMissing(markdown: string, figures: readonly string[]): string[] {
-  const text = markdown.replaceAll(/\s+/g, " ");
+  const text = withoutMarks(markdown).replaceAll(/\s+/g, " ");
   return figures.filter((words) => !text.includes(words));
 }

@@ -1,4 +1,7 @@
-// The tables of the documentation that are generated from the OpenAPI document, the routes, the client, and constants of src/.
+// The parts of the documentation that are generated from the OpenAPI document, the routes, the client, the examples, and constants
+// of src/.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
@@ -10,6 +13,7 @@ import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-clos
 import { v1 } from "../../src/v1.ts";
 import { COST_TABLES } from "./costs.ts";
 import { table, type Tables } from "./generated.ts";
+import { ROOT } from "./pages.ts";
 
 /** An operation of the document, as far as the tables need it. */
 interface Described {
@@ -36,8 +40,18 @@ const KV_PROPAGATION_SECONDS = 60;
 /** Seconds in which a revoked key stops working. */
 export const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
 
+/** A program of examples/ as a block of code. */
+const program = (file: string, language: string) => () =>
+  `\`\`\`${language}\n${readFileSync(join(ROOT, "examples", file), "utf8").trimEnd()}\n\`\`\``;
+
 export const TABLES: Tables = {
   ...COST_TABLES,
+
+  "program-shop": program("shop-node/shop.mjs", "js"),
+  "program-books": program("books.mjs", "js"),
+  "program-books-python": program("clients/books.py", "python"),
+  "program-books-go": program("clients/books.go", "go"),
+  "program-offline": program("offline.mjs", "js"),
 
   errors: () =>
     table(

@@ -20,6 +20,7 @@ beforeAll(async () => {
 const { paths }: { paths: { [path: string]: { [method: string]: { responses: object } } } } = document;
 
 // `call` compares each response with the document, which has to name `Age` if the response has it.
+// Promise: reads-from-memory
 test.each(OPERATIONS.filter(({ method }) => method === "GET"))(
   "$name responds from memory if the document says so",
   async ({ path, template }) => {

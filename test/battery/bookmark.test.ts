@@ -29,6 +29,7 @@ const reads = (name: string, method: string) => method === "GET" && !STORED.incl
 describe.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
   "$name",
   ({ name, path, outcomes, method, request }) => {
+    // Promise: responses-have-bookmarks
     test("returns a bookmark if it used the database", async () => {
       const response = await call(path, { ...request, key });
       expect(response.headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
@@ -44,6 +45,7 @@ describe.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
       expect(starts).toEqual([reads(name, method) ? bookmark : "first-primary"]);
     });
 
+    // Promise: bookmarks-move-forward
     test("refuses a malformed bookmark, and D1 is not asked", async () => {
       const { starts, DB } = observedDatabase();
       const response = await call(path, { ...request, key, headers: { "x-d1-bookmark": "x" }, bindings: { DB } });
@@ -92,6 +94,7 @@ const EXAMPLES = ["listPets", "createPet", "getInventory"];
 describe.each(OPERATIONS.filter(({ name }) => EXAMPLES.includes(name)))(
   "$name",
   ({ name, path, outcomes, method, request }) => {
+    // Promise: nearest-replica
     test("without a bookmark, reads from the nearest replica and writes to the primary", async () => {
       const { starts, DB } = observedDatabase();
       await call(path, { ...request, key, bindings: { DB } });
@@ -110,6 +113,7 @@ describe.each(OPERATIONS.filter(({ name }) => EXAMPLES.includes(name)))(
       }
     });
 
+    // Promise: bookmarks-are-true
     test.each([
       "",
       "first-primary",
@@ -127,6 +131,7 @@ describe.each(OPERATIONS.filter(({ name }) => EXAMPLES.includes(name)))(
   },
 );
 
+// Promise: bookmarks-are-true
 test("the bookmark of a creation makes the animal visible to the next read", async () => {
   const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
   const bookmark = created.headers.get("x-d1-bookmark") ?? "";

@@ -136,12 +136,14 @@ describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard 
     expect(outcomes).toContain((await call(path, { ...request, key: await grantKey(), bindings })).status);
   });
 
+  // Promise: order-of-checks
   test("checks the scope before it counts the request against the rate limit", async () => {
     const bindings = { RATE_LIMITER: countingLimiter(0) };
     const key = await grantKey({ scopes: [] });
     await expectError(await call(path, { ...request, key, bindings }), "insufficient_scope");
   });
 
+  // Promise: faults
   test("refuses every key with 503 while KV is down", async () => {
     const down = { get: () => Promise.reject(new Error("KV GET failed: 500 Internal Server Error")) };
     const response = await call(path, {
@@ -153,6 +155,7 @@ describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard 
     expect(response.headers.get("Retry-After")).toBe("5");
   });
 
+  // Promise: faults
   test("responds with 503 while the rate limiter is down", async () => {
     const down = { limit: () => Promise.reject(new Error("limiter gone")) };
     const response = await call(path, { ...request, key: await grantKey(), bindings: { RATE_LIMITER: down } });
@@ -185,6 +188,7 @@ test("a corrupt record is logged as an error with its name in KV", async () => {
 });
 
 describe("an unauthenticated caller learns nothing", () => {
+  // Promise: nothing-without-a-key
   test.each(["/v1/nothing", "/%76%31/nothing", "/v1/pets/batch", "/v1/pets/1/toys", "/v1/pets/", "/v1/", "/v1"])(
     "of %s",
     async (path) => {

@@ -364,6 +364,9 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     return location ?? request.path;
   }
 
+  // Promise: a-patch-is-repeated-once, batches-have-keys, batches-of-changes-have-keys, created-once
+  // Promise: placements-can-be-repeated, requests-are-compared-by-value, responses-are-stored
+  // Promise: retries-get-the-first-response
   test("happens once, in one round trip, and a retry gets the first response, also after a change and a deletion", async () => {
     const cursor = await latest(key);
     const { response, roundTrips } = await attempt();
@@ -381,6 +384,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectReplay(await once(request.body), first);
   });
 
+  // Promise: a-key-belongs-to-one-request, a-patch-is-compared-with-its-versions, batches-have-keys
   test("is 422 with another request, and the key still belongs to the first one", async () => {
     const first = await expectFirst(await once(request.body));
     const cursor = await latest(key);
@@ -397,6 +401,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectReplay(await once(request.body), first);
   });
 
+  // Promise: a-409-uses-no-key, refusals-use-no-key, what-uses-a-key-up
   test("leaves the key unused when it is refused", async () => {
     await expectError(await once(invalid), "invalid_request");
     const [code, blocker] = (await conflict?.(request)) ?? [];
@@ -408,6 +413,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectFirst(await once(request.others[0]));
   });
 
+  // Promise: keys-belong-to-api-keys
   test("belongs to the API key", async () => {
     await expectFirst(await once(request.body));
     const headers = { "Idempotency-Key": idempotencyKey };
@@ -417,6 +423,8 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
 
   // The other operations repeat their transactions in the same function.
   const errors = name === "createPet" ? TRANSIENT_ERRORS : TRANSIENT_ERRORS.slice(0, 1);
+  // Promise: faults, one-transaction-with-the-key, retries-get-the-first-response, retries-of-the-service
+  // Promise: transient-errors
   test.each(errors)("is repeated by the service after a transient failure: %s", async (message) => {
     for (const when of MOMENTS) {
       for (const failures of [1, 2, 3]) {
@@ -434,6 +442,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     }
   });
 
+  // Promise: faults, one-transaction-with-the-key, transient-errors
   test.each(name === "createPet" ? LASTING_ERRORS : LASTING_ERRORS.slice(0, 1))(
     "is 503 at once after a lasting failure, and can be repeated by the client: %s",
     async (message) => {
@@ -450,6 +459,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     },
   );
 
+  // Promise: one-transaction-with-the-key
   test("happens once when twenty requests race", async () => {
     const cursor = await latest(key);
     const responses = await Promise.all(Array.from({ length: 20 }, () => once(request.body)));
@@ -469,6 +479,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
   describe.each(nothing === undefined ? [] : [nothing])("and preconditions", (unchanged) => {
     const MATCH = { "If-Match": '"1"' };
 
+    // Promise: a-patch-is-compared-with-its-versions, a-retry-comes-before-its-version, order-of-a-patch
     test("is a request with its preconditions and its path, before 404 and 412", async () => {
       const first = await expectFirst(await once(request.body, MATCH));
       await expectReplay(await once(request.same, { "If-Match": 'W/"1"' }), first);
@@ -486,6 +497,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
       expect((await send("PATCH", another, {})).headers.get("ETag")).toBe('"1"');
     });
 
+    // Promise: what-uses-a-key-up
     test("uses the key when it changes nothing", async () => {
       for (const [body, headers] of [
         [unchanged, {}],
@@ -501,6 +513,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
       }
     });
 
+    // Promise: what-uses-a-key-up
     test("leaves the key unused after 404 and 412", async () => {
       const nowhere = request.path.replace(/\d+$/, "999999999");
       const headers = { "Idempotency-Key": idempotencyKey };
@@ -512,6 +525,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
       expect((await expectFirst(await once(request.body))).headers[1]).toBe('"2"');
     });
 
+    // Promise: one-of-equal-changes-wins, one-update-succeeds, preconditions-are-evaluated
     test("with If-Match and without a key takes effect once, also when two equal patches race", async () => {
       const patch = () => send(method, request.path, request.body, MATCH);
       const statuses = (await Promise.all([patch(), patch()])).map(({ status }) => status);
@@ -526,6 +540,7 @@ describe("the header", () => {
   const ask = (idempotencyKey: string, method = "POST") =>
     send(method, "/v1/pets", method === "POST" ? REX : undefined, { "Idempotency-Key": idempotencyKey });
 
+  // Promise: quoted-keys
   test.each([
     ["abc", '"abc"'],
     ['a"b\\c', '"a\\"b\\\\c"'],
@@ -540,6 +555,7 @@ describe("the header", () => {
     expect(await response.text()).toBe(first);
   });
 
+  // Promise: create-many-keys, empty-keys-are-refused, keys-are-visible-ascii, quoted-keys
   test.each([
     "",
     " ",
@@ -618,6 +634,7 @@ describe("a retry after a release", () => {
     expect(entry?.slice(0, 16)).toBe(fingerprint);
   });
 
+  // Promise: retries-outlive-a-release
   test("that added a field is still the same request, and a retry that sets any field is another", async () => {
     const pet = { name: "Rex", categoryId: "7", status: "pending" };
     const later = { shape: { ...shape.creation().shape, note: undefined, colour: undefined } };
@@ -640,6 +657,7 @@ describe("a retry after a release", () => {
 
 describe("without an Idempotency-Key", () => {
   // A second run could undo a change that somebody else made, successfully, after the first.
+  // Promise: batches-are-not-repeated, faults, no-key-no-retry, no-key-no-retry-of-a-patch
   test.each(KINDS)("$name is sent to D1 once", async ({ name, prepare, events }) => {
     const method = name.startsWith("update") ? "PATCH" : "POST";
     for (const when of MOMENTS) {
@@ -656,6 +674,7 @@ describe("without an Idempotency-Key", () => {
     }
   });
 
+  // Promise: no-key-no-retry-of-a-patch, retries-of-the-service
   test("a shipment without a precondition is repeated by the service", async () => {
     const path = await newOrder(await newAnimal());
     const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
@@ -664,6 +683,7 @@ describe("without an Idempotency-Key", () => {
   });
 });
 
+// Promise: retries-of-the-service
 test("the service waits longer before each retry, for a random time", async () => {
   const wait = vi.spyOn(scheduler, "wait").mockClear();
   for (let i = 0; i < 20; i++) {

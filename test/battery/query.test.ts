@@ -49,6 +49,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) =
       ? "This operation takes no query parameters."
       : `This operation takes the query parameters ${queryParameters.join(", ")}.`;
 
+  // Promise: undeclared-parameters-are-refused, undeclared-since-1-1
   test("refuses a query parameter that it does not declare", async () => {
     const message = await expectError(await call(`${path}?dryRun=true`, { ...request, key }), "invalid_request");
     expect(message).toBe(`dryRun is unknown. ${takes}`);
@@ -60,6 +61,7 @@ describe.each(OPERATIONS)("$name", ({ path, scope, request, queryParameters }) =
     expect(message).toContain(`${name} has to be sent once: `);
   });
 
+  // Promise: names-come-first, order-of-checks
   test("checks key, scope and rate limit before, and media type and body after", async () => {
     await expectError(await call(`${path}?dryRun=true`, request), "unauthorized");
     const scopeless = await grantKey({ scopes: [] });
@@ -100,6 +102,7 @@ test.each([
   expect(await refusal(query)).toBe(`${message} ${TAKES}`);
 });
 
+// Promise: every-invalid-field
 test("at most ten names are listed", async () => {
   const names = Array.from({ length: 12 }, (_, i) => `x${i}`);
   const listed = names.slice(0, 10).map((name) => `${name} is unknown`);

@@ -25,9 +25,10 @@ const openResults: typeof openPage = async (...parameters) => {
 };
 
 const PAGES = [
-  ["/docs", openReference],
-  ["/docs#tag/pets/POST/pets", openReference],
-  ["/docs#tag/store/PATCH/store/orders/{orderId}", openReference],
+  ["/docs/reference", openReference],
+  ["/docs/reference#tag/pets/POST/pets", openReference],
+  ["/docs/reference#tag/store/PATCH/store/orders/{orderId}", openReference],
+  ["/docs", openPage],
   ["/docs/errors", openPage],
   ["/docs/orders", openPage],
   ["/docs/events", openPage],

@@ -48,6 +48,7 @@ afterAll(() => {
   shop?.close();
 });
 
+// Promise: runtimes
 test("a page of another origin adds an animal, and reads it with the bookmark of its session", async () => {
   const read = page.waitForRequest((request) => request.method() === "GET");
   const { added, found, bookmark, sunset } = await page.evaluate(async (options) => {
@@ -83,15 +84,17 @@ test("it follows the pages of a list", async () => {
   expect(names).toEqual(["Ada", "Bruno", "Cleo"]);
 });
 
+// Promise: update-rejects
 test("it changes and deletes the version that it knows", async () => {
-  const etag = await page.evaluate(async (options) => {
+  const outcome = await page.evaluate(async (options) => {
     const { pets } = new client.PetStore(options).session();
     const added = await pets.create({ name: "Dora", categoryId: 1 });
     const changed = await pets.update(added.animal.id, { status: "pending" }, { ifMatch: added.etag });
+    const refused = await pets.update(added.animal.id, {}, { ifMatch: added.etag }).catch(({ code }) => code);
     await pets.delete(added.animal.id, { ifMatch: changed.etag });
-    return changed.etag;
+    return [changed.etag, refused];
   }, options);
-  expect(etag).toBe('"2"');
+  expect(outcome).toEqual(['"2"', "precondition_failed"]);
 });
 
 test("it gets the same animal for the same key, marked as replayed", async () => {
@@ -119,6 +122,7 @@ test("it gets the code and the request id of an error", async () => {
   expect(error).toEqual({ code: "not_found", status: 404, requestId });
 });
 
+// Promise: pages-without-a-bundler
 test("a page without a bundler imports the package that the service serves, and runs the first program of the guide", async () => {
   const folder = mkdtempSync(join(tmpdir(), "petstore-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -17,11 +17,11 @@ const CONFLICTS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
 
 /** What new users enter, and the places that answer it. */
 const ANSWERS: [question: string, places: string[]][] = [
-  ["buy", ["/docs/orders"]],
+  ["buy", ["/docs/orders", "/docs/reference#tag/store/POST/store/orders"]],
   ["webhook", ["/docs/webhooks"]],
   ["webhooks", ["/docs/webhooks"]],
   ["tunnel", ["/docs/client#a-receiver-on-your-machine"]],
-  ["bulk", ["/docs/guarantees#many-animals-in-one-request"]],
+  ["bulk", ["/docs/guarantees#many-animals-in-one-request", "/docs/reference#tag/pets/PATCH/pets/batch"]],
   ["paging", ["/docs/guarantees#order-and-pages"]],
   ["409", CONFLICTS],
   ["conflict", CONFLICTS],
@@ -35,24 +35,58 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["rotate a key", ["/docs/keys#a-new-key"]],
   ["exact ids", ["/docs/guarantees#exact-data"]],
   ["install the client", ["/docs/client#install"]],
-  ["quick start", ["/docs#description/quick-start"]],
-  ["place an order", ["/docs#tag/store/POST/store/orders"]],
-  ["complete", ["/docs#schemas/Order.complete"]],
-  ["expiresat", ["/docs#schemas/Key.expiresAt"]],
+  ["quick start", ["/docs#quick-start"]],
+  ["place an order", ["/docs/reference#tag/store/POST/store/orders"]],
+  ["complete", ["/docs/reference#schemas/Order.complete"]],
+  ["expiresat", ["/docs/reference#schemas/Key.expiresAt"]],
   ["if-none-match", ["/docs/guarantees#preconditions"]],
-  ["include", ["/docs#tag/pets/GET/pets.query.include"]],
-  ["idempotnecy", ["/docs/guarantees#created-exactly-once"]],
-  ["update an animal", ["/docs#tag/pets/PATCH/pets/{petId}"]],
+  ["include", ["/docs/reference#tag/pets/GET/pets.query.include"]],
+  [
+    "idempotnecy",
+    ["/docs/guarantees#created-exactly-once", "/docs/reference#tag/pets/POST/pets.headers.Idempotency-Key"],
+  ],
+  ["update an animal", ["/docs/reference#tag/pets/PATCH/pets/{petId}"]],
   ["export all", ["/docs/events"]],
-  ["search by name", ["/docs#tag/pets/GET/pets"]],
-  ["python", ["/docs/versioning#generated-clients"]],
-  ["go", ["/docs/versioning#generated-clients"]],
+  ["search by name", ["/docs/reference#tag/pets/GET/pets"]],
+  ["python", ["/docs/books#python"]],
+  ["go", ["/docs/books#go"]],
   ["cors", ["/docs/errors#order-of-checks"]],
-  ["date format", ["/docs#schemas/OrderPatch.shipDate"]],
+  ["date format", ["/docs/reference#schemas/OrderPatch.shipDate"]],
   ["sandbox", ["/docs/keys#getting-a-key"]],
-  ["refund", ["/docs#tag/store/DELETE/store/orders/{orderId}"]],
-  ["offline", ["/docs/client#retries"]],
+  ["refund", ["/docs/reference#tag/store/DELETE/store/orders/{orderId}"]],
+  ["offline", ["/docs/offline"]],
   ["postman", ["/docs/versioning#generated-clients"]],
+  ["nodejs", ["/docs/client", "/docs/client#install"]],
+  [
+    "create several animals at once",
+    [
+      "/docs/guarantees#many-animals-in-one-request",
+      "/docs/reference#tag/pets/POST/pets/batch",
+      "/docs/client#many-animals",
+    ],
+  ],
+  [
+    "sort by newest",
+    ["/docs/guarantees#order-and-pages", "/docs/reference#tag/pets/GET/pets.query.sort", "/docs/client#pages"],
+  ],
+  ["polling", ["/docs/events", "/docs/events#the-loop", "/docs/events#a-job", "/docs/client#following-changes"]],
+  ["openapi spec", ["/docs/versioning#generated-clients", "/docs/reference#description/introduction"]],
+  ["partial update", ["/docs/reference#tag/pets/PATCH/pets/{petId}", "/docs/guarantees#changed-exactly-once"]],
+  ["mark an order as shipped", ["/docs/reference#tag/store/PATCH/store/orders/{orderId}", "/docs/orders#states"]],
+  ["lost response", ["/docs/guarantees#created-exactly-once", "/docs/client#retries"]],
+  ["accounting", ["/docs/books"]],
+  ["webhook retries", ["/docs/webhooks#failures"]],
+  [
+    "missed events",
+    [
+      "/docs/webhooks#a-failed-event",
+      "/docs/reference#tag/webhooks/POST/webhooks/{webhookId}/replay",
+      "/docs/events#when-the-cursor-has-expired",
+      "/docs/events#crashes",
+    ],
+  ],
+  ["two customers buy the same animal", ["/docs/orders#races", "/docs/shop"]],
+  ["support request id", ["/docs/errors", "/docs/errors#internal_error"]],
 ];
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
@@ -66,7 +100,8 @@ test.each(names)("the links of the guide %s exist", async (guide) => {
     expect(response.status, link).toBe(200);
     const { hash, pathname } = new URL(link);
     // The renderer makes the sections of the reference.
-    if (hash !== "" && pathname !== "/docs") expect(await response.text(), link).toContain(`id="${hash.slice(1)}"`);
+    if (hash !== "" && pathname !== "/docs/reference")
+      expect(await response.text(), link).toContain(`id="${hash.slice(1)}"`);
   }
   const contents = page.getByRole("navigation", { name: "On this page" }).getByRole("link");
   expect(await contents.allInnerTexts()).toEqual(await page.locator("h2").allInnerTexts());
@@ -76,7 +111,7 @@ test.each(names)("the links of the guide %s exist", async (guide) => {
 });
 
 test("one navigation is at the side of every page, and names each page once", async () => {
-  for (const path of ["/docs/orders", "/docs/nothing"]) {
+  for (const path of ["/docs", "/docs/orders", "/docs/nothing"]) {
     const { page } = await openPage(path);
     const navigation = page.getByRole("navigation", { name: "Documentation" });
     const titles = await navigation.getByRole("link").allInnerTexts();
@@ -89,7 +124,7 @@ test("one navigation is at the side of every page, and names each page once", as
     await page.context().close();
   }
   // Its links lead to the sections that the renderer makes.
-  const { page } = await openReference("/docs#tag/webhooks");
+  const { page } = await openReference("/docs/reference#tag/webhooks");
   await page.context().close();
 });
 
@@ -152,7 +187,7 @@ test("code is coloured, in both modes", async () => {
 });
 
 test("a guide has the colours that the reader chose in the reference", async () => {
-  const { page } = await openPage("/docs");
+  const { page } = await openPage("/docs/reference");
   await page.getByRole("button", { name: /dark mode/i }).click();
   await page.goto(`${origins.loopback}/docs/errors`);
   expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(15, 15, 15)");
@@ -179,6 +214,7 @@ test.each([DESKTOP, PHONE])("the states of an order are drawn ($width px)", asyn
   }
 });
 
+// Promise: codes-are-explained
 test("every error code has an anchor with its status, its condition and advice", async () => {
   const { page } = await openPage("/docs/errors");
   for (const [code, { status }] of Object.entries(ERRORS)) {
@@ -198,7 +234,7 @@ const first = (page: Page) => page.locator("#results a:first-child[aria-selected
 test.each([DESKTOP, PHONE])("the first result answers each question on every page ($width px)", async (viewport) => {
   for (const [path, open] of [
     ["/docs/keys", openPage],
-    ["/docs", openReference],
+    ["/docs/reference", openReference],
   ] as const) {
     const { page, faults } = await open(path, { viewport, hasTouch: viewport === PHONE });
     await page.getByRole("button", { name: "Search" }).click();
@@ -209,7 +245,7 @@ test.each([DESKTOP, PHONE])("the first result answers each question on every pag
       const box = await page.getByRole("dialog").boundingBox();
       expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThanOrEqual(viewport.width);
       const file = `search-${question.replaceAll(/\W/g, "-")}-${viewport.width}.png`;
-      if (path !== "/docs") await page.screenshot({ path: `${SCREENSHOTS}/${file}` });
+      if (path !== "/docs/reference") await page.screenshot({ path: `${SCREENSHOTS}/${file}` });
     }
     await search(page).fill("409");
     const shown = await page.locator("#results a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
@@ -237,8 +273,8 @@ test.each([DESKTOP, PHONE])(
 );
 
 test("on the reference, Enter scrolls to an operation, a parameter or a field", async () => {
-  const { page, faults } = await openReference("/docs");
-  for (const [question, places] of ANSWERS.filter(([, [place]]) => place?.startsWith("/docs#"))) {
+  const { page, faults } = await openReference("/docs/reference");
+  for (const [question, places] of ANSWERS.filter(([, [place]]) => place?.startsWith("/docs/reference#"))) {
     await page.keyboard.press("ControlOrMeta+K");
     await search(page).fill(question);
     await page.keyboard.press("Enter");

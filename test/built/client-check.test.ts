@@ -93,6 +93,7 @@ test("a field of the client has to have format int64 everywhere in the document"
   ]);
 });
 
+// Promise: packages-never-change
 test("a released package never changes", () => {
   const folder = mkdtempSync(join(tmpdir(), "petstore-released-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -104,6 +104,7 @@ describe("a client with 64-bit integers", () => {
     expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
   });
 
+  // Promise: ids-are-exact
   test("finds the largest id in the path and in the list, and pages past it", async () => {
     const { DB } = await service.worker.getEnv();
     await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX - 1n}, 'Last but one', 1, 'sold')`);
@@ -195,6 +196,7 @@ describe("over a raw socket", () => {
   });
 
   // Workers do not see a header without a value (docs/guarantees.md).
+  // Promise: an-empty-if-match
   test("an If-Match without a value counts as absent", async () => {
     const created = await post('{"name": "Rex", "categoryId": 1}');
     const path = created.headers.get("Location");

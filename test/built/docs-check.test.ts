@@ -1,12 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findFaults } from "../../scripts/docs/check.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { FIGURES } from "../../scripts/docs/figures.ts";
 import { withTables } from "../../scripts/docs/generated.ts";
 import { PAGES } from "../../scripts/docs/pages.ts";
+import { findPromiseFaults } from "../../scripts/docs/promises.ts";
 
 let root: string;
 beforeAll(() => {
@@ -88,4 +89,36 @@ test("an unknown npm script is found in prose and in code", () => {
 test.each(Object.keys(packageJson.scripts))("docs/commands.md explains the npm script %s", (script) => {
   const commands = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
   expect(commands).toMatch(new RegExp(`^\\| \`npm (?:run )?${script}[ \`]`, "m"));
+});
+
+describe("promises", () => {
+  const PAGE = "- Kept. <!-- promise: kept -->\n- Choose. <!-- advice -->\n";
+  const TEST = '// Promise: kept\ntest("a test", () => {});\n';
+
+  test("that a test names have no faults", () => {
+    expect(findPromiseFaults({ "a.md": PAGE }, { "a.test.ts": TEST })).toEqual([]);
+  });
+
+  test.each([
+    ["a promise without a test", PAGE, "", "a.md: no test names the promise kept."],
+    [
+      "one whose comment is above nothing",
+      PAGE,
+      "// Promise: kept\n\ntest();",
+      "a.md: no test names the promise kept.",
+    ],
+    [
+      "a test without its promise",
+      PAGE,
+      `${TEST}// Promise: other\ntest();`,
+      "a.test.ts: no page has the promise other.",
+    ],
+    ["an item without a mark", `${PAGE}- More.\n`, TEST, "a.md: an item in a list of promises has no mark: - More."],
+    ["a sentence after a mark", `${PAGE.trim()} More.\n`, TEST, /^a\.md: an item in a list/],
+    ["two promises with one name", `${PAGE}\nKept. <!-- promise: kept -->\n`, TEST, "a.md: kept is another promise."],
+  ])("%s is a fault", (_, page, file, fault) => {
+    expect(findPromiseFaults({ "a.md": page }, { "a.test.ts": file })).toEqual([
+      typeof fault === "string" ? fault : expect.stringMatching(fault),
+    ]);
+  });
 });

@@ -104,6 +104,7 @@ test.each(OPERATIONS.filter(([, , , scope]) => scope === undefined))(
   },
 );
 
+// Promise: scopes-of-orders
 test.each(OPERATIONS.filter((row) => row[3] !== undefined))(
   "%s, %s %s, needs %s and no other scope",
   async (_, method, template, scope) => {

@@ -32,6 +32,7 @@ test("a missing description is absent from the response, and an empty one is sto
   expect(await expectJson(await create({ name: "Empty", description: "" }), 201)).toMatchObject({ description: "" });
 });
 
+// Promise: texts-are-kept
 test("names and descriptions are returned byte for byte", async () => {
   for (const text of [
     "x".repeat(255),
@@ -54,6 +55,7 @@ test("unknown fields, the id among them, are ignored", async () => {
   expect(await expectJson(await create({ name: "A", id: 999, version: 5 }), 201)).not.toMatchObject({ id: 999 });
 });
 
+// Promise: texts-have-limits
 test.each([
   ["no name", {}, /^name is required: a string of 1 to 255/],
   ["a name that is null", { name: null }, /^name has to be a string of 1 to 255/],
@@ -80,6 +82,7 @@ describe("two categories cannot have the same name", () => {
     expect(await names()).toEqual(["é", "É", "e\u0301", "é ", "é\u0000"]);
   });
 
+  // Promise: categories-are-unique-and-in-use
   test("and the database refuses the second", async () => {
     await create({ name: "A" });
     await expect(env.DB.exec("INSERT INTO categories (name) VALUES ('A')")).rejects.toThrow(/UNIQUE/);

@@ -28,12 +28,14 @@ test("a deletion is 204 without a body, and the category is 404 afterwards", asy
   await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
 });
 
+// Promise: ids-are-not-used-again
 test("an id is never used again", async () => {
   await remove();
   const next = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });
   expect((await next.json<{ id: number }>()).id).toBeGreaterThan(id);
 });
 
+// Promise: categories-are-unique-and-in-use
 test("a category can be deleted only when no animal names it", async () => {
   const animals = await Promise.all([addAnimal(), addAnimal()]);
   const [first = "", second = ""] = animals.map(({ headers }) => headers.get("Location") ?? "");

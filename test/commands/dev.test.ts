@@ -55,14 +55,15 @@ async function listNames({ base, key }: DevService): Promise<string[]> {
   return ((await response.json()) as { name: string }[]).map(({ name }) => name);
 }
 
-test("prints the addresses of the service and its reference", async () => {
+test("prints the addresses of the service and its documentation", async () => {
   expect(await listNames(first)).toHaveLength(5);
-  const [, reference = ""] = /reference is at (\S+)/.exec(first.output) ?? [];
-  const response = await fetch(reference);
-  expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: reference });
-  expect(await response.text()).toContain("<title>Reference");
+  const [, pages = ""] = /documentation is at (\S+)/.exec(first.output) ?? [];
+  const response = await fetch(pages);
+  expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: pages });
+  expect(await response.text()).toContain("<title>Start");
 });
 
+// Promise: served-package
 test("serves the released packages of the client", async () => {
   for (const { file, sha256 } of readPackages()) {
     const response = await fetch(new URL(`/docs/${file}`, first.base));

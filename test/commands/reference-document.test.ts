@@ -31,6 +31,7 @@ test("the description of a 64-bit integer states its bounds", () => {
   });
 });
 
+// Promise: bounds-are-exact
 test("the document itself keeps the bounds", () => {
   expect(parseDocument(JSON.stringify(document)).components?.schemas?.["Animal"]).toMatchObject({
     properties: { id: { minimum: -MAX_INT64 - 1n, maximum: MAX_INT64 } },

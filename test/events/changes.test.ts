@@ -81,6 +81,7 @@ describe.each([
     expect(removed.map(known)).toEqual([["category.updated", 3, { id: idOf(path), name: second }]]);
   });
 
+  // Promise: events-of-a-batch
   test.each([1, 3, 100])("a batch of %i animals is an event each, in the order of the animals", async (size) => {
     const animals = Array.from({ length: size }, (_, index) => ({
       name: `Animal ${size - index}`,
@@ -92,6 +93,7 @@ describe.each([
     expect(events.map(known)).toEqual(created.map((animal) => ["pet.created", 1, animal]));
   });
 
+  // Promise: events-of-an-order, two-events-of-an-order
   test("an order that is placed and shipped is two events each: its own, then the animal's", async () => {
     const pet = await newPet();
     const { response, events } = await eventsOf(key, () =>
@@ -122,6 +124,7 @@ describe.each([
   });
 });
 
+// Promise: events-of-an-order, two-events-of-an-order
 test("an order that is cancelled is two events: its own, then the animal's", async () => {
   const pet = await newPet();
   const path = await newOrder(pet);
@@ -153,6 +156,7 @@ test("the deletion of an animal with a cancelled order is one event", async () =
   expect((await left("DELETE", pet)).map(known)).toEqual([["pet.deleted", 4, { id: idOf(pet) }]]);
 });
 
+// Promise: events-are-in-order, events-have-versions, events-of-deletions, versions-count-changes
 test("the versions of each resource ascend without a hole", async () => {
   const start = await latest(key);
   const pet = await newPet();
@@ -179,6 +183,7 @@ test("the versions of each resource ascend without a hole", async () => {
   expect(ids).toEqual([...new Set(ids)].toSorted());
 });
 
+// Promise: events-have-versions
 describe("the data equals the body of the resource, byte for byte", () => {
   /** The text of the data of the events after the cursor. */
   async function dataSince(cursor: string): Promise<string[]> {
@@ -257,6 +262,7 @@ describe("the data equals the body of the resource, byte for byte", () => {
   });
 });
 
+// Promise: never-sold-twice, races-of-orders
 test("twenty orders that race for an animal leave the events of one", async () => {
   const pet = await newPet();
   const cursor = await latest(key);
@@ -265,6 +271,7 @@ test("twenty orders that race for an animal leave the events of one", async () =
   expect(types).toEqual(["order.placed", "pet.updated"]);
 });
 
+// Promise: events-are-in-order, feed-is-in-order
 test("changes that run at the same time are in the feed once each, and their ids ascend", async () => {
   const start = await latest(key);
   const pets = await Promise.all(Array.from({ length: 30 }, () => newPet()));

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import startFeed from "../../ops/start-feed.sql?raw";
 import { decodeEventCursor } from "../../src/feed/place.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS } from "../support/d1-errors.ts";
@@ -66,6 +67,7 @@ describe("410 for a place that the feed never had", () => {
 });
 
 describe("a restore of the database", () => {
+  // Promise: cursors-after-a-restore, cursors-before-a-restore, restores-expire-cursors
   test("gives 410 to who had read further, also when the same ids were written again, and the others go on", async () => {
     const start = await latest(key);
     await add();
@@ -92,6 +94,19 @@ describe("a restore of the database", () => {
     const ids = new Set([...lost, ...history].map(({ id }) => id));
     expect(ids.size).toBe(10);
   });
+});
+
+// Promise: a-new-feed, cursors-of-a-new-feed
+test("an operator who starts the feed anew expires every cursor", async () => {
+  await add();
+  await add();
+  const cursors = [(await page(key, "limit=1")).cursor, await latest(key)];
+  const statements = startFeed.replaceAll(/^--.*/gm, "").split(";").slice(0, -1);
+  await env.DB.batch(statements.map((statement) => env.DB.prepare(statement)));
+  for (const cursor of cursors) await expectExpired(cursor);
+  const end = await latest(key);
+  await add();
+  expect(await since(key, end)).toHaveLength(1);
 });
 
 describe("a replica that lags", () => {
@@ -143,6 +158,7 @@ describe("a replica that lags", () => {
     expect([events.length, starts.length]).toEqual([2, 1]);
   });
 
+  // Promise: 410-comes-from-the-primary
   test("says 410 only after the primary", async () => {
     await threeCommits();
     const [id, tag] = placeOf(await latest(key));

@@ -149,6 +149,7 @@ describe("the scopes of the key", () => {
     expect(ORDERS).toEqual(["order.placed", "order.shipped", "order.cancelled", "order.updated"]);
   });
 
+  // Promise: follow-types, keys-see-their-events, types-without-scopes
   test.each(KEYS)("$scopes shows the types whose resource it may read", async ({ scopes, readable }) => {
     const limited = await grantKey({ scopes: [...scopes] });
     const first = await page(key, "limit=1");
@@ -166,6 +167,7 @@ describe("the scopes of the key", () => {
     }
   });
 
+  // Promise: follow-types, types-need-scopes
   test.each(KEYS)("$scopes may name these types and no others", async ({ scopes, readable }) => {
     const limited = await grantKey({ scopes: [...scopes] });
     for (const type of EVENT_TYPES) {
@@ -182,6 +184,7 @@ describe("the scopes of the key", () => {
     );
   }
 
+  // Promise: types-need-scopes
   test("one named type that the key may not read refuses the request, whichever else it names", async () => {
     const limited = await grantKey({ scopes: ["events:read", "pets:read"] });
     await expectRefusal(await failure("type=pet.created&type=order.placed", limited), "store:read");
@@ -223,6 +226,7 @@ describe("the scopes of the key", () => {
 });
 
 describe("pages", () => {
+  // Promise: cursors-go-on, feed-is-in-order
   test.each([1, 2, 3, 99, 100])("of %i events are the feed, once and in order", async (limit) => {
     const total = 2 * limit + 1;
     await fill(total, "'pet.created'");
@@ -238,6 +242,7 @@ describe("pages", () => {
     expect(cursor).toBe(await latest(key));
   });
 
+  // Promise: pages-of-the-feed
   test.each([0, 1, 2, 3])("tell whether %i events follow", async (following) => {
     const start = await latest(key);
     await fill(5 + following, "'pet.created'");
@@ -289,6 +294,7 @@ describe("some types", () => {
   });
 
   // The row of the cursor and the first row of the feed are in the window as well.
+  // Promise: pages-without-events, windows-of-the-feed
   test.each([-3, -2, -1, 0, 1, 2, 3, 4].map((distance) => WINDOW + distance))(
     "are found when they come after %i others, and the page in between is empty and has more",
     async (others) => {
@@ -306,6 +312,7 @@ describe("some types", () => {
     },
   );
 
+  // Promise: windows-of-the-feed
   test("that are rare cost a window of rows", async () => {
     await fill(3 * WINDOW, "'pet.created'");
     const nine = Array.from(EVENT_TYPES, () => "type=order.placed").join("&");
@@ -322,6 +329,7 @@ describe("some types", () => {
     }
   });
 
+  // Promise: windows-of-the-feed
   test("that are many cost no more than a page without them", async () => {
     await fill(3 * WINDOW, "'pet.created'");
     const { cursor } = await page(key, "limit=5");
@@ -357,6 +365,7 @@ describe("the response", () => {
     expect((await call(`${FEED}?limit=0`, { method: "HEAD", key })).status).toBe(400);
   });
 
+  // Promise: preconditions-elsewhere
   test.each([
     { "If-None-Match": "*" },
     { "If-Match": '"1"' },

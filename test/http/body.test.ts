@@ -187,6 +187,7 @@ describe.each(OPERATIONS.filter(({ request }) => request.body !== undefined))(
     const types = isMerge ? "application/merge-patch+json, application/json" : "application/json";
     const header = method === "PATCH" ? "Accept-Patch" : "Accept-Post";
 
+    // Promise: accepted-media-types
     test("in a 415 response", async () => {
       const headers = { "Content-Type": "application/json-patch+json" };
       const response = await call(path, { ...request, key, headers });

@@ -181,6 +181,7 @@ describe("when D1 fails", () => {
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + COUNT_MILLISECONDS }));
   afterAll(() => void vi.useRealTimers());
 
+  // Promise: 503-says-when, faults, three-fields
   test.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
     "$name responds with 503 and no details",
     async ({ path, request }) => {
@@ -193,6 +194,7 @@ describe("when D1 fails", () => {
     },
   );
 
+  // Promise: request-ids
   test("the log line of the cause carries the request id", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const response = await call("/v1/pets", { key, bindings: { DB: failing("Network connection lost.") } });

@@ -104,6 +104,7 @@ test("pages of any origin may read the document, and a cache may store it", asyn
 });
 
 describe("X-Request-Id", () => {
+  // Promise: request-ids
   test("is new for each request", async () => {
     const ids = (await everyKindOfAnswer()).map(({ headers }) => headers.get("X-Request-Id"));
     expect(new Set(ids).size).toBe(ids.length);
@@ -117,6 +118,7 @@ describe("X-Request-Id", () => {
 });
 
 describe("cross-origin requests", () => {
+  // Promise: nothing-without-a-key
   test("a preflight succeeds without a key", async () => {
     for (const path of ["/v1/pets", "/v1/pets/1", "/v1/nothing"]) {
       const response = await call(path, {

@@ -61,6 +61,7 @@ describe.each([
   "/v1/store/orders?reference=a+b&",
   "/v1/store/orders?reference=a%20b&status=cancelled&",
 ])("%s", (list) => {
+  // Promise: lists-are-ordered
   test("sort=-id has the same items, the newest first, whatever the size of the page", async () => {
     const ascending = await follow(`${list}limit=100`);
     expect(ascending.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id).toSorted((a, b) => a - b));
@@ -70,6 +71,7 @@ describe.each([
     }
   });
 
+  // Promise: lists-have-versions
   test("include=version adds the number of the ETag, and nothing else", async () => {
     const plain = await follow(`${list}limit=100`);
     const versioned = await follow(`${list}limit=100&include=version`);
@@ -83,6 +85,7 @@ describe.each([
   });
 });
 
+// Promise: lists-are-complete
 test("an animal that is added while somebody reads the newest first shifts no page", async () => {
   const first = await call("/v1/pets?limit=2&sort=-id", { key });
   const [newest, second] = await first.clone().json<Item[]>();
@@ -96,6 +99,7 @@ test("an animal that is added while somebody reads the newest first shifts no pa
 describe.each(["/v1/pets", "/v1/categories", "/v1/store/orders"])("%s", (path) => {
   const cursorOf = (link: string | null) => /cursor=([\w-]{16})/.exec(link ?? "")?.[1];
 
+  // Promise: cursors-belong-to-an-order
   test("a cursor belongs to the sort that it came with", async () => {
     const ascending = cursorOf((await call(`${path}?limit=1`, { key })).headers.get("Link"));
     const descending = cursorOf((await call(`${path}?limit=1&sort=-id`, { key })).headers.get("Link"));

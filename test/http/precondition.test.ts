@@ -17,6 +17,7 @@ beforeAll(async () => {
 /** A patch that changes nothing: 200 if the header matches. */
 const ask = (value: string) => call(path, { method: "PATCH", key, body: {}, headers: { "If-Match": value } });
 
+// Promise: forms-of-if-match, lists-of-tags
 test.each([
   "*",
   '"1"',
@@ -34,12 +35,14 @@ test.each([
 
 // Cloudflare's edge compresses JSON for clients that accept it, and then sends `W/"1"` instead of `"1"`. A client sends back the
 // tag that it received.
+// Promise: forms-of-if-match
 test("a tag that the edge has weakened still matches its version", async () => {
   const tag = (await call(path, { key })).headers.get("ETag");
   expect((await ask(`W/${tag}`)).status).toBe(200);
   await expectError(await ask('W/"2"'), "precondition_failed");
 });
 
+// Promise: if-match
 test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"01"', '"é"'])(
   "%s does not match the version",
   async (value) => {
@@ -94,6 +97,7 @@ describe("If-Match and If-None-Match of one change", () => {
     expect(await statuses({ "If-Match": ifMatch, "If-None-Match": ifNoneMatch })).toEqual(allowed);
   });
 
+  // Promise: if-none-match, preconditions-are-evaluated
   test.each([
     ['"1"', '"1"'],
     ['"1"', '"2", "1"'],
@@ -112,6 +116,7 @@ describe("If-None-Match of a change", () => {
   const ask = (value: string, headers: Record<string, string> = {}) =>
     call(path, { method: "PATCH", key, body: {}, headers: { "If-None-Match": value, ...headers } });
 
+  // Promise: lists-of-tags
   test.each(['"2"', 'W/"2"', '"é"', '"2", "3"', ', ,"2",'])("%s lets the first version through", async (value) => {
     expect((await ask(value)).status).toBe(200);
   });
@@ -121,6 +126,7 @@ describe("If-None-Match of a change", () => {
     await expectError(await ask(value, { "If-Match": '"1"' }), "precondition_failed");
   });
 
+  // Promise: if-none-match
   test("a change that it refuses changes nothing, and one that it allows happens", async () => {
     const { headers } = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
     const animal = headers.get("Location") ?? "";
@@ -147,6 +153,7 @@ describe("If-None-Match of a change", () => {
     expect((await call(animal, { method: "DELETE", key, headers: { "If-None-Match": '"1"' } })).status).toBe(204);
   });
 
+  // Promise: retries-of-the-service
   test("a cancellation is refused at the version that it names, and not repeated", async () => {
     const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
     const { id: petId } = await created.json<{ id: number }>();
@@ -169,6 +176,7 @@ describe("If-None-Match of a change", () => {
     expect((await cancel('"1"')).status).toBe(204);
   });
 
+  // Promise: no-key-no-retry-of-a-patch
   test("a shipment is refused at the version that it names, and not repeated", async () => {
     const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
     const { id: petId } = await created.json<{ id: number }>();
@@ -190,12 +198,14 @@ const CHANGES = OPERATIONS.filter(
 );
 
 describe.each(CHANGES)("$name", ({ path, request }) => {
+  // Promise: order-of-preconditions
   test.each(["If-Match", "If-None-Match"])("refuses a malformed %s", async (name) => {
     const response = await call(path, { ...request, key, headers: { [name]: "1" } });
     expect(await expectError(response, "invalid_request")).toBe(`${name} has to be a list of entity tags, or *.`);
   });
 });
 
+// Promise: preconditions-elsewhere
 test("a creation ignores preconditions", async () => {
   for (const headers of [{ "If-Match": '"9"' }, { "If-None-Match": "*" }, { "If-Match": "x" }]) {
     expect(

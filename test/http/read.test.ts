@@ -45,9 +45,28 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+// Promise: ids-are-exact
+test("an id beyond 2^53 of a category or an order is exact, in its path and in its list", async () => {
+  const id = "9007199254740993";
+  await env.DB.batch([
+    env.DB.prepare(`INSERT INTO categories (id, name) VALUES (${id}, 'Far')`),
+    env.DB.prepare(
+      `INSERT INTO orders (id, pet_id, status, created_at) VALUES (${id}, 77, 'cancelled', '2026-01-01T00:00:00.000Z')`,
+    ),
+  ]);
+  for (const path of ["/v1/categories", "/v1/store/orders"]) {
+    const item = await (await call(`${path}/${id}`, { key })).text();
+    expect(item).toMatch(new RegExp(`^{"id":${id},`));
+    expect(await (await call(`${path}?sort=-id&limit=1`, { key })).text()).toBe(`[${item}]`);
+    expect((await call(`${path}/9007199254740992`, { key })).status).toBe(404);
+  }
+  await env.DB.batch(["categories", "orders"].map((table) => env.DB.prepare(`DELETE FROM ${table} WHERE id = ${id}`)));
+});
+
 describe.each([0, 1, 2])("preconditions of a read: resource %i", (index) => {
   const read = (headers: Record<string, string>, method = "GET") => call(items[index] ?? "", { method, key, headers });
 
+  // Promise: if-none-match, lists-of-tags
   test.each(['"2"', 'W/"2"', '"1", "2"', "*"])("If-None-Match: %s is answered 304 without a body", async (tag) => {
     for (const method of ["GET", "HEAD"]) {
       const response = await read({ "If-None-Match": tag }, method);
@@ -64,12 +83,14 @@ describe.each([0, 1, 2])("preconditions of a read: resource %i", (index) => {
     expect((await read({ "If-None-Match": tag })).status).toBe(200);
   });
 
+  // Promise: if-match, preconditions-are-evaluated
   test.each(['"1"', '"1", W/"3"'])("If-Match: %s is answered 412", async (tag) => {
     await expectError(await read({ "If-Match": tag }), "precondition_failed");
     // If-Match comes first (RFC 9110, section 13.2.2).
     await expectError(await read({ "If-Match": tag, "If-None-Match": '"2"' }), "precondition_failed");
   });
 
+  // Promise: order-of-preconditions
   test.each(['"2"', 'W/"2"', "*", "2", '"1'])("If-Match: %s is answered as without it", async (tag) => {
     expect((await read({ "If-Match": tag })).status).toBe(200);
     expect((await read({ "If-Match": tag, "If-None-Match": "*" })).status).toBe(304);
@@ -88,11 +109,15 @@ test("a 304 of a deprecated operation tells of the deprecation", async () => {
   expect(response.headers.get("Sunset")).toBe("Thu, 05 Dec 2030 00:00:00 GMT");
 });
 
-test.each(["/v1/pets", "/v1/categories", "/v1/store/orders"])("a list ignores preconditions: %s", async (path) => {
-  for (const headers of [{ "If-None-Match": "*" }, { "If-Match": '"99"' }, { "If-Match": "x" }]) {
-    expect((await call(path, { key, headers })).status).toBe(200);
-  }
-});
+// Promise: preconditions-elsewhere
+test.each(["/v1/pets", "/v1/categories", "/v1/store/orders", "/v1/store/inventory"])(
+  "preconditions are ignored: %s",
+  async (path) => {
+    for (const headers of [{ "If-None-Match": "*" }, { "If-Match": '"99"' }, { "If-Match": "x" }]) {
+      expect((await call(path, { key, headers })).status).toBe(200);
+    }
+  },
+);
 
 describe("reads that may be old", () => {
   const maxAge = (seconds: number | string) => ({ "Cache-Control": `max-age=${seconds}` });
@@ -104,6 +129,7 @@ describe("reads that may be old", () => {
   }
   const wait = (milliseconds: number) => vi.setSystemTime((now += milliseconds));
 
+  // Promise: reads-from-memory
   test.each([
     "/v1/pets?limit=1",
     "/v1/categories?limit=1",
@@ -138,6 +164,7 @@ describe("reads that may be old", () => {
     expect((await ask(path, maxAge(999_999_999_999))).asked).toBe(true);
   });
 
+  // Promise: directives-that-ask
   test.each([
     undefined,
     "max-age=0",
@@ -154,6 +181,7 @@ describe("reads that may be old", () => {
     expect(response.headers.get("Age")).toBeNull();
   });
 
+  // Promise: memory-respects-bookmarks
   test("a change shows to others after so many seconds, and to its caller at once", async () => {
     await ask("/v1/categories/1", maxAge(10));
     const changed = await call("/v1/categories/1", { method: "PATCH", key, body: { name: `Renamed ${now}` } });
@@ -339,6 +367,7 @@ describe("reads that may be old", () => {
   describe("READ_MAX_AGE, the setting of the operator,", () => {
     const setting = (value: unknown) => ({ READ_MAX_AGE: value }) as Partial<Env>;
 
+    // Promise: operators-allow-old-reads
     test("is for requests without a directive and without a bookmark", async () => {
       const first = await ask("/v1/pets/1", {}, setting("10"));
       expect(first.asked).toBe(true);

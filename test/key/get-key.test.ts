@@ -32,6 +32,7 @@ test("a key without an expiry has no expiresAt, and one without scopes may ask",
   expect(await expectJson(await call("/v1/key", { key }), 200)).toEqual({ id: "k1", name: RECORD.name, scopes: [] });
 });
 
+// Promise: preconditions-elsewhere
 test("it asks no database, and ignores a bookmark, preconditions and max-age", async () => {
   const key = await grantKey({ scopes: [] });
   const { starts, DB } = observedDatabase();

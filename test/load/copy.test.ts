@@ -59,6 +59,7 @@ function findContradictions(service: FragileService): string[] {
   return contradictions;
 }
 
+// Promise: copies-survive-crashes, the-first-copy
 test(`a copy equals the store after ${CHANGES} changes, and kills of the service and of the copier`, async () => {
   await using service = await FragileService.start(
     inject("bundle"),
@@ -106,6 +107,7 @@ test(`a copy equals the store after ${CHANGES} changes, and kills of the service
   expect(findContradictions(service)).toEqual([]);
 });
 
+// Promise: copies-are-replaced-whole, cursors-before-a-restore
 test("after a restore, a copy past it starts again, one behind it goes on, and nothing of the lost history is left", async () => {
   await using service = await FragileService.start(inject("bundle"), 6, OLD_ROWS);
   const [key = "", ...keys] = service.keys;
@@ -159,6 +161,7 @@ test("after a restore, a copy past it starts again, one behind it goes on, and n
   expect(starts).toEqual({ past: 2, live: 2, behind: 1 });
 });
 
+// Promise: quiet-copies
 test("a copy of a store that nobody changes sends one request for each period", async () => {
   await using service = await FragileService.start(inject("bundle"), 1, OLD_ROWS);
   const requests: { url: string | undefined; at: number }[] = [];

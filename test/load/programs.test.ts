@@ -1,7 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createHmac } from "node:crypto";
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -39,8 +39,8 @@ beforeAll(async () => {
   service = await startBuiltService();
   project = newProject();
   link(project, "csv-parse");
-  for (const program of ["import.mjs", "rename.mjs", "claim.mjs", "webhook-receiver.mjs"])
-    copyFileSync(`examples/${program}`, join(project, program));
+  for (const program of ["import", "rename", "claim", "webhook-receiver", "books", "offline"])
+    copyFileSync(`examples/${program}.mjs`, join(project, `${program}.mjs`));
 });
 afterAll(async () => {
   await service.harness.close();
@@ -60,9 +60,22 @@ async function empty(): Promise<void> {
   await DB.prepare("DELETE FROM pets").run();
 }
 
+/** What an operator does when changes left no event. */
+async function startFeed(): Promise<void> {
+  const { DB } = await service.worker.getEnv();
+  const statements = readFileSync("ops/start-feed.sql", "utf8").replaceAll(/^--.*/gm, "").split(";").slice(0, -1);
+  for (const statement of statements) await DB.prepare(statement).run();
+}
+
 /** Starts a program of examples/. */
-function start(program: string, base: URL, env: Record<string, string>): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [program], {
+function start(
+  program: string,
+  base: URL,
+  env: Record<string, string>,
+  args: string[] = [],
+): ChildProcessWithoutNullStreams {
+  const [command, ...before] = program.endsWith(".mjs") ? [process.execPath, program] : program.split(" ");
+  return spawn(command ?? "", [...before, ...args], {
     cwd: project,
     env: { ...process.env, BASE: new URL("/v1", base).href, KEY: service.key, ...env },
   });
@@ -314,6 +327,7 @@ test("the bot that renames keeps what somebody else changes meanwhile", async ()
   expect(proxy.requests).toBe(2 + 2 + 1 + 1);
 });
 
+// Promise: claims-need-few-requests
 test("eight processes that claim animals get each one once, with few requests", async () => {
   await empty();
   const count = 140;
@@ -360,6 +374,7 @@ test("eight processes that claim animals get each one once, with few requests", 
   expect(few).toBeLessThan(many / 2);
 });
 
+// Promise: receivers-that-compare-versions, replays, the-receiver-program
 test("a receiver of webhooks that is killed keeps its table, under duplicates, old events and a restore", async () => {
   // Only a local service delivers to this machine.
   const harness = createTestHarness({
@@ -471,8 +486,7 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
     ),
     DB.prepare("DELETE FROM pets WHERE id = ?").bind(Number(added.id)),
   ]);
-  for (const statement of readFileSync("ops/start-feed.sql", "utf8").replaceAll(/^--.*/gm, "").split(";").slice(0, -1))
-    await DB.prepare(statement).run();
+  await startFeed();
   isHeld = true;
   held = 0;
   await store.pets.update(sold, { name: "First of the new feed" });
@@ -482,4 +496,88 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
   await store.pets.update(renamed, { name: "Last" });
   await isEqual();
   expect(bookmarks).not.toContain(undefined);
+});
+
+const isInstalled = (tool: string) => spawnSync("sh", ["-c", `command -v ${tool}`]).status === 0;
+const clientsFolder = join(import.meta.dirname, "../../examples/clients");
+
+// Promise: books-are-complete, books-survive-crashes, books-begin-again
+test
+  .skipIf(!["go", "python3"].every(isInstalled))
+  .each(["books.mjs", `python3 ${clientsFolder}/books.py`, `go run ${clientsFolder}/books.go`])(
+  "the books have every change of an order once, after a crash and a new start of the feed: %s",
+  { timeout: 120_000 },
+  async (program) => {
+    const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: service.key }).session();
+    const BOOK = join(project, `${crypto.randomUUID()}.jsonl`);
+    const place = async () => {
+      const { animal } = await store.pets.create({ name: "For the books", categoryId: 1 });
+      return (await store.orders.place({ petId: animal.id })).order.id;
+    };
+    /** The entries since the last start, as order, version and status. */
+    const read = async (): Promise<string[]> => {
+      await run(program, service.url, { BOOK });
+      const lines = readFileSync(BOOK, "utf8").trim().split("\n");
+      const entries = lines.slice(lines.findLastIndex((line) => line.includes("restarted")) + 1);
+      const read = entries.map((line): { [name: string]: string } => JSON.parse(line));
+      for (const { order, animal, time } of read.filter(({ cursor }) => cursor === undefined))
+        expect([order, animal, time]).toEqual([expect.any(String), expect.any(String), expect.stringMatching(/Z$/)]);
+      return read
+        .filter((line) => "order" in line)
+        .map(({ order, version, status }) => `${order} ${version} ${status}`);
+    };
+    const earlier = await place();
+    const before = await read();
+    expect(before).toContain(`${earlier} 1 placed`);
+    const later = await place();
+    await store.orders.ship(earlier);
+    const changes = [`${later} 1 placed`, `${earlier} 2 shipped`];
+    appendFileSync(BOOK, `{"order":"${later}","version":1,"status":"placed"}\n{"order":"1`);
+    expect(await read()).toEqual([...before, ...changes]);
+    expect(await read()).toEqual([...before, ...changes]);
+
+    await store.orders.cancel(later);
+    await startFeed();
+    const anew = await read();
+    expect(anew).toEqual(expect.arrayContaining([`${later} 2 cancelled`, `${earlier} 2 shipped`]));
+    expect(anew).toHaveLength(before.length + 1);
+    const last = await place();
+    expect(await read()).toEqual([...anew, `${last} 1 placed`]);
+  },
+);
+
+// Promise: sales-wait, sales-happen-once, sales-after-a-day
+test("what was sold without a network is ordered once, also when responses are lost and a day has passed", async () => {
+  const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: service.key }).session();
+  const QUEUE = join(project, `${crypto.randomUUID()}.json`);
+  const animals = await Promise.all([1, 2, 3].map(() => store.pets.create({ name: "Far away", categoryId: 1 })));
+  const ids = animals.map(({ animal }) => String(animal.id));
+  const ordered = async () => {
+    const found = await Promise.all(ids.map((petId) => store.orders.list({ petId }).all(10)));
+    return found.map((orders) => orders.length);
+  };
+  const sell = async (base: URL, ...args: string[]) => {
+    const child = start("offline.mjs", base, { QUEUE }, args);
+    const [stdout] = await Promise.all([text(child.stdout), once(child, "close")]);
+    return [child.exitCode, stdout.trim().split("\n").filter(Boolean).length];
+  };
+  // Nobody listens there.
+  expect(await sell(new URL(`http://127.0.0.1:${await getPort()}`), ...ids)).toEqual([1, 0]);
+  expect(await ordered()).toEqual([0, 0, 0]);
+
+  // The first response is lost, and the program ends before it can repeat the request.
+  const proxy = await startChaosProxy(service.url, () => "connection dropped after the write", 0);
+  onTestFinished(() => proxy.close());
+  expect(await sell(proxy.url)).toEqual([1, 0]);
+  expect(await ordered()).toEqual([1, 0, 0]);
+  const waiting: { firstUsed?: string }[] = JSON.parse(readFileSync(QUEUE, "utf8"));
+  // The next day. The service knows the first key no longer, and never knew the second.
+  for (const sale of waiting.slice(0, 2)) sale.firstUsed = new Date(Date.now() - 25 * 3_600_000).toISOString();
+  const { DB } = await service.worker.getEnv();
+  await DB.prepare("DELETE FROM idempotency_keys").run();
+  writeFileSync(QUEUE, JSON.stringify(waiting));
+  await store.orders.place({ petId: ids[2] ?? "" });
+  expect(await sell(service.url)).toEqual([0, 3]);
+  expect(await ordered()).toEqual([1, 1, 1]);
+  expect(JSON.parse(readFileSync(QUEUE, "utf8"))).toEqual([]);
 });

@@ -110,6 +110,7 @@ async function listAnimals(shop: Shop, first = "/"): Promise<{ to: string; text:
 }
 
 describe.each(SHOPS)("the shop %s", (_runtime, start) => {
+  // Promise: shops-sell-once, shops-take-double-clicks
   test("lists every available animal, shows one, and sells it once even if the visitor clicks twice", async () => {
     await stock();
     // The response to the first order does not arrive.
@@ -157,6 +158,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(await ordersOf(ID)).toEqual(orders);
   });
 
+  // Promise: shops-search
   test("finds animals by their names, also behind pages that are empty", async () => {
     await stock();
     const shop = await open(start, service.url);
@@ -238,6 +240,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(shop.log.join("")).not.toContain("PetStoreError");
   });
 
+  // Promise: shops-refuse-other-sites
   test("refuses an order from the form of another site", async () => {
     await stock();
     const shop = await open(start, service.url);
@@ -297,6 +300,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     }
   });
 
+  // Promise: shops-keep-the-key
   test("does not log a key that no header can hold", async () => {
     const shop = await run(start, service.url, "petstore_live\nSECRET");
     const log = async () => {
@@ -308,18 +312,13 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(shop.log.join("")).toContain("apiKey has to be visible ASCII.");
   });
 
+  // Promise: shops-stay-up
   test("asks visitors to come back later when the service does not respond", async () => {
     const shop = await open(start, new URL(`http://127.0.0.1:${await getPort()}`));
     const { status, html } = await shop.visit("/");
     expect(status).toBe(503);
     expect(html).toContain("Please try again later");
   });
-});
-
-test("the README of the service shows a part of the shop in workerd", () => {
-  const code = /```ts\n(.*?)```/s.exec(readFileSync("README.md", "utf8"))?.[1];
-  expect(code).toBeDefined();
-  expect(readFileSync("examples/shop-worker/shop.ts", "utf8")).toContain(code);
 });
 
 test.each(["examples/shop-worker/shop.ts", "examples/shop-node/shop.mjs"])("%s has fewer than 80 lines", (file) => {

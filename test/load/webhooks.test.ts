@@ -61,6 +61,7 @@ async function startReceiver(answer: Answer) {
   return receiver;
 }
 
+// Promise: crashes-repeat-54, delivered-at-least-once
 test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { timeout: 2 * TIMEOUT }, async () => {
   await using service = await FragileService.start(inject("bundle"), 1, [], "local");
   const send = async (method: string, path: string, body: object): Promise<{ id: number }> => {
@@ -115,6 +116,7 @@ test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { time
   console.log(counts.join("\n"));
 });
 
+// Promise: listen-signs
 test("petstore listen sends the requests of the service", async () => {
   const received = new Map<string, { [path: string]: { headers: IncomingHttpHeaders; body: string } }>();
   const server = createServer(async (request, response) => {

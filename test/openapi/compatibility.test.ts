@@ -76,6 +76,7 @@ describe("in the document of the service", () => {
     expectChange(edit, null);
   });
 
+  // Promise: no-breaking-changes
   test.each<[string, (copy: Editable) => void, Verdict]>([
     [
       "a removed operation",
@@ -189,6 +190,7 @@ describe("in the document of the service", () => {
     expectChange(edit, verdict);
   });
 
+  // Promise: compatibility-is-checked
   test("a change in a shared component is reported once, however often the component is used", () => {
     const copy = structuredClone(document);
     copy.components.schemas.Error.required.pop();

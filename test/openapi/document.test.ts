@@ -35,6 +35,7 @@ test("every route under /v1 has a description, and every description has a route
   expect(new Set(routes)).toEqual(new Set(described));
 });
 
+// Promise: deprecated-in-the-document
 test("every operation has an id, a tag, a scope, a stability and the bearer scheme", () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
@@ -147,6 +148,7 @@ test("every integer, string and array has bounds", () => {
   expect(boundsFound).toBeGreaterThan(50);
 });
 
+// Promise: codes-have-a-status, the-status-is-in-the-body
 test("the document has the error codes of the service, each with its status", () => {
   expect(schemas.ErrorCode.enum).toEqual(Object.keys(ERRORS));
   for (const { operation } of operations) {
@@ -166,6 +168,7 @@ test.each(['"1"', 'W/"3"', '"999999999999999"', 'W/"999999999999999"'])("ETag: %
   expect(isValid(tag, document.components.headers.ETag.schema)).toBe(true);
 });
 
+// Promise: open-lists, states-may-come
 test("the lists that may grow are the open lists in responses", () => {
   const [error] = schemas.Error.examples;
   expect(isValid({ ...error, code: "too_early" }, schemas.Error)).toBe(true);

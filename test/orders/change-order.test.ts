@@ -26,6 +26,7 @@ test("a patch without fields shows the order to a key that may only write", asyn
 });
 
 describe("shipping", () => {
+  // Promise: complete-when-shipped, states-of-an-order
   test("completes the order and sells the animal", async () => {
     const placed = await order();
     const response = await client.patch(path, { status: "shipped" });
@@ -37,6 +38,7 @@ describe("shipping", () => {
     expect(await client.animal(petId)).toEqual(["sold", '"3"']);
   });
 
+  // Promise: times-of-an-order
   test.each([
     ["2026-11-22T09:30:00Z", "2026-11-22T09:30:00.000Z"],
     ["2026-11-22t09:30:00.5z", "2026-11-22T09:30:00.500Z"],
@@ -96,6 +98,7 @@ describe("shipping", () => {
     expect(await expectError(response, "invalid_request")).toBe('status is required beside shipDate: "shipped".');
   });
 
+  // Promise: shipments-can-be-repeated, states-of-an-order
   test("again changes nothing, not even the date", async () => {
     const first = await (await client.ship(path)).text();
     for (const body of [{ status: "shipped" }, { status: "shipped", shipDate: "2000-01-01T00:00:00Z" }, {}]) {
@@ -105,6 +108,7 @@ describe("shipping", () => {
     expect(await client.animal(petId)).toEqual(["sold", '"3"']);
   });
 
+  // Promise: order-of-refusals, races-of-orders
   test("a cancelled order is refused, and its animal does not change", async () => {
     await client.delete(path);
     await expectError(await client.ship(path), "order_cancelled");
@@ -113,6 +117,7 @@ describe("shipping", () => {
     expect((await client.patch(path, {})).status).toBe(200);
   });
 
+  // Promise: one-of-equal-changes-wins, versions-of-orders
   test("honours If-Match", async () => {
     const shipDate = "2026-11-22T09:30:00Z";
     await expectError(await client.patch(path, { status: "shipped" }, { "If-Match": '"2"' }), "precondition_failed");
@@ -133,6 +138,7 @@ describe("shipping", () => {
 });
 
 describe("cancelling", () => {
+  // Promise: states-of-an-order
   test("makes the animal available, and the order remains as cancelled", async () => {
     const placed = await order();
     const response = await client.delete(path);
@@ -142,6 +148,7 @@ describe("cancelling", () => {
     expect(await client.animal(petId)).toEqual(["available", '"3"']);
   });
 
+  // Promise: shipments-can-be-repeated, states-of-an-order
   test("again gets the same response, and changes neither the order nor the animal", async () => {
     await client.delete(path);
     expect((await client.delete(path)).status).toBe(204);
@@ -151,6 +158,7 @@ describe("cancelling", () => {
     expect(await client.animal(petId)).toEqual(["sold", '"4"']);
   });
 
+  // Promise: races-of-orders
   test("again does not free the animal of a later order", async () => {
     await client.delete(path);
     await client.place({ petId });
@@ -168,6 +176,7 @@ describe("cancelling", () => {
     expect(await order()).toMatchObject({ petId, status: "cancelled" });
   });
 
+  // Promise: races-of-orders
   test("a shipped order is refused", async () => {
     await client.ship(path);
     await expectError(await client.delete(path), "order_shipped");
@@ -175,6 +184,7 @@ describe("cancelling", () => {
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([["shipped"], ["sold", '"3"']]);
   });
 
+  // Promise: deletions-can-be-repeated, versions-of-orders
   test("honours If-Match, and the retry of a lost response", async () => {
     await expectError(await client.delete(path, { "If-Match": '"2"' }), "precondition_failed");
     expect(await order()).toMatchObject({ status: "placed" });
@@ -186,6 +196,7 @@ describe("cancelling", () => {
 });
 
 describe("an order and its animal agree", () => {
+  // Promise: orders-and-animals-agree, orders-hold-the-animal, placed-orders-hold-the-status
   test("no placed order loses its animal", async () => {
     for (const body of [
       { status: "available" },
@@ -204,11 +215,13 @@ describe("an order and its animal agree", () => {
     expect(await client.animal(petId)).toEqual(["pending", '"2"']);
   });
 
+  // Promise: placed-orders-hold-the-status
   test("other fields of an animal on order can change", async () => {
     expect((await client.patch(`/v1/pets/${petId}`, { name: "Max", categoryId: 5 })).status).toBe(200);
     expect((await client.ship(path)).status).toBe(200);
   });
 
+  // Promise: orders-hold-the-animal, states-of-an-order
   test("an animal that is shipped can change its status, and cannot be deleted", async () => {
     await client.ship(path);
     expect((await client.patch(`/v1/pets/${petId}`, { status: "pending" })).status).toBe(200);
@@ -245,6 +258,7 @@ describe("a failure of D1", () => {
     }
   });
 
+  // Promise: orders-and-animals-agree
   test("that is permanent leaves the order and its animal consistent", async () => {
     const message = LASTING_ERRORS[0] ?? "";
     await expectError(await client.delete(path, {}, { when: "after", message }), "service_unavailable");

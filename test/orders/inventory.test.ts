@@ -62,6 +62,7 @@ test("counts the animals of each status, zeros included", async () => {
   expect(await (await ask()).response.json()).toEqual({ available: 1, pending: 0, sold: 2 });
 });
 
+// Promise: the-count-of-the-inventory
 test("counts once in ten seconds, whatever a request asks for", async () => {
   const first = await ask();
   const bookmark = first.response.headers.get("x-d1-bookmark") ?? "";
@@ -109,6 +110,7 @@ test("an isolate that has forgotten the count gets that of the database, with it
   expect(await ask()).toMatchObject({ asked: 1, counted: true, age: "0" });
 });
 
+// Promise: inventory-age, the-count-of-the-inventory
 test("a count of a million animals stands for 50 seconds", async () => {
   await ask();
   await env.DB.exec("UPDATE inventory SET available = 999000, pending = 600, sold = 400");
@@ -151,6 +153,7 @@ test("a count whose response is lost is not repeated", async () => {
   expect((await ask()).counted).toBe(false);
 });
 
+// Promise: the-count-of-the-inventory
 test("while one counts, the others get the last count", async () => {
   await ask();
   await wait(10_000);
@@ -165,6 +168,7 @@ test("while one counts, the others get the last count", async () => {
   expect(await ask()).toMatchObject({ asked: 1, counted: false, age: "0" });
 });
 
+// Promise: the-count-of-the-inventory
 test("a count that never ends is given up after 30 seconds", async () => {
   await ask();
   await wait(10_000);

@@ -113,6 +113,7 @@ describe("a page reads its own rows and one more, at every depth", () => {
     ["limit=20&reference=cart+0", 2],
     ["limit=20&reference=cart", 2],
   ];
+  // Promise: pages-read-few-rows
   test.each(PAGES.flatMap(([query, ahead]) => SORTS.map((sort) => ({ query, sort, ahead: ahead ?? 0 }))))(
     "$query, sort=$sort",
     async ({ query, sort, ahead }) => {

@@ -11,6 +11,7 @@ beforeAll(async () => {
   client = await Client.create();
 });
 
+// Promise: complete-when-shipped, states-of-an-order, times-of-an-order
 test("an order is placed for an animal that is available, which becomes pending", async () => {
   const petId = await client.addAnimal();
   const before = Date.now();
@@ -32,6 +33,7 @@ test("an order is placed for an animal that is available, which becomes pending"
   expect(await client.animal(petId)).toEqual(["pending", '"2"']);
 });
 
+// Promise: quantity-is-one
 test("a quantity of 1 is accepted in every notation", async () => {
   for (const quantity of ["1", "1.0", "1e0"]) {
     const petId = await client.addAnimal();
@@ -72,6 +74,7 @@ describe("an animal is not available", () => {
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([["placed"], ["pending", '"2"']]);
   });
 
+  // Promise: shipped-animals-are-not-ordered, sold-animals
   test("when it was shipped, even if its status was set to available", async () => {
     const { petId, path } = await client.placeNew();
     await client.ship(path);
@@ -89,6 +92,7 @@ test("an animal whose order was cancelled can be ordered again", async () => {
   expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
 });
 
+// Promise: never-sold-twice, the-index-refuses-a-second-order
 test("the database itself refuses a second order that is not cancelled", async () => {
   const { petId } = await client.placeNew();
   const insert = (status: string) =>
@@ -100,6 +104,7 @@ test("the database itself refuses a second order that is not cancelled", async (
   expect((await insert("cancelled")).success).toBe(true);
 });
 
+// Promise: keys-without-scopes
 test.each([[["pets:read", "pets:write"]], [["store:read"]], [["pets:write", "store:read"]]])(
   "a key with %o cannot place an order",
   async (scopes) => {

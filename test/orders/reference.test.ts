@@ -55,6 +55,7 @@ describe.each([
   ["the last code points", "\ufffd\uffff\u{10ffff}"],
   ["null as text", "null"],
 ])("a reference of %s", (_, reference) => {
+  // Promise: references-are-exact
   test("is returned byte for byte, and found", async () => {
     const petId = await client.addAnimal();
     const placed = await client.place({ petId, reference });
@@ -91,6 +92,7 @@ const NEVER: [what: string, json: string][] = [
   ["surrogates in the wrong order", String.raw`"\udc15\ud83d"`],
 ];
 
+// Promise: references-are-exact
 test.each([...NEVER, ["null", "null"]])("a new order cannot have %s", async (_, json) => {
   const petId = await client.addAnimal();
   const response = await client.place(`{"petId": ${petId}, "reference": ${json}}`);
@@ -107,6 +109,7 @@ test.each(NEVER)("a patch cannot name %s", async (_, json) => {
   expect(await orderAt(path)).toMatchObject({ status: "placed", reference: "before" });
 });
 
+// Promise: references-can-change
 test("an order without a reference does not show one", async () => {
   const { path } = await client.placeNew();
   expect(Object.keys(await orderAt(path))).not.toContain("reference");
@@ -125,6 +128,7 @@ describe.each([
     return { response, events: events.map(({ type, version }) => `${type} ${version}`) };
   };
 
+  // Promise: events-of-an-order, references-can-change, references-change-alone, two-events-of-an-order
   test.each([
     ["placed", "pending", 2],
     ["shipped", "sold", 3],
@@ -151,6 +155,7 @@ describe.each([
     expect(await client.animal(petId)).toEqual([status, `"${version}"`]);
   });
 
+  // Promise: references-can-change
   test.each([
     ["a new one", undefined, "a"],
     ["another one", "before", "a"],
@@ -180,6 +185,7 @@ describe.each([
     expect(await orderAt(other)).toMatchObject({ status: "cancelled", reference: "kept" });
   });
 
+  // Promise: references-change-alone
   test("an order that is shipped already changes only its reference", async () => {
     const { path, petId } = await orderThatIs("shipped", "before");
     const before = await orderAt(path);
@@ -196,6 +202,7 @@ describe.each([
     expect(await client.animal(petId)).toEqual(["available", '"4"']);
   });
 
+  // Promise: references-of-cancelled-orders
   test("a cancelled order is not shipped, and its reference does not change", async () => {
     const { path, petId } = await orderThatIs("cancelled", "before");
     for (const reference of ["a", "before", null]) {
@@ -236,6 +243,7 @@ describe("a patch without an Idempotency-Key", () => {
     return { response, roundTrips: roundTrips() };
   };
 
+  // Promise: no-key-no-retry-of-a-patch, references-are-not-repeated
   test.each(["before", "after"] as const)("is never repeated when it names a reference: %s", async (when) => {
     for (const body of [{ reference: "a" }, { reference: null }, { status: "shipped", reference: "a" }]) {
       const { path } = await orderThatIs("placed", "before");
@@ -245,6 +253,7 @@ describe("a patch without an Idempotency-Key", () => {
     }
   });
 
+  // Promise: retries-of-the-service
   test("is repeated when it only ships, or names nothing", async () => {
     for (const body of [{ status: "shipped" }, {}]) {
       const { path } = await orderThatIs("placed", "kept");
@@ -254,6 +263,7 @@ describe("a patch without an Idempotency-Key", () => {
   });
 });
 
+// Promise: retries-of-the-service
 test("a cancellation is repeated with the version that it had, also after another change of the reference", async () => {
   const { path } = await orderThatIs("placed");
   expect((await client.delete(path, { "If-Match": '"1"' })).status).toBe(204);
@@ -279,6 +289,7 @@ describe("the filter", () => {
   });
   const asked = (more = "") => found(`reference=${encodeURIComponent(reference)}${more}`);
 
+  // Promise: references-are-found
   test("finds the orders of every state, and combines with the other parameters", async () => {
     const all = Object.values(ids);
     expect(await asked()).toEqual(all);
@@ -306,6 +317,7 @@ describe("the filter", () => {
     expect(seen).toEqual(added);
   });
 
+  // Promise: references-are-exact
   test("is exact", async () => {
     const others = [
       reference.toLowerCase(),
@@ -328,6 +340,7 @@ describe("the filter", () => {
   });
 
   const UTF8 = "The query has to be UTF-8, percent-encoded.";
+  // Promise: references-are-found
   test.each([
     ["reference=", RULE],
     ["reference", RULE],
@@ -354,6 +367,7 @@ describe("the filter", () => {
   });
 });
 
+// Promise: placements-can-be-repeated
 test("the first response of a placement keeps its reference", async () => {
   const headers = { "Idempotency-Key": unique() };
   const petId = await client.addAnimal();

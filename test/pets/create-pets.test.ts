@@ -34,6 +34,7 @@ interface Animal {
   name: string;
 }
 
+// Promise: batches-have-consecutive-ids, ids-ascend
 test.each([1, 2, 100])("adds %i animals, in order and with ascending ids", async (count) => {
   const before = await countPets();
   const response = await create(animals(count));
@@ -127,6 +128,7 @@ test("each animal takes the fields of a creation, and ignores others", async () 
   expect(created).not.toMatchObject([{ id: 5 }]);
 });
 
+// Promise: batches-are-whole, batches-name-places
 describe("is refused as a whole", () => {
   const RULE = "The request body has to be a JSON array of 1 to 100 animals.";
   const name = "a string of 1 to 255 well-formed characters, not only white space";
@@ -174,6 +176,7 @@ describe("is refused as a whole", () => {
     expect(await countPets()).toBe(before);
   });
 
+  // Promise: batches-name-places, messages-are-bounded
   test("with a message that names every invalid field of every animal", () => {
     let longest = 0;
     fc.assert(
@@ -213,6 +216,7 @@ describe("is refused as a whole", () => {
   });
 });
 
+// Promise: batches-have-consecutive-ids
 test("batches that race have ids of their own, each in a row", async () => {
   const answers = await Promise.all(
     Array.from({ length: 10 }, async (_, i) =>

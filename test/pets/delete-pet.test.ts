@@ -18,6 +18,7 @@ beforeEach(async () => {
 const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
   call(path, { method: "DELETE", key, headers, bindings });
 
+// Promise: deletions-can-be-repeated
 test("a deletion is 204 without a body, and the animal is 404 afterwards", async () => {
   const response = await remove();
   expect(response.status).toBe(204);
@@ -32,6 +33,7 @@ test("a deletion is 204 without a body, and the animal is 404 afterwards", async
   await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
 });
 
+// Promise: deletions-are-last, events-of-deletions, ids-are-not-used-again
 test("an id is never used again", async () => {
   await remove();
   expect(Number((await create()).headers.get("Location")?.split("/").at(-1))).toBeGreaterThan(
@@ -54,6 +56,7 @@ test("If-Match with another version prevents the deletion", async () => {
   expect((await remove({ "If-Match": '"7", W/"2"' })).status).toBe(204);
 });
 
+// Promise: faults
 test("a deletion is not retried, because after a failure it is unknown whether it took effect", async () => {
   vi.spyOn(scheduler, "wait").mockResolvedValue();
   for (const message of [...TRANSIENT_ERRORS, ...LASTING_ERRORS]) {

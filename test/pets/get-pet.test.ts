@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { Hono } from "hono";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { guard } from "../../src/http/guard.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { lifecycle } from "../../src/http/lifecycle.ts";
@@ -31,6 +31,7 @@ test("returns the animal", async () => {
   expect(starts).toHaveLength(1);
 });
 
+// Promise: ids-are-exact
 test("finds ids beyond 2^53 exactly", async () => {
   const max = await call("/v1/pets/9223372036854775807", { key });
   expect(await max.text()).toBe(
@@ -94,6 +95,7 @@ describe("every response announces the removal of the operation", () => {
     );
   }
 
+  // Promise: announced-for-a-year, deprecated-responses
   test("200, 401, 403, 404, 429 and 503", async () => {
     const answers = {
       200: await call("/v1/pets/1", { key }),
@@ -113,6 +115,15 @@ describe("every response announces the removal of the operation", () => {
       expect(response.status).toBe(Number(status));
       expectDeprecation(response);
     }
+  });
+
+  // Promise: the-date-removes-nothing
+  test("and its date alone removes nothing", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2031-01-01T00:00:00Z") });
+    onTestFinished(() => void vi.useRealTimers());
+    const response = await call("/v1/pets/1", { key });
+    expect(response.status).toBe(200);
+    expectDeprecation(response);
   });
 
   test("a new operation at a path that also matches /pets/{petId} does not", async () => {

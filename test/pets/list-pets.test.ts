@@ -100,6 +100,7 @@ describe("with animals in the store", () => {
     expect(message).toBe("status has to be one of available, pending, sold.");
   });
 
+  // Promise: every-invalid-field
   test("a failure names every invalid parameter", async () => {
     const message = await expectError(await list("?limit=0&status=gone&cursor=x"), "invalid_request");
     const fields = message.split("; ").map((part) => part.split(" ")[0]);
@@ -122,6 +123,7 @@ describe("with animals in the store", () => {
     expect((await list(`?status=sold&limit=${sold.length - 1}`)).headers.get("Link")).not.toBeNull();
   });
 
+  // Promise: lists-are-ordered
   test("following the links visits every animal once and in order, with any limit and filters", async () => {
     const id = fc.oneof(fc.integer({ min: -5, max: TOTAL + 20 }).map(String), fc.constantFrom("9223372036854775807"));
     await fc.assert(

@@ -65,6 +65,7 @@ describe("a page reads its own rows and one more", () => {
     expect(statements[0]?.sql).not.toMatch(/offset|count\(/i);
   });
 
+  // Promise: pages-read-few-rows
   test.each([
     ["", 100],
     ["&status=pending", 100],

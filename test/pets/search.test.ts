@@ -205,6 +205,7 @@ describe("a window", () => {
   });
 
   describe.each(["", "&status=available", "&categoryId=7", "&categoryId=7&status=available"])("with %j", (filter) => {
+    // Promise: searches-read-few-rows
     test.each(["", "&sort=-id"])("and %j, a search finds every animal once, in any size of page", async (sort) => {
       const expected = sort === "" ? RARE : RARE.toReversed();
       for (const limit of [1, 4, 100]) {
@@ -215,6 +216,7 @@ describe("a window", () => {
       }
     });
 
+    // Promise: searches-read-few-rows
     test("a search that finds nothing reads each window", async () => {
       const pages = await follow("unicorn", filter);
       expect(pages.map(({ items }) => items.length)).toEqual([0, 0, 0]);
@@ -234,6 +236,7 @@ describe("a window", () => {
     expect(await find("zoe", `${ids}&status=sold`)).toEqual([]);
   });
 
+  // Promise: searches-read-few-rows
   test("a common word reads only until there are enough candidates", async () => {
     const { items, rows } = await page("/v1/pets?q=animal&limit=100");
     expect(items).toHaveLength(100);

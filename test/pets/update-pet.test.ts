@@ -27,6 +27,7 @@ async function expectAnimal(fields: object, version: number): Promise<void> {
 }
 
 describe("a patch", () => {
+  // Promise: a-patch-is-whole
   test.each([
     { name: "Max" },
     { categoryId: -3 },
@@ -39,11 +40,19 @@ describe("a patch", () => {
     await expectAnimal(fields, 2);
   });
 
+  // Promise: a-patch-without-a-change, versions-count-changes
   test("without fields changes nothing, and returns the animal and its version", async () => {
     await patch({ name: "Max" });
     const response = await patch({});
     expect(await expectJson(response, 200)).toEqual(rex({ name: "Max" }));
     expect(response.headers.get("ETag")).toBe('"2"');
+  });
+
+  // Promise: different-fields-are-kept
+  test("keeps what another one changes at the same time, if it names other fields", async () => {
+    const responses = await Promise.all([patch({ name: "Max" }), patch({ status: "sold" }), patch({ categoryId: 8 })]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await expectAnimal({ name: "Max", status: "sold", categoryId: 8 }, 4);
   });
 
   test("to the current values changes nothing", async () => {
@@ -91,6 +100,7 @@ describe("a patch", () => {
     },
   );
 
+  // Promise: a-patch-is-whole
   test.each([
     ["null", { name: null }, /^name has to be a string/],
     ["an empty name", { name: "" }, /^name has to be a string/],
@@ -109,6 +119,7 @@ describe("a patch", () => {
     await expectAnimal({}, 1);
   });
 
+  // Promise: media-types
   test.each(["application/merge-patch+json", "Application/Merge-Patch+JSON; charset=utf-8", "application/json"])(
     "may be declared as %s",
     async (type) => {
@@ -155,6 +166,7 @@ describe("If-Match", () => {
     await expectAnimal({}, 1);
   });
 
+  // Promise: order-of-preconditions, order-of-refusals
   test("is checked after the existence of the animal, and also for an empty patch", async () => {
     const headers = { "If-Match": '"5"' };
     const body = { name: "Max" };

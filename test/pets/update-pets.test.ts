@@ -62,6 +62,7 @@ async function expectRefusal(code: Parameters<typeof expectError>[1], places: nu
 }
 
 describe.each(KEYS)("a batch %s", (_, header) => {
+  // Promise: events-of-a-batch
   test.each([1, 2, 100])("changes %i animals, in any order, with an event each in the order of ids", async (count) => {
     const changes = ids
       .slice(0, count)
@@ -80,6 +81,7 @@ describe.each(KEYS)("a batch %s", (_, header) => {
     }
   });
 
+  // Promise: batches-of-changes-are-whole, batches-return-versions, update-many-versions
   test("changes only the fields that each item names, and leaves what an item does not change as it is", async () => {
     const before = await stored();
     const changes: Change[] = [
@@ -175,6 +177,7 @@ describe.each(KEYS)("a batch %s", (_, header) => {
     expect(await env.DB.prepare("SELECT name FROM pets WHERE id = 9007199254740992").first("name")).toBe("Odd");
   });
 
+  // Promise: batches-of-changes-are-whole
   test("takes one round trip, so that a fault cannot leave a part of it", async () => {
     const { DB, roundTrips } = faultyDatabase();
     const changes = ids.map((id) => ({ id, status: "sold" }));
@@ -249,11 +252,13 @@ test("the path of a batch is no animal, and is not deprecated", async () => {
   await expectError(unknown, "method_not_allowed");
 });
 
+// Promise: batches-of-changes-are-whole
 describe("is refused as a whole", () => {
   const rename = (places: number[], fields: (place: number) => Partial<Change>): Change[] =>
     places.map((place) => ({ id: idAt(place), name: "Max", ...fields(place) }));
   const all = Array.from({ length: 100 }, (_, place) => place);
 
+  // Promise: batches-are-refused-in-order, update-many-refusals
   test.each([[[7]], [[0, 3, 99]], [all]])("with 404 and the places of unknown animals: %j", async (gone) => {
     for (const place of gone) await call(`/v1/pets/${idAt(place)}`, { method: "DELETE", key });
     await expectRefusal(
@@ -263,6 +268,7 @@ describe("is refused as a whole", () => {
     );
   });
 
+  // Promise: batches-are-refused-in-order, refused-batches, update-many-refusals
   test.each([[[7]], [[0, 3, 99]], [all]])("with 412 and the places of other versions: %j", async (others) => {
     const version = (place: number) => (others.includes(place) ? { version: place % 2 ? 2 : 999_999_999_999_999 } : {});
     await expectRefusal("precondition_failed", others, rename(all, version));
@@ -282,6 +288,7 @@ describe("is refused as a whole", () => {
     }
   });
 
+  // Promise: batches-are-refused-in-order, update-many-refusals
   test("with 409 and the places of animals on order whose status it names, also when it is equal", async () => {
     for (const place of [3, 17, 20]) await order(place);
     const status = (place: number) => ({ status: [3, 17].includes(place) ? "pending" : "sold" });
@@ -291,6 +298,7 @@ describe("is refused as a whole", () => {
     expect((await update(rename(all, () => ({})))).status).toBe(200);
   });
 
+  // Promise: batches-are-refused-in-order, order-of-preconditions, order-of-refusals
   test("with 404 before 409, and 409 before 412", async () => {
     await order(1);
     await call(`/v1/pets/${idAt(2)}`, { method: "DELETE", key });
@@ -302,6 +310,7 @@ describe("is refused as a whole", () => {
     await expectRefusal("precondition_failed", [0], version);
   });
 
+  // Promise: batches-take-no-preconditions, preconditions-elsewhere
   test.each(["If-Match", "If-None-Match"])("with %s", async (header) => {
     const message = await expectError(
       await update([{ id: idAt(0), name: "Max" }], { [header]: "*" }),
@@ -340,6 +349,7 @@ describe("is refused as a whole", () => {
     expect(statements).toEqual([]);
   });
 
+  // Promise: messages-are-bounded
   test("with a message that the document allows", () => {
     const broken = Array.from({ length: 100 }, () => ({ id: "", version: "", name: "", categoryId: "", status: "" }));
     const { error } = petChanges().safeParse(broken);
@@ -349,6 +359,7 @@ describe("is refused as a whole", () => {
     expect(message.length).toBeLessThanOrEqual(2_000);
   });
 
+  // Promise: media-types
   test("another media type than JSON, with the accepted one", async () => {
     const response = await update([{ id: idAt(0) }], { "Content-Type": "application/merge-patch+json" });
     await expectError(response, "unsupported_media_type");

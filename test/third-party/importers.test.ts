@@ -58,6 +58,7 @@ afterEach(() => {
 /** A failure that the document shows. */
 const SHOWN = ["GET /v1/store/orders 400"];
 
+// Promise: examples-succeed
 test.each([
   [false, []],
   [true, SHOWN],
@@ -81,6 +82,7 @@ test.each([
   expect(executions).toHaveLength(operationsOf(document).size);
 });
 
+// Promise: examples-succeed
 test("openapi-client-axios calls every operation", async () => {
   const axiosConfigDefaults = { headers: { Authorization: `Bearer ${service.key}` } };
   const client = await new OpenApiClientAxios({ definition: address, axiosConfigDefaults }).init();

@@ -25,6 +25,7 @@ async function delivery(secrets: string[], seconds = Math.floor(Date.now() / 1_0
   };
 }
 
+// Promise: signatures
 test.each(Object.entries(LIBRARIES))("%s verifies a delivery, also during a rotation", async (_name, Webhook) => {
   const [older, newer] = [newSecret(), newSecret()];
   for (const secret of [older, newer])

@@ -67,6 +67,7 @@ describe("a delivery", () => {
     });
   });
 
+  // Promise: signatures, webhook-ids-and-signatures
   test("is signed as in the example of the page", async () => {
     const body = `{"id":"evt_00000000000000025d41402a","type":"pet.created","timestamp":"2026-11-22T08:30:00.000Z","version":1,"data":{"id":1,"name":"Max","categoryId":7,"status":"available"}}`;
     expect(body).toHaveLength(174);
@@ -86,6 +87,7 @@ describe("a delivery", () => {
     expect(await hook.rows("SELECT resource FROM pending")).toEqual([{ resource: "pet.9007199254740993" }]);
   });
 
+  // Promise: 2xx-is-success, delivered-at-least-once
   test.each([200, 201, 204, 299])("succeeds with %i", async (status) => {
     const hook = await addHook();
     await addEvents([1]);
@@ -95,7 +97,8 @@ describe("a delivery", () => {
     expect(await hook.deliveries()).toMatchObject([{ status: "delivered", attempts: 1, response: status }]);
   });
 
-  test.each([301, 307, 400, 404, 500, 503])("does not succeed with %i", async (status) => {
+  // Promise: 2xx-is-success, 410-disables, addresses, any-other-status
+  test.each([301, 307, 400, 404, 500, 503, 520, 530])("does not succeed with %i", async (status) => {
     const hook = await addHook();
     await addEvents([1]);
     respond(() => new Response("no", { status, headers: { Location: "https://hooks.shop.com/other" } }));
@@ -109,12 +112,13 @@ describe("a delivery", () => {
     expect(delivery).not.toHaveProperty("error");
   });
 
+  // Promise: 2xx-is-success, numbers-of-webhooks
   test("that is refused before a response is a connection error, and one that lasts too long a timeout", async () => {
     const message = { id: "evt_1", body: '{"data":{}}' };
     const attempt = () => deliver(URL_OF_RECEIVER, message, [SECRET], { ENVIRONMENT: "production" });
     respond(() => new Error("connection refused"));
     expect(await attempt()).toEqual({ response: undefined, error: "connection", retryAfter: 0 });
-    const timer = vi.spyOn(globalThis, "setTimeout").mockImplementation((run) => (run(), 0 as never));
+    const timer = vi.spyOn(globalThis, "setTimeout").mockImplementation((run) => (run(), 0));
     expect(await attempt()).toEqual({ response: undefined, error: "timeout", retryAfter: 0 });
     expect(timer).toHaveBeenCalledWith(expect.any(Function), TIMEOUT);
   });
@@ -148,6 +152,7 @@ describe("the types of a webhook", () => {
     expect((await page(await grantKey(), `cursor=${cursor}`)).events).toEqual([]);
   });
 
+  // Promise: what-is-dropped
   test("that are removed take their pending events along", async () => {
     const hook = await addHook();
     await addEvents([1], [2, 1, "pet.created"]);
@@ -164,8 +169,9 @@ describe("the types of a webhook", () => {
     await addEvents([1, 1, "pet.created"]);
     const hung = { isOver: false };
     respond(async ({ type }) => {
-      while (type === "pet.created" && !hung.isOver) await scheduler.wait(1);
-      return type === "pet.created" ? 500 : 204;
+      if (type !== "pet.created") return 204;
+      while (!hung.isOver) await scheduler.wait(1);
+      return 500;
     });
     const run = hook.run();
     await vi.waitFor(() => expect(received).toHaveLength(1));
@@ -201,6 +207,7 @@ describe("first attempts", () => {
     expect(received).toHaveLength(40);
   });
 
+  // Promise: numbers-of-webhooks, one-resource-in-order, order-of-deliveries
   test("of one resource wait for each other, also within a read", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2], [2, 1], [1, 3]);
@@ -218,6 +225,7 @@ describe("first attempts", () => {
     expect(versions()).toEqual(["1:1", "2:1", "1:2", "1:3"]);
   });
 
+  // Promise: slow-receivers
   test("of others go on beside one that hangs", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(200));
@@ -261,6 +269,7 @@ describe("first attempts", () => {
 });
 
 describe("the order of a resource", () => {
+  // Promise: some-events-are-refused
   test("keeps later events waiting while an earlier one is pending", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [2, 1], [1, 2], [2, 2]);
@@ -274,6 +283,7 @@ describe("the order of a resource", () => {
     expect(versions()).toEqual(["1:1", "2:1", "2:2", "1:1", "1:2", "1:3"]);
   });
 
+  // Promise: numbers-of-webhooks, one-resource-in-order, some-events-are-refused
   test("ends an hour after the first failure, until nothing is pending", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2]);
@@ -330,6 +340,7 @@ describe("what is recorded", () => {
     expect(written).toBeLessThanOrEqual(240 / 20 + 2);
   });
 
+  // Promise: crashes-repeat-54, numbers-of-webhooks
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(300));
@@ -354,6 +365,7 @@ describe("what is recorded", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
+  // Promise: deliveries-are-listed, ten-attempts
   test("is a history of 1,000 finished deliveries, the newest first", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(2_250));
@@ -388,6 +400,7 @@ async function takeRows(hook: Hook, attempts: string, count = MAX_PENDING): Prom
 }
 
 describe("rows for deliveries that wait", () => {
+  // Promise: room-for-a-thousand
   test("stop the place when they are full, and the feed keeps the rest", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(MAX_PENDING + 50));
@@ -413,6 +426,7 @@ describe("rows for deliveries that wait", () => {
     expect(await hook.alarm()).toBeGreaterThan(0);
   });
 
+  // Promise: room-for-a-thousand, ten-attempts
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
     const hook = await addHook();
     await addEvents([1]);
@@ -457,6 +471,7 @@ describe("an object", () => {
     expect(await hook.alarm()).toBe(0);
   });
 
+  // Promise: lost-calls
   test("looks once more after a nudge that found nothing, and then every minute, without a nudge", async () => {
     const hook = await addHook();
     await hook.run();

@@ -7,6 +7,7 @@ import {
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { keyRecordName } from "../../src/auth/key-record.ts";
 import worker from "../../src/index.ts";
 import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
 import { latest } from "../events/feed.ts";
@@ -59,8 +60,8 @@ function objects(answers: { [method: string]: unknown }): Pick<Env, "WEBHOOKS"> 
 }
 
 /** Creates a webhook. Returns its path, and the object behind it. */
-async function create(more: object = {}) {
-  const response = await send("POST", WEBHOOKS, { ...NEW, ...more });
+async function create(more: object = {}, owner = key) {
+  const response = await send("POST", WEBHOOKS, { ...NEW, ...more }, { key: owner });
   const webhook = (await expectJson(response, 201)) as Webhook;
   const name = await env.DB.prepare("SELECT id || '-' || tag AS name FROM webhooks WHERE id = ?")
     .bind(webhook.id)
@@ -111,6 +112,7 @@ describe("createWebhook", () => {
     expect((await create({ concurrency })).webhook).toMatchObject({ concurrency });
   });
 
+  // Promise: scopes-of-webhooks
   test("needs the scope of each type", async () => {
     const orders = { ...NEW, types: ["pet.created", "order.placed"] };
     const response = await send("POST", WEBHOOKS, orders, { key: petsOnly });
@@ -132,6 +134,16 @@ describe("createWebhook", () => {
     await addEvents([1]);
     const { hook } = await create();
     const sent = await addEvents([2], [3]);
+    await runDurableObjectAlarm(hook.stub);
+    expect(ids()).toEqual(sent);
+  });
+
+  // Promise: webhooks-outlive-their-key
+  test("delivers on when the key that created it is gone", async () => {
+    const owner = await grantKey();
+    const { hook } = await create({}, owner);
+    await env.API_KEYS.delete(await keyRecordName(owner));
+    const sent = await addEvents([1]);
     await runDurableObjectAlarm(hook.stub);
     expect(ids()).toEqual(sent);
   });
@@ -202,6 +214,7 @@ describe("updateWebhook", () => {
     await expectError(await send("PATCH", path, body), "invalid_request");
   });
 
+  // Promise: scopes-of-webhooks
   test("needs the scopes of the types that the webhook then has, except to disable it", async () => {
     const { path } = await create({ types: ["order.placed", "pet.created"] });
     const patch = (body: object) => send("PATCH", path, body, { key: petsOnly });
@@ -322,6 +335,7 @@ describe("testWebhook", () => {
     expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "connection", milliseconds: 0 });
   });
 
+  // Promise: tests-are-limited
   test("is 429 when the object is busy with tests", async () => {
     const { path } = await create();
     const response = await send("POST", `${path}/test`, undefined, { bindings: objects({ sendTest: "busy" }) });
@@ -331,6 +345,7 @@ describe("testWebhook", () => {
 });
 
 describe("replayWebhook", () => {
+  // Promise: replays
   test("delivers again from a cursor of the feed", async () => {
     const { path, hook } = await create();
     await addEvents([1]);
@@ -345,6 +360,7 @@ describe("replayWebhook", () => {
     expect(ids().slice(3)).toEqual(sent);
   });
 
+  // Promise: latest-skips
   test("goes to the present end with latest", async () => {
     const { path, hook } = await create();
     await addEvents([1]);
@@ -369,6 +385,7 @@ describe("replayWebhook", () => {
   });
 });
 
+// Promise: one-replay
 test("a replay is refused while another one runs", async () => {
   const { path } = await create();
   const bindings = objects({ replay: "replay_running", skip: "replay_running" });
@@ -376,6 +393,7 @@ test("a replay is refused while another one runs", async () => {
     await expectError(await send("POST", `${path}/replay`, { cursor }, { bindings }), "replay_running");
 });
 
+// Promise: one-replay
 test("stopReplay is 204, also when no replay runs", async () => {
   const { path } = await create();
   for (let count = 0; count < 2; count++) {
@@ -385,6 +403,7 @@ test("stopReplay is 204, also when no replay runs", async () => {
 });
 
 describe("listDeliveries", () => {
+  // Promise: deliveries-are-listed
   test("has pages with the newest first, and a filter", async () => {
     const { path, hook } = await create();
     const sent = await addEvents(...events(25));
@@ -614,6 +633,7 @@ describe("the nudge", () => {
 });
 
 // The version of a webhook tells nothing of these, so a condition on it cannot hold.
+// Promise: preconditions-elsewhere
 test("a part of a webhook takes no preconditions", async () => {
   const { path } = await create();
   const secret = await expectJson(await send("GET", `${path}/secret`), 200);

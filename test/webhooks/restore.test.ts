@@ -35,6 +35,7 @@ const resets = () => received.filter(({ type }) => type === "feed.reset");
 const placeOf = async (hook: Hook) => decodeEventCursor((await hook.state()).cursor)?.text;
 
 describe("a feed that lost the place", () => {
+  // Promise: feed-reset, resets
   test("sends one feed.reset, with the present end and a bookmark", async () => {
     const hook = await addHook();
     await addEvents(...events(5));
@@ -124,6 +125,7 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
   });
 
+  // Promise: latest-skips
   test("is told after a skip, too", async () => {
     const hook = await addHook();
     await addEvents(...events(3));
@@ -140,6 +142,7 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0, health: "ok" });
   });
 
+  // Promise: resets
   test("lets no other delivery start before the message, for an hour at most", async () => {
     const hook = await addHook();
     await addEvents([1]);
@@ -159,6 +162,7 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
+  // Promise: feed-reset, resets
   test("because its events are too old: a webhook that was disabled for long", async () => {
     const hook = await addHook();
     await hook.run();
@@ -172,6 +176,7 @@ describe("a feed that lost the place", () => {
     expect(received.map(({ type }) => type)).toEqual(["feed.reset"]);
   });
 
+  // Promise: enabled-webhooks-go-on
   test("within its time, a webhook that was disabled gets every event", async () => {
     const hook = await addHook();
     await hook.run();
@@ -189,6 +194,7 @@ describe("a feed that lost the place", () => {
 describe("a replay", () => {
   const isReplay = ({ replay }: { replay?: true }) => replay === true;
 
+  // Promise: replays, replays-lose-nothing, webhook-id
   test("delivers the events after a place again, up to the place of the webhook, which does not move", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(5));
@@ -207,6 +213,7 @@ describe("a replay", () => {
     expect(deliveries.filter(isReplay).map(({ event }) => event)).toEqual(sent.slice(2).toReversed());
   });
 
+  // Promise: replays-from-ahead, replays-lose-nothing
   test("from a place ahead of the webhook's own loses nothing: there is nothing to deliver again", async () => {
     const hook = await addHook();
     respond(() => 500);
@@ -220,6 +227,7 @@ describe("a replay", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
+  // Promise: replays-run-beside
   test("leaves out what waits anyway, and has an order of its own", async () => {
     const hook = await addHook();
     const before = (await placeOf(hook)) ?? "";
@@ -252,6 +260,7 @@ describe("a replay", () => {
     expect(ids()).toEqual(sent);
   });
 
+  // Promise: replays-run-beside
   test("survives a crash, and a change is delivered beside it", async () => {
     const hook = await addHook();
     const before = (await placeOf(hook)) ?? "";
@@ -276,6 +285,7 @@ describe("a replay", () => {
     expect(await hook.state()).not.toHaveProperty("replay");
   });
 
+  // Promise: one-replay
   test("runs once at a time, until it is stopped", async () => {
     const hook = await addHook();
     const before = (await placeOf(hook)) ?? "";
@@ -309,6 +319,7 @@ describe("a replay", () => {
     expect(await hook.rows("SELECT * FROM replaying")).toEqual([]);
   });
 
+  // Promise: latest-skips
   test("from the present end skips everything, and says what", async () => {
     const hook = await addHook();
     const before = (await placeOf(hook)) ?? "";
@@ -391,6 +402,7 @@ describe("a webhook that was deleted", () => {
     expect(await hook.stub.secret(hook.name)).not.toBe(secret);
   });
 
+  // Promise: what-is-dropped
   test("gets no attempt that starts after the deletion", async () => {
     const hook = await addHook();
     await hook.set("concurrency = 1");
@@ -420,6 +432,7 @@ describe("the secret", () => {
     expect(await other.stub.secret(other.name)).not.toBe(secret);
   });
 
+  // Promise: rotations
   test("that was rotated signs beside the new one for 24 hours", async () => {
     const hook = await addHook();
     const first = await hook.stub.secret(hook.name);

@@ -25,6 +25,7 @@ useReceiver();
 const DELAYS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)];
 
 describe("the attempts of an event", () => {
+  // Promise: delays
   test.each(DELAYS.map((delay, index) => [index + 1, delay]))(
     "after %i of them, the next comes %i ms later, give or take a tenth",
     (attempts, delay) => {
@@ -38,6 +39,7 @@ describe("the attempts of an event", () => {
     },
   );
 
+  // Promise: numbers-of-webhooks, ten-attempts
   test("are ten. Then it failed, a log line says so, and the next event of the resource follows", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const hook = await addHook();
@@ -75,6 +77,7 @@ describe("the attempts of an event", () => {
     ]);
   });
 
+  // Promise: webhook-id, webhook-ids-and-signatures
   test("keep their own webhook-id, and have a timestamp each", async () => {
     const hook = await addHook();
     await addEvents([1]);
@@ -91,6 +94,7 @@ describe("the attempts of an event", () => {
 
 describe("Retry-After", () => {
   const now = Date.parse("2026-11-22T08:30:00.000Z");
+  // Promise: receivers-that-limit
   test.each([
     [null, 0],
     ["120", 120 * SECOND],
@@ -121,6 +125,7 @@ describe("Retry-After", () => {
     expect(received).toHaveLength(2);
   });
 
+  // Promise: receivers-that-limit
   test("does not shorten a delay, and holds the resource", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const hook = await addHook();
@@ -136,6 +141,7 @@ describe("Retry-After", () => {
     expect(versions().at(-1)).toBe("1:1");
   });
 
+  // Promise: receivers-that-limit
   test("from three resources within a minute holds the endpoint, which does not fail", async () => {
     const hook = await addHook();
     await addEvents(...events(3));
@@ -150,6 +156,7 @@ describe("Retry-After", () => {
     expect(versions()).toContain("4:1");
   });
 
+  // Promise: receivers-that-limit
   test("from two resources holds these alone", async () => {
     const hook = await addHook();
     await addEvents(...events(3));
@@ -179,6 +186,7 @@ async function failing(count: number): Promise<Hook> {
 }
 
 describe("an endpoint where nothing succeeds", () => {
+  // Promise: receivers-that-are-down
   test("fails half a minute after the first failure, and not while it takes something", async () => {
     const hook = await addHook();
     respond(({ resource }) => (resource === 1 ? 500 : 204));
@@ -190,6 +198,7 @@ describe("an endpoint where nothing succeeds", () => {
     expect(received.filter(({ resource }) => resource === 2)).toHaveLength(120);
   });
 
+  // Promise: receivers-that-are-down
   test("is probed after 5 s, 30 s, 1 min, 5 min, and then every 15 min", async () => {
     const hook = await failing(3);
     const begin = Date.now();
@@ -200,6 +209,7 @@ describe("an endpoint where nothing succeeds", () => {
     expect(versions()[2]).toBe("90:1");
   });
 
+  // Promise: receivers-that-are-down
   test("gets the first attempt of a new event, every five seconds at most", async () => {
     const hook = await failing(3);
     for (let second = 0; second < 20; second++) {
@@ -213,11 +223,13 @@ describe("an endpoint where nothing succeeds", () => {
     expect(await hook.state()).toMatchObject({ health: "failing" });
   });
 
+  // Promise: receivers-that-are-down
   test("has probes that count for an event whose time has come, and no others do", async () => {
     const hook = await failing(2);
+    // Each delay is up to 10 % longer, and then the event waits for its turn among the probes.
     await hook.leap(24 * HOUR);
     const attempts = (await hook.deliveries()).map((one) => one.attempts);
-    // 0, 5 s, 5 min, 30 min, 2, 5 and 10 hours after one another.
+    // 0, 5 s, 5 min, 30 min, 2, 5 and 10 hours after one another. The next one is 14 hours later.
     expect(attempts).toEqual([7, 7]);
     expect(received.length).toBeGreaterThan(70);
   });
@@ -232,6 +244,7 @@ describe("an endpoint where nothing succeeds", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
+  // Promise: receivers-that-are-down
   test("works again with its first success. Then what failed meanwhile is due, once", async () => {
     const hook = await failing(4);
     await hook.pass(2 * HOUR);
@@ -276,6 +289,7 @@ describe("an endpoint where nothing succeeds", () => {
     expect(versions().toSorted()).toEqual(["1:1", "2:1", "3:1"]);
   });
 
+  // Promise: after-an-outage
   test.each<[string, (hook: Hook) => Promise<unknown>]>([
     ["a successful test", (hook) => hook.stub.sendTest(hook.name)],
     ["a new address", (hook) => hook.set("url = ?", "https://hooks.shop.com/new")],
@@ -313,6 +327,7 @@ describe("a resource that is refused", () => {
   /** Keeps the endpoint healthy, and refuses the first resource. */
   const refuseFirst = () => respond(({ resource }) => (resource === 1 ? 400 : 204));
 
+  // Promise: half-of-the-places
   test("holds itself alone, in half of the places", async () => {
     const hook = await addHook();
     let refused = 0;
@@ -333,6 +348,7 @@ describe("a resource that is refused", () => {
     expect(received.filter(({ resource }) => resource > 20)).toHaveLength(40);
   });
 
+  // Promise: some-events-are-refused
   test("has attempts that are ten, whatever happens to others", async () => {
     const hook = await addHook();
     refuseFirst();
@@ -352,6 +368,7 @@ describe("a resource that is refused", () => {
     expect(counts).toBeLessThan(40);
   });
 
+  // Promise: some-events-are-refused
   test("keeps the hour of its order when its first event is given up", async () => {
     const hook = await addHook();
     refuseFirst();
@@ -370,6 +387,7 @@ describe("a resource that is refused", () => {
 });
 
 describe("a host", () => {
+  // Promise: new-receivers
   test("that has taken nothing yet gets one delivery at a time, and sixty in a minute", async () => {
     const hook = await addHook({ isNew: true });
     respond(async () => {
@@ -385,6 +403,7 @@ describe("a host", () => {
     expect(received.length).toBeLessThanOrEqual(31);
   });
 
+  // Promise: new-receivers
   test("is shared by its webhooks", async () => {
     const hook = await addHook();
     for (let count = 0; count < 3; count++) await addHook();
@@ -399,6 +418,7 @@ describe("a host", () => {
     expect(atOnce).toBe(3);
   });
 
+  // Promise: numbers-of-webhooks
   test("gets at most as many at once as the webhook says", async () => {
     const hook = await addHook();
     await hook.set("concurrency = 2");
@@ -411,6 +431,7 @@ describe("a host", () => {
     expect(atOnce).toBe(2);
   });
 
+  // Promise: ten-tests, tests-are-limited
   test("gets one test at a time, five at once and ten in a minute", async () => {
     const hook = await addHook({ isNew: true });
     const outcomes = await Promise.all(Array.from({ length: 60 }, () => hook.stub.sendTest(hook.name)));
@@ -445,6 +466,7 @@ describe("the log", () => {
 });
 
 describe("410", () => {
+  // Promise: 410-disables
   test("disables the webhook, and keeps the delivery", async () => {
     const hook = await addHook();
     await addEvents([1], [2]);
@@ -482,6 +504,7 @@ describe("410", () => {
     expect(received.at(-1)?.url).toBe("https://hooks.shop.com/new");
   });
 
+  // Promise: 410-disables
   test("to a test disables nothing", async () => {
     const hook = await addHook();
     respond(() => 410);

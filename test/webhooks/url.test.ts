@@ -19,6 +19,7 @@ test.each([
   expect(receiverUrl(text, PRODUCTION)).toBe(href);
 });
 
+// Promise: addresses
 describe.each([["production" as const], ["staging" as const], ["local" as const]])("in %s", (ENVIRONMENT) => {
   test.each(
     [
@@ -64,6 +65,7 @@ test("the longest address has 2,000 characters", () => {
   expect(receiverUrl(longest, PRODUCTION)).toBe(longest);
 });
 
+// Promise: local-addresses
 test.each(["http://127.0.0.1:8788/hook", "http://localhost/", "http://localhost:1/"])(
   "%s is an address in local development only",
   (text) => {

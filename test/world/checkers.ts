@@ -40,6 +40,7 @@ const isRead = ({ method }: Exchange) => method === "GET";
 const isCount = ({ method, path }: Exchange) => method === "GET" && path === "/v1/store/inventory";
 const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !== undefined);
 
+// Promise: races-of-orders
 /**
  * Every response is that of the model, which runs the transactions in the order of the primary. A change gets the response of its own
  * transaction, and happens once under its key. A read gets that of the state of its bookmark, and a list everything that is there.
@@ -206,6 +207,7 @@ function* compare(exchange: Exchange, expected: ReturnType<Question>, when: stri
   }
 }
 
+// Promise: bookmarks-are-true
 /** A bookmark names the state that its response has seen or made. Only one that a client made up is newer. */
 function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
   for (const exchange of history.exchanges) {
@@ -223,6 +225,7 @@ function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
   }
 }
 
+// Promise: bookmarks-move-forward, sessions
 /** A read with a bookmark sees at least its state. Each session sees what its earlier requests saw or wrote. */
 function* sessionsNeverGoBack({ history }: Outcome): Generator<Finding> {
   /** The newest bookmark that each session has received. */
@@ -345,6 +348,7 @@ function expectKey(name: string): never {
   throw new Error(`There is no key ${name}`);
 }
 
+// Promise: reads-from-memory
 /**
  * A response from memory is at most as old as the request allows, and not older than its `Age`: somebody got it from the database in that
  * time.
@@ -419,6 +423,7 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
   }
 }
 
+// Promise: lists-are-complete
 /** No item is on two pages of a list that a client walks with bookmarks. `oneAfterAnother` compares each page and its next one. */
 function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
   const walks = Map.groupBy(
@@ -448,6 +453,7 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
 let comparison: ReturnType<typeof comparisonWith> | undefined;
 const known = new Set<string>();
 
+// Promise: three-fields
 /** Every response fits the document of the interface. */
 function responsesFit(document: OpenAPIObject): Checker {
   comparison ??= comparisonWith(document);
@@ -470,6 +476,7 @@ function responsesFit(document: OpenAPIObject): Checker {
   };
 }
 
+// Promise: never-sold-twice, orders-and-animals-agree
 /** The invariants of invariants.ts hold after every transaction. */
 function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
   for (const { event, message } of breaches) {

@@ -63,6 +63,7 @@ export const kindOf = (type: string) => type.slice(0, type.indexOf(".")) as Kind
 
 const withoutTimes = (text: string) => text.replace(/"createdAt":"[^"]+"/, `"createdAt":"${TIMELESS}"`);
 
+// Promise: deletions-are-last, events-are-in-order, feed-and-changes-agree
 /** A transaction leaves exactly the events of its change, in their order. */
 export function* leavesItsEvents(
   { exchange, before, after }: Trip,
@@ -132,6 +133,7 @@ const isFeed = ({ path, method }: Exchange) => method === "GET" && /^\/v1\/event
 const PAGE = /^\{"events":\[(.*)\],"cursor":"([0-9a-f]{32})","more":(true|false)\}$/s;
 const HOUR = 3_600_000;
 
+// Promise: cursors-go-on
 /**
  * The feed has each event once, without a gap, and loses only the oldest of them, when they are old. A page has exactly the events between
  * its two places, and says 410 only when the primary does not have the place.

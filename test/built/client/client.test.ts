@@ -21,6 +21,7 @@ const page = (ids: number[], next?: string, bookmark?: string): Reply =>
     ...(bookmark !== undefined && { "x-d1-bookmark": bookmark }),
   });
 
+// Promise: lists-without-sessions, what-methods-return
 test("a list returns every item of every page, with the same filters and the bookmark of the previous page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A-_9", MIDDLE), page([3], "B", NEW), page([])]);
   const ids: bigint[] = [];
@@ -52,6 +53,7 @@ test.each([
   expect(sent[1]?.path).toBe("/pets?cursor=A");
 });
 
+// Promise: pages-when-needed
 test("an iteration that stops requests no further page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A")]);
   for await (const animal of store.pets.list()) if (animal.id === 2n) break;
@@ -77,6 +79,7 @@ const animalsUpTo =
     return page(found.slice(0, limit), found.length > limit ? String(found[limit - 1]) : undefined)(sent);
   };
 
+// Promise: lists-of-ids
 test("a list of up to a hundred ids is one request, unless it has a limit", async () => {
   const ids = Array.from({ length: 100 }, (_, index) => index + 1);
   const { store, sent } = fakeService([page(ids)]);
@@ -85,6 +88,7 @@ test("a list of up to a hundred ids is one request, unless it has a limit", asyn
   expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "7"]);
 });
 
+// Promise: lists-of-ids
 test("a list of no ids is empty, and asks the service for nothing", async () => {
   const { store, sent } = fakeService([animalsUpTo(3)]);
   const none = store.pets.list({ id: [], status: "sold" });
@@ -96,6 +100,7 @@ test("a list of no ids is empty, and asks the service for nothing", async () => 
   expect(sent).toEqual([]);
 });
 
+// Promise: lists-of-ids
 test.each([
   [1, undefined],
   [20, "id"],
@@ -124,6 +129,7 @@ test.each([
   expect(later).toEqual(existing);
 });
 
+// Promise: searches-go-on
 test("a search goes on after pages that are short or empty", async () => {
   const { store, sent } = fakeService([page([], "A"), page([3], "B"), page([], "C"), page([], "D"), page([7])]);
   const list = store.pets.list({ q: "gold ret", limit: 2 });
@@ -133,6 +139,7 @@ test("a search goes on after pages that are short or empty", async () => {
   );
 });
 
+// Promise: lists-end
 test.each([
   [page([], "A"), page([], "A")],
   [page([], "A"), page([], "B"), page([], "A")],
@@ -155,6 +162,7 @@ test("the parts of a search among many ids are not empty when they go on", async
   });
 });
 
+// Promise: newest-first
 test("the newest come first", async () => {
   const { store, sent } = fakeService([animalsUpTo(5)]);
   const ids = (await store.pets.list({ sort: "-id", limit: 2 }).all(5)).map(({ id }) => Number(id));
@@ -166,6 +174,7 @@ test("the newest come first", async () => {
   ]);
 });
 
+// Promise: lists-end
 test.each([
   ["id", [1, 2], [2]],
   ["id", [1, 3], [2]],
@@ -222,6 +231,7 @@ test("exactly 100 ids are one request", async () => {
   expect(sent).toHaveLength(1);
 });
 
+// Promise: pages-when-needed
 test("all items come in one array, and more than the bound are an error", async () => {
   const { store, sent } = fakeService([animalsUpTo(10)]);
   expect((await store.pets.list({ limit: 3 }).all(10)).map(({ id }) => id)).toHaveLength(10);
@@ -234,6 +244,7 @@ test("all items come in one array, and more than the bound are an error", async 
   await expect(store.pets.list().all(undefined as never)).rejects.toThrow(RangeError);
 });
 
+// Promise: pages-when-needed
 test("pages are fetched one by one, and a cursor continues later", async () => {
   const orders = (id: number) => `[${ORDER.replace('"id":1', `"id":${id}`)}]`;
   const { store, sent } = fakeService([
@@ -275,6 +286,7 @@ test("without a session, requests are independent", async () => {
   expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([undefined, undefined]);
 });
 
+// Promise: sessions
 test("a session starts from a bookmark, takes that of every response and every error, and never goes back", async () => {
   const { store, sent } = fakeService([
     json(201, ANIMAL, { "x-d1-bookmark": MIDDLE }),
@@ -294,6 +306,14 @@ test("a session starts from a bookmark, takes that of every response and every e
   expect(sent.map(({ headers }) => headers["x-d1-bookmark"])).toEqual([OLD, MIDDLE, NEW, NEW]);
 });
 
+// Promise: key-method
+test("the key that the client sends has its name, its scopes and its end", async () => {
+  const shown = { id: "key_1", name: "shop", scopes: ["pets:read"], expiresAt: "2027-01-01T00:00:00.000Z" };
+  const { store } = fakeService([json(200, JSON.stringify(shown))]);
+  expect(await store.key()).toEqual(shown);
+});
+
+// Promise: codes-of-errors, errors-as-json, ids-of-requests
 test("an error has the code, the status and the id of the request", async () => {
   const { store } = fakeService([failure(409, "pet_not_available")]);
   const error = await errorOf(store.orders.place({ petId: 1 }));
@@ -322,6 +342,7 @@ test("an error has the code, the status and the id of the request", async () => 
   expectTypeOf<"later">().not.toExtend<ServiceErrorCode>();
 });
 
+// Promise: fields-of-responses, states-may-come
 test("an order may have an unknown state", async () => {
   const { store } = fakeService([json(200, ORDER.replace("placed", "returned"))]);
   const { order } = await store.orders.get(1);
@@ -330,6 +351,7 @@ test("an order may have an unknown state", async () => {
   expectTypeOf(order.status).not.toEqualTypeOf<string>();
 });
 
+// Promise: deprecations
 test("a deprecated operation is reported once, with its removal date", async () => {
   const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
   const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: '</v1/pets>; rel="successor-version"' };

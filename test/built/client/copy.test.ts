@@ -86,6 +86,7 @@ test("the program of the guide is the one that is tested", () => {
   expect(GUIDE).toContain(`\`\`\`ts\n${published}\`\`\``);
 });
 
+// Promise: copies-are-replaced-whole, copies-survive-crashes, follow-in-the-guide, follow-pages, the-first-copy
 test("a copy equals the service after changes during the first copy, a crash, and an expired cursor", async () => {
   const [a, b, c] = [await create("A"), await create("B"), await create("C")];
   const copy = new Copy();

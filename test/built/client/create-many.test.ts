@@ -50,6 +50,7 @@ async function* slowly<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   for (const item of items) yield item;
 }
 
+// Promise: create-many-batches, what-methods-return
 test.each([
   [0, []],
   [1, [1]],
@@ -141,6 +142,7 @@ test("the service decides about an animal that is too large for any batch", asyn
   expect(sent.map((request) => namesOf(request).length)).toEqual([1, 1]);
 });
 
+// Promise: what-is-repeated
 test("a batch whose response is lost is repeated with the same key", async () => {
   const { store, sent, created } = batchService(undefined, broken, failure(503, "service_unavailable"));
   expect(await store.pets.createMany(named(250), { idempotencyKey: "run" })).toBe(250);
@@ -148,6 +150,7 @@ test("a batch whose response is lost is repeated with the same key", async () =>
   expect(created).toEqual(named(250).map(({ name }) => name));
 });
 
+// Promise: create-many-goes-on, create-many-keys
 test("another call with the same animals and the same key goes on where the first one ended", async () => {
   const { store, sent, created } = batchService(undefined, undefined, broken, failure(401, "unauthorized"));
   const animals = [...named(150), ...animalsOf(MAX_BYTES, "a"), ...named(120)];
@@ -175,6 +178,7 @@ test("two calls without a key have different keys", async () => {
   expect(created).toHaveLength(102);
 });
 
+// Promise: create-many-goes-on, keys-of-errors
 test("the key of an error goes on with the whole import", async () => {
   const { store, created } = batchService(undefined, broken, failure(401, "unauthorized"));
   const error = (await errorOf(store.pets.createMany(named(250)))) as { idempotencyKey: string };
@@ -182,6 +186,7 @@ test("the key of an error goes on with the whole import", async () => {
   expect(created).toEqual(named(250).map(({ name }) => name));
 });
 
+// Promise: texts-of-headers
 test.each(["", " ", "a b", "ключ"])("the key %j is refused before anything is read or sent", async (idempotencyKey) => {
   const { store, sent } = batchService();
   let read = 0;
@@ -197,6 +202,7 @@ test.each(["", " ", "a b", "ключ"])("the key %j is refused before anything i
   expect([read, sent.length]).toEqual([0, 0]);
 });
 
+// Promise: create-many-errors, progress-of-errors
 test("an error in a batch ends the call, and closes the source", async () => {
   let closed = false;
   async function* animals(): AsyncGenerator<NewPet> {
@@ -249,6 +255,7 @@ test("the caller is told each batch with its animals", async () => {
   expect(told[1]?.animals).toEqual([{ id: 101n, name: "Animal 100", categoryId: 1n, status: "available" }]);
 });
 
+// Promise: errors-of-functions
 test("an error of the caller's own function ends the call, and reaches the caller", async () => {
   const { store, sent } = batchService();
   const failed = new Error("No more.");
@@ -264,6 +271,7 @@ test("a response with fewer animals than the batch is none of the service", asyn
   expect(await errorOf(store.pets.createMany(named(1)))).toMatchObject({ code: "unexpected_response" });
 });
 
+// Promise: create-many-batches, create-many-memory
 test("the source is read one batch at a time, at most one animal further", async () => {
   let read = 0;
   function* animals(): Generator<NewPet> {
@@ -322,6 +330,7 @@ test("in a session, each batch has the bookmark of the batch before", async () =
   expect(session.bookmark).toBe(second);
 });
 
+// Promise: create-many-expires
 test.each([
   ["22:59 hours ago", 23 * 3_600_000 - 60_000, 3],
   ["23 hours ago", 23 * 3_600_000, 0],
@@ -345,6 +354,7 @@ test.each([
   expect(sent).toHaveLength(requests);
 });
 
+// Promise: first-used, keys-of-errors
 test.each([
   ["22:59 hours ago", 23 * 3_600_000 - 60_000, 1],
   ["23 hours ago", 23 * 3_600_000, 0],
@@ -365,6 +375,7 @@ test.each([
   }
 });
 
+// Promise: create-many-expires
 test("a call that lasts a day ends before the service forgets its first key", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   try {

@@ -65,6 +65,7 @@ async function follow(
 }
 
 describe("a page", () => {
+  // Promise: event-pages
   test("has the events and the cursor, with exact ids, and the id of an event as its text", async () => {
     const types = ["pet.updated", "pet.deleted", "category.created", "order.placed"];
     const { store, sent } = fakeService([page(types, "A", true)]);
@@ -85,12 +86,14 @@ describe("a page", () => {
     ]);
   });
 
+  // Promise: event-pages
   test("without parameters, it is that of the oldest events", async () => {
     const { store, sent } = fakeService([page(EMPTY, "A")]);
     expect(await store.events.list()).toEqual({ events: [], cursor: "A", more: false });
     expect(sent[0]?.path).toBe("/events");
   });
 
+  // Promise: event-types, generated-types
   test("the type of an event tells the type of its data", async () => {
     const narrow = (one: PetStoreEvent) => {
       expectTypeOf(one.type).toExtend<string>();
@@ -119,6 +122,7 @@ describe("a page", () => {
     expectTypeOf(await store.events.list()).toEqualTypeOf<EventPage>();
   });
 
+  // Promise: event-types
   test("an event of an unknown type, and unknown fields, come as they are", async () => {
     const later = event("pet.archived", "evt_2", '{"petId":1,"why":"old"}').replace("{", '{"by":"me",');
     const { store } = fakeService([json(200, `{"events":[${later}],"cursor":"A","more":false,"lag":1}`)]);
@@ -160,6 +164,7 @@ describe("a page", () => {
     expect(sent).toEqual([]);
   });
 
+  // Promise: resets-drop-bookmarks
   test("after a 410, a session has no bookmark", async () => {
     const { store, sent } = fakeService([failure(410, "cursor_expired", { "x-d1-bookmark": NEW }), page(EMPTY, "A")]);
     const session = store.session(OLD);
@@ -180,6 +185,7 @@ describe("a page", () => {
 });
 
 describe("following", () => {
+  // Promise: follow-empty-pages, follow-pages
   test("fetches each page after the one before, at once while there is more, and yields what moves the cursor", async () => {
     const service = fakeService([
       page(["pet.created", "pet.updated"], "A", true, OLD),
@@ -232,6 +238,7 @@ describe("following", () => {
     expect(session.bookmark).toBe(NEW);
   });
 
+  // Promise: follow-goes-on, follow-in-the-guide
   test("goes on after failures that may pass, also when the retries of a request gave up", async () => {
     const service = fakeService(
       [
@@ -255,6 +262,7 @@ describe("following", () => {
     expect(service.sent.slice(1).map(({ path }) => path)).toEqual(Array<string>(7).fill("/events?cursor=A"));
   });
 
+  // Promise: follow-goes-on
   test.each([
     ["a 401", failure(401, "unauthorized")],
     ["a 403", failure(403, "insufficient_scope")],
@@ -275,6 +283,7 @@ describe("following", () => {
     expect(await errorOf(follow(fakeService([page(EMPTY, "A")]).store, { cursor: "latest", onReset }))).toBe(own);
   });
 
+  // Promise: follow-ends
   test("a loop that breaks requests nothing more", async () => {
     const { store, sent } = fakeService([page(["pet.created"], "A", true)]);
     for await (const { cursor } of store.events.follow()) if (cursor === "A") break;
@@ -283,12 +292,14 @@ describe("following", () => {
 });
 
 describe("a signal ends it without an error", () => {
+  // Promise: follow-ends
   test("before the first request", async () => {
     const service = fakeService([page(EMPTY, "A")]);
     expect(await follow(service.store, { signal: AbortSignal.abort("enough") })).toEqual([]);
     expect(service.sent).toEqual([]);
   });
 
+  // Promise: follow-ends, follow-in-the-guide
   test("during the work on a page", async () => {
     const { store, sent } = fakeService([page(["pet.created"], "A", true)]);
     const controller = new AbortController();
@@ -351,6 +362,7 @@ describe("time", () => {
     return times.slice(1, count + 1).map((time, index) => Math.round(time - (times[index] ?? 0)));
   }
 
+  // Promise: follow-waits
   test.each([
     [0, [2_000, 2_000, 2_000, 2_000, 2_000, 2_000]],
     [0.5, [3_000, 4_000, 6_000, 10_000, 16_000, 16_000]],
@@ -360,6 +372,7 @@ describe("time", () => {
     expect(await gaps([broken], jitter, 6)).toEqual(times);
   });
 
+  // Promise: follow-waits
   test("the first wait after an event is short again", async () => {
     const replies = [page(EMPTY, "A"), page(EMPTY, "A"), page(["pet.created"], "B"), page(EMPTY, "B")];
     expect(await gaps(replies, 1, 4)).toEqual([4_000, 6_000, 4_000, 6_000]);
@@ -403,6 +416,7 @@ describe("a reset", () => {
     };
   }
 
+  // Promise: follow-resets
   test("at the start with latest: the end is known before the copy is made, and a list has everything up to it", async () => {
     const { pages, errors, sent } = await followWithReset(
       [page(EMPTY, "A", true, NEW), PETS, page(EMPTY, "A")],
@@ -417,6 +431,7 @@ describe("a reset", () => {
     ]);
   });
 
+  // Promise: follow-resets, resets-drop-bookmarks
   test("after a 410: the bookmark is dropped, the copy is made anew, and the events go on from the end", async () => {
     const replies = [EXPIRED, page(EMPTY, "B", true, NEW), PETS, page(["pet.updated"], "C")];
     const { pages, errors, time, sent } = await followWithReset(replies, "A");
@@ -436,6 +451,7 @@ describe("a reset", () => {
     ]);
   });
 
+  // Promise: resets-are-repeated
   test("a failure that may pass repeats it from the end that is then the present one", async () => {
     const replies = [EXPIRED, broken, page(EMPTY, "B"), broken, page(EMPTY, "C"), PETS, page(EMPTY, "C")];
     const { pages, errors, sent } = await followWithReset(replies, "A");
@@ -459,6 +475,7 @@ describe("a reset", () => {
     ]);
   });
 
+  // Promise: resets-drop-bookmarks
   test("a 410 for the present end ends it", async () => {
     expect(await errorOf(followWithReset([EXPIRED], "A"))).toMatchObject({ code: "cursor_expired" });
   });

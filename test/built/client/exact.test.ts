@@ -85,11 +85,13 @@ test("an integer that is written to a field is read exactly", () => {
   );
 });
 
+// Promise: arguments-are-exact, ids-as-texts
 test("an exact number is accepted, and so is a string of digits", () => {
   expect([toDigits(7), toDigits(-7n), toDigits("007"), toDigits(String(MIN))]).toEqual(["7", "-7", "7", String(MIN)]);
   expect(toDigits(Number.MAX_SAFE_INTEGER)).toBe("9007199254740991");
 });
 
+// Promise: arguments-are-exact
 test.each([
   2 ** 53,
   -(2 ** 53),
@@ -108,6 +110,7 @@ test.each([
   expect(() => toDigits(value)).toThrow(RangeError);
 });
 
+// Promise: arguments-are-exact
 test("an inexact integer is refused before anything is sent, in the path, the query and the body", async () => {
   const { store, sent } = fakeService([json(200, ANIMAL)]);
   const id = 2 ** 53;
@@ -124,6 +127,7 @@ test("an inexact integer is refused before anything is sent, in the path, the qu
   expect(sent).toEqual([]);
 });
 
+// Promise: results-are-bigint
 test("ids are exact in the path, the query, the body and the result", async () => {
   const { store, sent } = fakeService([json(200, ANIMAL, { ETag: '"3"' }), json(200, `[${ANIMAL}]`)]);
   const id = 2n ** 63n - 1n;

@@ -81,6 +81,7 @@ describe.each([
   ["in Node.js", inNode],
   ["in workerd", inWorkerd],
 ])("the client %s", (_runtime, fetchPage) => {
+  // Promise: large-responses
   test("reads a response of the maximum size, and not a byte more", async () => {
     for (const [size, outcome] of [
       [MAX_BYTES, ["Rex"]],
@@ -113,6 +114,7 @@ describe.each([
     expect(sent).toBeLessThan(MAX_BYTES + 64 * MIB);
   });
 
+  // Promise: large-responses
   test("aborts a response that is small until it is decompressed", async () => {
     const baseUrl = await serve((_request, response) => {
       response.setHeader("Content-Encoding", "gzip");
@@ -142,6 +144,7 @@ describe.each([
   });
 });
 
+// Promise: large-responses
 test("the largest page of the service is far below the maximum size of a response", async () => {
   const characters = (count: number) => "\\ud83d\\udc15".repeat(count);
   const category = (id: number) => `{"id":${id},"name":"${characters(255)}","description":"${characters(2_000)}"}`;
@@ -202,6 +205,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
     "true",
   ];
 
+  // Promise: fields-of-responses
   test("is unexpected when it has another form", async () => {
     const bodies = [...others, "[]", `[${resource}]`, "<h1>Hello</h1>"];
     await each(
@@ -223,6 +227,7 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
     });
   });
 
+  // Promise: fields-of-responses
   test("may have fields of later versions", async () => {
     const later = fields.map((field) => (field.startsWith('"status"') ? '"status":"lost"' : field));
     const owner = '{"id":["5"],"petId":9007199254740993,"categoryId":9999999999999999999}';
@@ -264,6 +269,7 @@ test("a 204 is unexpected where the service returns something", async () => {
   }
 });
 
+// Promise: lists-end
 describe("an iteration ends with an error", () => {
   const page = (ids: number[], link?: string): Reply =>
     json(
@@ -329,6 +335,7 @@ describe("an iteration ends with an error", () => {
   });
 });
 
+// Promise: the-key-stays
 test("the key is sent to no other server, whatever the link is", async () => {
   let strayed = 0;
   const other = await serve((_request, response) => {
@@ -372,11 +379,13 @@ test.each(["zzz", "é", "00000001-00000000-00000000-0000000000000000000000000000
   },
 );
 
+// Promise: responses-of-proxies
 test("text that is declared as JSON is an unexpected response", async () => {
   const { store } = fakeService([json(200, "hello")], { retry: { attempts: 1 } });
   expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "unexpected_response", status: 200 });
 });
 
+// Promise: responses-of-proxies
 test("an error that names another status than its response is none of the service", async () => {
   const reply = json(404, '{"code":"not_found","message":"There is no animal with this id.","status":200}');
   expect(await errorOf(fakeService([reply]).store.pets.get(1))).toMatchObject({

@@ -68,6 +68,7 @@ async function listen(receiver: string, ...more: string[]) {
   return running;
 }
 
+// Promise: listen-follows, listen-signs
 test("forwards each event as the feed has it, signed with the secret that it prints", async () => {
   const { received, address } = await startReceiver();
   const { lines } = await listen(address);
@@ -98,6 +99,7 @@ test("forwards each event as the feed has it, signed with the secret that it pri
   await vi.waitFor(() => expect(lines.filter((line) => line.startsWith("204 pet.created evt_"))).toHaveLength(2));
 });
 
+// Promise: listen-from, listen-types
 test("starts at a cursor, and forwards only the types that it is told", async () => {
   const { received, address } = await startReceiver();
   const { cursor } = (await (await send("GET", "/events?cursor=latest")).json()) as { cursor: string };
@@ -110,6 +112,7 @@ test("starts at a cursor, and forwards only the types that it is told", async ()
   expect(await verifyWebhook(body, headers, SECRET)).toMatchObject({ type: "category.created", version: 1 });
 });
 
+// Promise: listen-repeats
 test("repeats what fails, keeps the order of its resource, and goes on with the others", async () => {
   let refusals = 1;
   const { received, address } = await startReceiver((type) => (type === "pet.created" && refusals-- > 0 ? 500 : 204));
@@ -128,6 +131,7 @@ test("repeats what fails, keeps the order of its resource, and goes on with the 
   await vi.waitFor(() => expect(lines.join("\n")).toMatch(/^500 pet\.created evt_\w+ \d+ ms, again in 1 s$/m));
 });
 
+// Promise: listen-repeats
 test("gives up after four attempts, and says why", async () => {
   const { address } = await startReceiver(() => 503);
   const { lines } = await listen(address);
@@ -145,6 +149,7 @@ test("tells of a receiver that is not there, and of a redirect", async () => {
   expect(received.length).toBeGreaterThan(0);
 });
 
+// Promise: listen-resets
 test("sends a feed.reset when the feed no longer has the place", async () => {
   const { received, address } = await startReceiver();
   await send("POST", "/pets", { name: "Rex", categoryId: 7 });
@@ -166,6 +171,7 @@ test("sends a feed.reset when the feed no longer has the place", async () => {
 describe("the command", () => {
   const BASE = ["--base", "https://petstore.example/v1"];
   const HERE = ["--forward-to", "http://localhost:3000/hook"];
+  // Promise: listen-is-local
   test.each([
     [[], "The command is listen."],
     [["list", ...BASE, ...HERE], "The command is listen."],
@@ -188,6 +194,7 @@ describe("the command", () => {
     expect(lines.join("\n")).toContain("Usage: petstore listen");
   });
 
+  // Promise: listen-follows
   test("needs a key", async () => {
     const { lines, closed } = petstore(["listen", ...BASE, ...HERE], { PETSTORE_API_KEY: undefined });
     expect([await closed, lines[0]]).toEqual([2, "Set PETSTORE_API_KEY, or give --key."]);
@@ -207,6 +214,7 @@ describe("the command", () => {
     expect(lines.join("\n")).not.toContain(key);
   });
 
+  // Promise: listen-is-local
   test("forwards to another machine when it is told to", async () => {
     const base = ["--base", `${service.url.origin}/v1`];
     const { lines } = petstore(["listen", ...base, "--forward-to", "http://[::ffff:7f00:1]:1/", "--allow-remote"]);

@@ -35,6 +35,7 @@ beforeEach(() => {
   received = [];
 });
 
+// Promise: the-key-stays
 test.each([
   ["another server", () => `${addressOf(elsewhere)}/v1/pets`],
   ["another path of the server, which would get the API key", () => "/login"],

@@ -48,6 +48,7 @@ const FINAL: [string, Reply][] = [
   ["a redirect", html(302, { Location: "https://elsewhere.test" })],
 ];
 
+// Promise: refused-to-run, resource-methods, what-is-repeated
 test.each([...LOST, ...REFUSED])(
   "after %s, a creation is repeated with the same key and body",
   async (_fault, reply) => {
@@ -61,12 +62,14 @@ test.each([...LOST, ...REFUSED])(
   },
 );
 
+// Promise: final-errors
 test.each(FINAL)("after %s nothing is repeated", async (_fault, reply) => {
   const { store, sent } = fakeService([reply, CREATED]);
   expect(await errorOf(store.pets.create(NEW_PET))).toBeInstanceOf(PetStoreError);
   expect(sent).toHaveLength(1);
 });
 
+// Promise: keys-of-attempts
 test("two creations have two keys, and a given key is used", async () => {
   const replayed = json(201, CATEGORY, { "Idempotency-Replayed": "true" });
   const { store, sent } = fakeService([CREATED, json(201, ORDER), replayed]);
@@ -78,6 +81,7 @@ test("two creations have two keys, and a given key is used", async () => {
   expect(third).toBe("mine");
 });
 
+// Promise: keys-of-attempts, one-update-succeeds, resource-methods, what-is-repeated
 test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same key", async (_fault, reply) => {
   for (const ifMatch of [undefined, "*", '"1"', '"1", "2"']) {
     const replayed = json(200, ANIMAL, { "Idempotency-Replayed": "true", ETag: '"2"' });
@@ -91,6 +95,7 @@ test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same 
   }
 });
 
+// Promise: keys-of-attempts
 test("an update and a shipment accept a key of the caller", async () => {
   const { store, sent } = fakeService([json(200, CATEGORY), json(200, ORDER)]);
   await store.categories.update(1, { name: "Dogs" }, { idempotencyKey: "mine" });
@@ -98,6 +103,7 @@ test("an update and a shipment accept a key of the caller", async () => {
   expect(sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["mine", "mine-too"]);
 });
 
+// Promise: lost-responses, what-is-repeated
 test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) => {
   for (const [request, success] of [
     [({ pets }) => pets.delete(1), json(204, "")],
@@ -115,6 +121,7 @@ test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) =>
 describe("a 404 for a deletion", () => {
   const gone = failure(404, "not_found");
 
+  // Promise: what-is-repeated
   test("is a success after a lost response", async () => {
     for (const replies of [
       [broken, gone],
@@ -158,6 +165,7 @@ describe("time", () => {
     return { error: await error, sent: sent.length, time: Math.round(performance.now() - start) };
   }
 
+  // Promise: pauses
   test("pauses double up to a limit, and the attempts end", async () => {
     const policy = { attempts: 6, firstPause: 100, longestPause: 500 };
     const { error, sent, time } = await timeToFail([broken], policy);
@@ -166,6 +174,7 @@ describe("time", () => {
     expect(await timeToFail([broken], policy, 0)).toMatchObject({ sent: 6, time: 0 });
   });
 
+  // Promise: pauses
   test("Retry-After is respected, in seconds and as a date", async () => {
     const policy = { attempts: 2, firstPause: 100 };
     const inSeconds = failure(429, "rate_limited", { "Retry-After": "60" });
@@ -177,6 +186,7 @@ describe("time", () => {
     expect(time).toBeLessThanOrEqual(8_100);
   });
 
+  // Promise: long-waits, retry-after
   test("a longer Retry-After than longestRetryAfter is not waited for, by default more than 10 seconds in a page", async () => {
     const after = (seconds: number) => failure(503, "service_unavailable", { "Retry-After": String(seconds) });
     const policy = { attempts: 2, longestRetryAfter: 30_000 };
@@ -193,6 +203,7 @@ describe("time", () => {
     expect(await timeToFail([limited], { totalTime: 59_000 })).toMatchObject({ sent: 1, time: 0 });
   });
 
+  // Promise: limits-of-a-request
   test("an attempt ends within its timeout, and all attempts within the total time", async () => {
     const { store, sent } = fakeService([silent], { timeout: 1_000, retry: { firstPause: 1, totalTime: 2_500 } });
     const start = performance.now();
@@ -216,6 +227,7 @@ describe("time", () => {
     expect(await created).toMatchObject({ replayed: false });
   });
 
+  // Promise: signals
   test("the caller's signal ends an attempt and a pause, with its reason", async () => {
     for (const reply of [silent, failure(429, "rate_limited", { "Retry-After": "60" })]) {
       const controller = new AbortController();
@@ -230,6 +242,7 @@ describe("time", () => {
   });
 });
 
+// Promise: errors-of-fetch, errors-of-functions
 test.each([
   new Error("no token"),
   new RangeError("too long"),
@@ -246,12 +259,14 @@ test.each([
   expect(withoutKey.sent).toEqual([]);
 });
 
+// Promise: errors-of-fetch
 test("a fetch of the caller that returns no response is a TypeError at once", async () => {
   const { store, sent } = fakeService([() => undefined as never]);
   expect(await errorOf(store.pets.create(NEW_PET))).toBeInstanceOf(TypeError);
   expect(sent).toHaveLength(1);
 });
 
+// Promise: options
 describe("an option that cannot be used is a TypeError", () => {
   const create = (options: object) => new PetStore({ baseUrl: "https://petstore.test/v1", apiKey: "key", ...options });
 
@@ -293,6 +308,7 @@ describe("an option that cannot be used is a TypeError", () => {
   });
 });
 
+// Promise: limits-of-a-request
 test("a request may have limits of its own", async () => {
   const { store, sent } = fakeService([broken], { retry: { attempts: 2, firstPause: 1 } });
   for (const request of [
@@ -321,6 +337,7 @@ test("a fetch that ignores its signal is not waited for", async () => {
   expect(await errorOf(store.orders.get(1))).toMatchObject({ code: "timeout" });
 });
 
+// Promise: key-functions
 test("a key provider is asked before each attempt, and has the time of the attempt", async () => {
   const keys = ["first", "second", "\n third\n"];
   const { store, sent } = fakeService([broken, failure(503, "service_unavailable"), CREATED], {
@@ -340,6 +357,7 @@ test("a key provider is asked before each attempt, and has the time of the attem
   expect(await errorOf(slow.store.pets.create(NEW_PET))).toMatchObject({ code: "timeout" });
 });
 
+// Promise: ids-of-requests, observers
 test("an observer is told every attempt, with its outcome", async () => {
   const attempts: Attempt[] = [];
   const { store } = fakeService(
@@ -368,6 +386,7 @@ test("an observer is told every attempt, with its outcome", async () => {
   expect(attempts[3]?.error).toBe(error);
 });
 
+// Promise: observers
 test("an observer is told of a deletion that had succeeded before as of a success", async () => {
   const attempts: Attempt[] = [];
   const { store } = fakeService([broken, failure(404, "not_found")], {
@@ -377,6 +396,7 @@ test("an observer is told of a deletion that had succeeded before as of a succes
   expect(attempts).toMatchObject([{ retryIn: expect.any(Number) }, { status: 404, error: undefined }]);
 });
 
+// Promise: signals
 test("nothing is sent with an aborted signal", async () => {
   const { store, sent } = fakeService([CREATED]);
   const signal = AbortSignal.abort("before");

@@ -51,6 +51,7 @@ const THROWN: [name: string, thrown: unknown][] = [
   ["nothing", undefined],
 ];
 
+// Promise: no-error-shows-the-key
 describe("an error", () => {
   test.each(THROWN)("after the fetch of the runtime threw %s", async (_name, thrown) => {
     const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(thrown);
@@ -131,6 +132,7 @@ test("the client itself", async () => {
 describe("the code of the runtime is kept, and tells", () => {
   const client = (baseUrl: string) => new PetStore({ baseUrl, apiKey: KEY, retry: { attempts: 1 } }).pets.list().page();
 
+  // Promise: codes-of-errors
   test("that no server listens", async () => {
     expect(await errorOf(client(`http://127.0.0.1:${await getPort()}/v1`))).toMatchObject({
       code: "network",
@@ -138,6 +140,7 @@ describe("the code of the runtime is kept, and tells", () => {
     });
   });
 
+  // Promise: codes-of-errors
   test("that the server closed the connection", async () => {
     const baseUrl = await serve(({ socket }) => socket.destroy());
     expect(await errorOf(client(baseUrl))).toMatchObject({
@@ -147,6 +150,7 @@ describe("the code of the runtime is kept, and tells", () => {
   });
 });
 
+// Promise: key-characters
 test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
   "the API key %j is refused at once and not shown",
   async (apiKey) => {
@@ -156,12 +160,14 @@ test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET
   },
 );
 
+// Promise: key-characters
 test("white space around an API key is removed", async () => {
   const { store, sent } = fakeService([json(200, "[]")], { apiKey: `\uFEFF ${KEY}\r\n` });
   await store.pets.list().page();
   expect(sent[0]?.headers["authorization"]).toBe(`Bearer ${KEY}`);
 });
 
+// Promise: texts-of-headers
 test.each(["", " ", "☃", "é", "a\nb", "a\0"])("nothing is sent with a header of %j", async (value) => {
   const { store, sent } = fakeService([json(200, "[]")]);
   for (const request of [
@@ -177,6 +183,7 @@ test.each(["", " ", "☃", "é", "a\nb", "a\0"])("nothing is sent with a header 
   expect(sent).toEqual([]);
 });
 
+// Promise: no-error-shows-the-key
 test("a deprecation notice hides a key that the server sent back", async () => {
   const onDeprecation = vi.fn<(deprecation: Deprecation) => void>();
   const headers = { Sunset: "Thu, 05 Dec 2030 00:00:00 GMT", Link: `<https://x.example/?k=${KEY}>; rel="deprecation"` };

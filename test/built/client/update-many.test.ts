@@ -31,6 +31,7 @@ async function* slowly<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   for (const item of items) yield item;
 }
 
+// Promise: update-many
 test.each([
   [0, []],
   [1, [1]],
@@ -49,6 +50,7 @@ test.each([
   }
 });
 
+// Promise: update-many-versions
 test("a change has the exact id, and omits what is undefined", async () => {
   const { store, sent } = batchService();
   await store.pets.updateMany([
@@ -62,6 +64,7 @@ test("a change has the exact id, and omits what is undefined", async () => {
   expect(sent).toHaveLength(1);
 });
 
+// Promise: update-many-twice
 test("an id that the present batch has begins a new one", async () => {
   const { store, sent } = batchService();
   const ids = [1, 2, 3n, "1", 1n, 2, "02", 4];
@@ -76,6 +79,7 @@ test("new animals may have any ids, which the service ignores", async () => {
   expect(sent).toHaveLength(1);
 });
 
+// Promise: update-many, what-is-repeated
 test("a batch whose response is lost is repeated with the same key, and another call goes on", async () => {
   const { store, sent, changed } = batchService(
     undefined,
@@ -92,6 +96,7 @@ test("a batch whose response is lost is repeated with the same key, and another 
   expect(changed).toHaveLength(3);
 });
 
+// Promise: progress-of-errors, update-many, update-many-errors
 test.each([
   [404, "not_found"],
   [409, "pet_on_order"],

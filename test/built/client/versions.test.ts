@@ -7,6 +7,7 @@ const versioned = (resource: string, version: number | string) => `${resource.sl
 
 const NOT_MODIFIED: Reply = () => new Response(null, { status: 304, headers: { ETag: '"3"' } });
 
+// Promise: list-versions
 test("a list has the etag and the version of each item when the program asks for it", async () => {
   const { store, sent } = fakeService([
     json(200, `[${versioned(ANIMAL, 3)}]`),
@@ -70,6 +71,7 @@ test("a misspelt filter or option does not compile", () => {
   expect(sent).toEqual([]);
 });
 
+// Promise: not-modified
 test("a read of one resource tells that nothing changed, for every resource", async () => {
   const { store, sent } = fakeService([
     json(200, ORDER, { ETag: '"3"' }),
@@ -124,6 +126,7 @@ test("a 304 that nobody asked for is an error", async () => {
   expect(await errorOf(store.orders.get(1, { ifNoneMatch: "" }))).toBeInstanceOf(RangeError);
 });
 
+// Promise: max-age
 test("every read may allow an age", async () => {
   const { store, sent } = fakeService([
     json(200, `[${ANIMAL}]`, { Link: '</v1/pets?cursor=A>; rel="next"' }),
@@ -148,6 +151,7 @@ test("every read may allow an age", async () => {
   ]);
 });
 
+// Promise: max-age
 test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null])("an age of %s is a mistake", async (age) => {
   const { store, sent } = fakeService([json(200, ORDER)]);
   const maxAge = age as number;
@@ -157,6 +161,7 @@ test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null])("an age of
   expect(sent).toEqual([]);
 });
 
+// Promise: inventory-age, inventory-method
 test("the inventory has a count for each status, and its age", async () => {
   const counts = '{"available":2509,"pending":12,"sold":0}';
   const { store, sent } = fakeService([json(200, counts), json(200, counts, { Age: "7" })]);

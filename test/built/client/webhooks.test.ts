@@ -8,6 +8,7 @@ const WEBHOOK =
 const STATE = { health: "ok", pending: 0, cursor: "0".repeat(32), resets: 0 };
 const DELIVERY = { event: "evt_1", type: "pet.created", status: "delivered", attempts: 1, response: 204 };
 
+// Promise: resource-methods
 test("a webhook has an exact id and its version", async () => {
   const { store, sent } = fakeService([json(201, WEBHOOK, { ETag: '"1"' })]);
   const created = await store.webhooks.create({ url: "https://hooks.shop.com/", types: ["pet.created"] });
@@ -19,6 +20,7 @@ test("a webhook has an exact id and its version", async () => {
   expect(sent[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
 });
 
+// Promise: what-methods-return
 test("the operations below a webhook return what the service says", async () => {
   const ask = (value: object) => fakeService([json(200, JSON.stringify(value))]);
   const state = ask(STATE);

@@ -11,6 +11,7 @@ const query = (parameter: Partial<ParameterObject>): ParameterObject => ({
 });
 const PATCH = "application/merge-patch+json";
 
+// Promise: marks-become-more-stable, no-breaking-changes
 test.each<[string, OperationObject, OperationObject, Verdict]>([
   // Parameters
   ["a new optional parameter", {}, { parameters: [query({})] }, null],

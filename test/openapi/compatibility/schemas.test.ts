@@ -17,6 +17,7 @@ const open = (...known: string[]): SchemaObject => ({
 const map = (values: SchemaObject | boolean): SchemaObject => ({ type: "object", additionalProperties: values });
 
 // Each change, with its effect on clients that send the value and on clients that receive it.
+// Promise: no-breaking-changes
 test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdict }]>([
   [
     "a higher limit",
@@ -335,6 +336,7 @@ test("a new value of a list that is open in responses and closed in requests is 
   ]);
 });
 
+// Promise: bounds-are-exact
 test("the limits of an int64 are compared exactly", () => {
   const upTo = (maximum: string) =>
     parseDocument(

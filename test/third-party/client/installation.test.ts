@@ -44,6 +44,7 @@ async function stock(): Promise<{ names: string[]; orders: number }> {
   return { names: animals.map(({ name }) => name), orders: orders.length };
 }
 
+// Promise: package-managers, served-package
 test.each([
   ["npm", "npm", ["install", `--registry=${NO_REGISTRY}`], process.execPath, ["program.mts"]],
   [
@@ -82,6 +83,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+// Promise: listen-installs-nothing, listen-signs
 test("the command of the guide, of this package, forwards events that the library of Standard Webhooks verifies", async () => {
   const [, path = "", ...options] =
     /^\$ npx --package https:\/\/petstore\.example(\/docs\/\S+) petstore (listen) \\\n {4}(--base) \S+ (--forward-to) \S+$/m.exec(

@@ -102,6 +102,7 @@ test("publint reports nothing about the client, with its strictest options", () 
   expect(output).toContain("All good!");
 });
 
+// Promise: types
 test("the types of the client resolve with every way to import ECMAScript modules", () => {
   const { status, output } = run("attw", [inject("client"), "--profile", "esm-only", "--no-emoji"]);
   expect(status, output).toBe(0);
@@ -114,6 +115,7 @@ describe.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])("with %s", (
     ["of Node.js", { module: "nodenext", lib: ["es2022"], types: ["node"] }],
   ];
   // The types of Node.js need a newer compiler than the client.
+  // Promise: types
   test.each(compiler === "TypeScript 5.0" ? runtimes.slice(0, 2) : runtimes)(
     "a strict project %s compiles, the declarations of the client included",
     (_runtime, options) => {

@@ -52,6 +52,7 @@ const RUNTIMES: Record<string, [command: string, ...args: string[]]> = {
 };
 
 describe("the program that imports animals", () => {
+  // Promise: package-managers, runtimes
   test.each(Object.entries(RUNTIMES))(
     "continues after a crash through a faulty proxy, and creates no animal twice: %s",
     async (_name, [command, ...options]) => {
@@ -115,6 +116,7 @@ async function namesOf(key: string): Promise<{ id: number; name: string }[]> {
   return found;
 }
 
+// Promise: commonjs
 test.each(["Node.js 20", "Node.js 24"])("CommonJS loads it: %s", async (runtime) => {
   writeFileSync(
     join(project, "program.cjs"),
@@ -126,6 +128,7 @@ test.each(["Node.js 20", "Node.js 24"])("CommonJS loads it: %s", async (runtime)
   expect(stdout).toBe("true\n");
 });
 
+// Promise: tanstack-query
 test("the query of the README works in TanStack Query, and a bigint in its key would not", async () => {
   mkdirSync(join(project, "node_modules/@tanstack"), { recursive: true });
   symlinkSync(bin("@tanstack/query-core"), join(project, "node_modules/@tanstack/query-core"));
@@ -153,6 +156,7 @@ test("the query of the README works in TanStack Query, and a bigint in its key w
   expect(stdout).toBe("4611686018427387905n true null TypeError\n");
 });
 
+// Promise: runtimes
 test("a Worker runs it", async () => {
   const contents = `
     import { PetStore } from "@petstore/client";
