@@ -15,7 +15,6 @@ import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./connection.ts";
 import { Interruption } from "../interruption.ts";
 import { readManifest } from "./manifest.ts";
-import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
 import { recordBackup } from "./tables.ts";
 
@@ -43,7 +42,6 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
       withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const began = performance.now();
         const bucket = await openBucket();
-        const parts = bucket && new Parts(bucket, database.name, terminal);
         // An upload that failed is repeated alone.
         const isUpload = options.bucket !== undefined && isFinished(options.to);
         if (isUpload)
@@ -51,13 +49,12 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
         else interruption.state = `${options.to} has no finished backup. Repeat the command: it goes on.`;
         const manifest = isUpload
           ? readManifest(options.to).manifest
-          : await copyDatabase(database, resolve(options.to), terminal, parts);
+          : await copyDatabase(database, resolve(options.to), terminal);
         const copy = bucket === undefined ? "" : " The bucket may have a part of it: repeat the command.";
         interruption.state = `${options.to} has a finished backup.${copy}`;
         if (manifest.database !== database.name)
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
-        await parts?.remove();
         if (bucket !== undefined && options.keep !== undefined)
           await removeOld(bucket, manifest, options.keep, terminal).catch((error: unknown) =>
             terminal.say(`${oneLine(error)} The backup is finished, and an old one is left.`),
