@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Terminal } from "../terminal.ts";
-import { TableWriter, verify } from "./archive.ts";
+import { verify, writeTable } from "./archive.ts";
 import type { Database, Row } from "./connection.ts";
 import { MANIFEST, type ManifestContents, manifestText, readManifest, sha256, writeWhole } from "./manifest.ts";
 import { readProgress } from "./progress.ts";
@@ -305,9 +305,7 @@ class Copy {
     const { tables, migrations, place } = this.#state;
     const written: ManifestContents["tables"] = {};
     for (const table of tables) {
-      const writer = new TableWriter(folder, table.name);
-      for (const line of this.#copy.linesOf(table)) writer.add(line);
-      const files = writer.finish(table.columns);
+      const files = writeTable(folder, table, this.#copy.linesOf(table));
       if (files.rows !== rows[table.name]) {
         const message = `${table.name} has ${rows[table.name]} rows, and the copy ${files.rows}.`;
         throw new Useless(`${message} Did something but the present version change it? Run the backup again.`);

@@ -54,11 +54,7 @@ export interface ReleaseOptions extends TargetOptions, ResourceOptions {
  */
 export async function release(options: ReleaseOptions, terminal: Terminal): Promise<void> {
   const interruption = new Interruption("Nothing was changed.");
-  await interruption.watch(terminal, () =>
-    releaseOnce(options, terminal, interruption).catch((error: unknown) => {
-      throw interruption.explain(error);
-    }),
-  );
+  await interruption.run(terminal, () => releaseOnce(options, terminal, interruption));
 }
 
 async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interruption: Interruption): Promise<void> {

@@ -1088,23 +1088,27 @@ test.each(["before", "after"])("Time Travel to a moment %s the first page starts
   expect(anew).toBeGreaterThan(3);
 });
 
-test.each(["a removal of all earlier events", "a migration"])("%s starts the backup anew", async (name) => {
-  api.databases.use(SOURCE, (sqlite) => fill(sqlite));
-  if (name === "a migration") api.databases.query(SOURCE, UNRECORD_THEM);
-  const said = await expectTruth((query) => {
-    if (query !== 9) return;
-    api.databases.query(SOURCE, "UPDATE pets SET name = 'Migrated', version = version + 1");
-    if (name === "a migration") api.databases.query(SOURCE, RECORD_THEM);
-    else {
-      changeSource(9, randomNumbers(1));
-      api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");
-    }
-  });
-  expect(said.split(ANEW)).toHaveLength(2);
-  expect(manifest().migrations).toMatchObject(
-    api.databases.query(SOURCE, "SELECT name FROM d1_migrations ORDER BY id"),
-  );
-});
+test.each(["a removal of all earlier events", "a removal of the events that it has not followed yet", "a migration"])(
+  "%s starts the backup anew",
+  async (name) => {
+    api.databases.use(SOURCE, (sqlite) => fill(sqlite));
+    if (name === "a migration") api.databases.query(SOURCE, UNRECORD_THEM);
+    const said = await expectTruth((query) => {
+      if (query === 7 && name.endsWith("yet")) changeSource(9, randomNumbers(1));
+      if (query !== 9) return;
+      api.databases.query(SOURCE, "UPDATE pets SET name = 'Migrated', version = version + 1");
+      if (name === "a migration") api.databases.query(SOURCE, RECORD_THEM);
+      else {
+        if (name.endsWith("earlier events")) changeSource(9, randomNumbers(1));
+        api.databases.query(SOURCE, "DELETE FROM events WHERE id < (SELECT max(id) FROM events)");
+      }
+    });
+    expect(said.split(ANEW)).toHaveLength(2);
+    expect(manifest().migrations).toMatchObject(
+      api.databases.query(SOURCE, "SELECT name FROM d1_migrations ORDER BY id"),
+    );
+  },
+);
 
 test("events that the backup has read, and that the job then removes, are not in it", async () => {
   const random = randomNumbers(1);

@@ -104,7 +104,7 @@ export const BACKUPS: Mutant[] = [
     "      atPlace(place),\n",
     '      "SELECT 1",\n',
     "backup",
-    "a removal of all earlier events",
+    "a removal of the events that it has not followed yet",
   ),
   command(
     "removed events are in a backup",
