@@ -78,11 +78,6 @@ export class ApiFailure extends Error {
   get isFinal(): boolean {
     return this.codes.length > 0 && this.status !== undefined && this.status < 500 && this.status !== 429;
   }
-
-  /** Whether nothing was changed, so that even a request that must not happen twice may be sent again. */
-  get isHarmless(): boolean {
-    return this.status === 429;
-  }
 }
 
 function describe({ method, path }: ApiRequest, reason: string, status: number | undefined, codes: number[]): string {
@@ -175,7 +170,8 @@ export class Api {
         if (attempt < ATTEMPTS && error instanceof ApiFailure && error.isUnauthorized && (await this.#renewToken()))
           continue;
         if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
-        if (!repeatable && !error.isHarmless) throw error;
+        // A 429 has changed nothing.
+        if (!repeatable && error.status !== 429) throw error;
         const { retryAfter } = error;
         if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
         // The next attempt waits for its turn.

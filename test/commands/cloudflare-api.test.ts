@@ -15,7 +15,7 @@ import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
-import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
@@ -418,7 +418,7 @@ test.each<[name: string, effect: Effect]>([
   const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
   entries?.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
   for (const path of ["/workers", "/d1"]) api.break("", path, effect);
-  expect(await runHere(run, ["revoke", RECORD.id, "--env=staging"])).toMatchObject({ code: 0 });
+  await succeed(runHere(run, ["revoke", RECORD.id, "--env=staging"]));
   expect(JSON.parse(entries?.get("key:0")?.value ?? "{}")).toHaveProperty("revokedAt");
 });
 
@@ -428,13 +428,12 @@ test("an operator whose clock is wrong revokes a key and rolls back by Cloudflar
   const entries = api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
   entries?.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
   const clock = (api.clock = -86_400_000);
-  expect(await runHere(run, ["revoke", RECORD.id, "--env=staging"])).toMatchObject({ code: 0 });
+  await succeed(runHere(run, ["revoke", RECORD.id, "--env=staging"]));
   const { revokedAt } = JSON.parse(entries?.get("key:0")?.value ?? "{}");
   expect(Math.abs(Date.parse(revokedAt) - Date.now() - clock)).toBeLessThan(60_000);
   const sent: Promise<string>[] = [];
   api.watch = (request, body) => void (request.startsWith("PUT /storage/kv") && sent.push(body.clone().text()));
-  const back = await runHere(runRollback, ["--env=staging", "--wait=0", "--url", edge.url]);
-  expect(back, back.stderr).toMatchObject({ code: 0 });
+  await succeed(runHere(runRollback, ["--env=staging", "--wait=0", "--url", edge.url]));
   const end = /"expiresAt":"([^"]+)"/.exec((await Promise.all(sent)).join())?.[1] ?? "";
   expect(Date.parse(end) - Date.now() - clock).toBeGreaterThan(800_000);
 });
