@@ -65,9 +65,7 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
             terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
           );
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
-        terminal.say(
-          `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
-        );
+        terminal.say(`${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s.`);
       }),
     );
   return runProgram(program, args, terminal);
@@ -129,21 +127,12 @@ const jurisdictionOption = () =>
     JURISDICTIONS,
   );
 
-interface CountedDatabase extends Database {
-  /** So far. */
-  queries: number;
-}
-
 /** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
 async function withDatabase(
   { env, persistTo, bucket, jurisdiction, newDatabase }: CommonOptions & BucketOptions & { newDatabase?: Place },
   terminal: Terminal,
   clock: Clock,
-  use: (
-    database: CountedDatabase,
-    openBucket: () => Promise<Bucket | undefined>,
-    interruption: Interruption,
-  ) => Promise<void>,
+  use: (database: Database, openBucket: () => Promise<Bucket | undefined>, interruption: Interruption) => Promise<void>,
 ): Promise<void> {
   let account: Promise<Cloudflare> | undefined;
   const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
@@ -152,16 +141,8 @@ async function withDatabase(
   const interruption = new Interruption();
   await interruption.watch(terminal, async () => {
     const database = await openDatabase(env, persistTo, connectOnce, terminal, newDatabase);
-    const counted = {
-      ...database,
-      queries: 0,
-      run: (statements: readonly string[]) => {
-        counted.queries++;
-        return database.run(statements);
-      },
-    };
     try {
-      await use(counted, openBucket, interruption);
+      await use(database, openBucket, interruption);
     } finally {
       await database.close();
     }

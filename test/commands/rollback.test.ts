@@ -240,23 +240,6 @@ test("a rollback ends a gradual release, and a repetition changes nothing", asyn
   expect(worker().deployments).toHaveLength(3);
 });
 
-test("a rollback skips a version that never had all requests", async () => {
-  const [first] = makeSecondGradual(addReleases(cloudflare.api, WORKER, 3));
-  await succeed(rollback());
-  expect(shares()).toEqual(whole(first));
-});
-
-test("a rollback during a gradual return ends with the newest version of it that was good", async () => {
-  const worker = addReleases(cloudflare.api, WORKER, 3);
-  const [first, second] = worker.versions.map(({ id }) => id);
-  cloudflare.api.workers.share(worker, [
-    { version_id: first ?? "", percentage: 10 },
-    { version_id: second ?? "", percentage: 90 },
-  ]);
-  await succeed(rollback());
-  expect(shares()).toEqual(whole(second));
-});
-
 test.each(["DB", "API_KEYS"])("a rollback skips a version that lacks only %s", async (lacking) => {
   const [first, second] = addReleases(cloudflare.api, WORKER, 3).versions;
   if (second === undefined) expect.unreachable();

@@ -172,8 +172,8 @@ export const RELEASES: Mutant[] = [
   command(
     "staging has the bindings of the top level",
     "release/configuration.ts",
-    "INHERITED.includes(setting)",
-    'setting !== "INHERITED"',
+    "!OWN.includes(setting)",
+    'setting !== "OWN"',
     "release-refused",
     "although the top level has some",
   ),
