@@ -1,8 +1,6 @@
 import { createServer } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { generateKey } from "../../src/auth/key-format.ts";
-import { keyRecordName } from "../../src/auth/key-record.ts";
 import { run } from "../../ops/keys/command-line.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
@@ -15,7 +13,7 @@ import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
-import { addReleases, lastLine, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
@@ -346,25 +344,6 @@ test("a list is read to its end, however few are on a page", async () => {
   api.pageSize = 2;
   const all = await connect().list<{ title: string }>("/storage/kv/namespaces");
   expect(all.map(({ title }) => title)).toEqual(titles);
-});
-
-test("keys show says that nobody can use a key that has no record, and tells a failure apart from that", async () => {
-  const { api } = cloudflare;
-  addReleases(api, STAGING, 1);
-  const key = generateKey("staging");
-  const show = () => runHere(run, ["show", "--key-from-stdin", "--env", "staging"], key);
-  expect(await show()).toEqual({
-    code: 1,
-    stdout: "",
-    stderr: "staging has no valid record of this key: nobody can use it.\n",
-  });
-  api.break("GET", "/values/", new Page(500));
-  const failed = await show();
-  expect(failed).toMatchObject({ code: 1, stdout: "" });
-  const path = `/storage/kv/namespaces/\\w+/values/${encodeURIComponent(await keyRecordName(key))}`;
-  expect(lastLine(failed)).toMatch(
-    new RegExp(`^Cloudflare could not answer GET ${path}: Status 500 with the body "<html>`),
-  );
 });
 
 test.each([
