@@ -52,6 +52,15 @@ export class Interruption {
     return running;
   }
 
+  /** Runs a command. When it fails, or when somebody ends it with a signal, its last line has the state. */
+  async run(terminal: Terminal, command: () => Promise<void>): Promise<void> {
+    await this.watch(terminal, () =>
+      command().catch((error: unknown) => {
+        throw this.explain(error);
+      }),
+    );
+  }
+
   /** Runs a command. When somebody ends it with a signal, the state is its last line. */
   async watch(terminal: Terminal, run: () => Promise<void>): Promise<void> {
     const end = (): void => {

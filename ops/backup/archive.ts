@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import {
   createReadStream,
   existsSync,
@@ -12,77 +12,59 @@ import {
 import { join } from "node:path";
 import { createGunzip, gzipSync } from "node:zlib";
 import { type Manifest, PRIVATE_FILE, type TableFiles } from "./manifest.ts";
-import type { Line } from "./tables.ts";
+import type { Line, Table } from "./tables.ts";
 
 // The rows of a backup: for each table files of NDJSON in gzip. Every line is a row. `gzip -dc pets-*.ndjson.gz | openssl dgst -sha256` prints the digest
 // in the manifest.
 
-/** Bytes of lines that one gzip member compresses. */
-const MEMBER_BYTES = 2 ** 20;
+/** Characters of lines that one gzip member compresses. */
+const MEMBER_CHARACTERS = 2 ** 20;
 /** Compressed bytes after which the next file begins: less than the 300 MB that an upload with wrangler may have. */
 const FILE_BYTES = 2 ** 27;
 /** Bytes of a line at most: a text of D1 has no more, and a restore sends a line in brackets. */
 const LINE_BYTES = 2_000_000 - 2;
 
 /** Writes the files of one table, in the place of those from an earlier attempt. */
-export class TableWriter {
-  readonly #folder: string;
-  readonly #name: string;
-  readonly #hash: Hash = createHash("sha256");
-  readonly #files: string[] = [];
-  #rows = 0;
-  #waiting: string[] = [];
-  #waitingBytes = 0;
-  #file: { descriptor: number; path: string; bytes: number } | undefined;
-
-  constructor(folder: string, name: string) {
-    this.#folder = folder;
-    this.#name = name;
-    const earlier = new RegExp(`^${name}-\\d{4,}\\.ndjson\\.gz$`);
-    for (const file of readdirSync(folder)) if (earlier.test(file)) rmSync(join(folder, file));
-  }
-
-  add(line: string): void {
-    this.#waiting.push(line);
-    this.#waitingBytes += line.length + 1;
-    this.#rows++;
-    if (this.#waitingBytes >= MEMBER_BYTES) this.#flush();
-  }
-
-  finish(columns: string[]): TableFiles {
-    this.#flush();
-    this.#close();
-    return { files: this.#files, rows: this.#rows, columns, sha256: this.#hash.digest("hex") };
-  }
-
-  #flush(): void {
-    if (this.#waiting.length === 0) return;
-    const text = `${this.#waiting.join("\n")}\n`;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    this.#hash.update(text);
+export function writeTable(folder: string, { name, columns }: Table, lines: Iterable<string>): TableFiles {
+  const earlier = new RegExp(`^${name}-\\d{4,}\\.ndjson\\.gz$`);
+  for (const file of readdirSync(folder)) if (earlier.test(file)) rmSync(join(folder, file));
+  const hash = createHash("sha256");
+  const files: string[] = [];
+  let rows = 0;
+  let open: { descriptor: number; room: number } | undefined;
+  const close = (): void => {
+    if (open === undefined) return;
+    fsyncSync(open.descriptor);
+    closeSync(open.descriptor);
+  };
+  for (const some of inMembers(lines)) {
+    rows += some.length;
+    const text = `${some.join("\n")}\n`;
+    hash.update(text);
     const member = gzipSync(text);
-    if (this.#file === undefined || this.#file.bytes + member.length > FILE_BYTES) this.#open();
-    if (this.#file === undefined) return;
+    if (open === undefined || open.room < member.length) {
+      close();
+      files.push(`${name}-${String(files.length + 1).padStart(4, "0")}.ndjson.gz`);
+      open = { descriptor: openSync(join(folder, files.at(-1) ?? ""), "w", PRIVATE_FILE), room: FILE_BYTES };
+    }
     // Not by writeSync, which writes a part when the disk has no room for the rest.
-    writeFileSync(this.#file.descriptor, member);
-    this.#file.bytes += member.length;
+    writeFileSync(open.descriptor, member);
+    open.room -= member.length;
   }
+  close();
+  return { files, rows, columns, sha256: hash.digest("hex") };
+}
 
-  #open(): void {
-    this.#close();
-    const file = `${this.#name}-${String(this.#files.length + 1).padStart(4, "0")}.ndjson.gz`;
-    const path = join(this.#folder, file);
-    this.#files.push(file);
-    this.#file = { descriptor: openSync(path, "w", PRIVATE_FILE), path, bytes: 0 };
+function* inMembers(lines: Iterable<string>): Generator<string[]> {
+  let [some, characters]: [string[], number] = [[], 0];
+  for (const line of lines) {
+    some.push(line);
+    characters += line.length + 1;
+    if (characters < MEMBER_CHARACTERS) continue;
+    yield some;
+    [some, characters] = [[], 0];
   }
-
-  #close(): void {
-    if (this.#file === undefined) return;
-    fsyncSync(this.#file.descriptor);
-    closeSync(this.#file.descriptor);
-    this.#file = undefined;
-  }
+  if (some.length > 0) yield some;
 }
 
 /**

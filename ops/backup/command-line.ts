@@ -15,7 +15,6 @@ import { copyDatabase, isFinished } from "./copy.ts";
 import { type Database, openDatabase } from "./connection.ts";
 import { Interruption } from "../interruption.ts";
 import { readManifest } from "./manifest.ts";
-import { Parts } from "./parts.ts";
 import type { RestoreOptions } from "./restore.ts";
 import { recordBackup } from "./tables.ts";
 
@@ -43,7 +42,6 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
       withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
         const began = performance.now();
         const bucket = await openBucket();
-        const parts = bucket && new Parts(bucket, database.name, terminal);
         // An upload that failed is repeated alone.
         const isUpload = options.bucket !== undefined && isFinished(options.to);
         if (isUpload)
@@ -51,13 +49,12 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
         else interruption.state = `${options.to} has no finished backup. Repeat the command: it goes on.`;
         const manifest = isUpload
           ? readManifest(options.to).manifest
-          : await copyDatabase(database, resolve(options.to), terminal, parts);
+          : await copyDatabase(database, resolve(options.to), terminal);
         const copy = bucket === undefined ? "" : " The bucket may have a part of it: repeat the command.";
         interruption.state = `${options.to} has a finished backup.${copy}`;
         if (manifest.database !== database.name)
           throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
         if (bucket !== undefined) await upload(bucket, options.to, terminal);
-        await parts?.remove();
         if (bucket !== undefined && options.keep !== undefined)
           await removeOld(bucket, manifest, options.keep, terminal).catch((error: unknown) =>
             terminal.say(`${oneLine(error)} The backup is finished, and an old one is left.`),
@@ -68,9 +65,7 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
             terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
           );
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
-        terminal.say(
-          `${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s and ${database.queries} queries.`,
-        );
+        terminal.say(`${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s.`);
       }),
     );
   return runProgram(program, args, terminal);
@@ -132,21 +127,12 @@ const jurisdictionOption = () =>
     JURISDICTIONS,
   );
 
-interface CountedDatabase extends Database {
-  /** So far. */
-  queries: number;
-}
-
 /** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
 async function withDatabase(
   { env, persistTo, bucket, jurisdiction, newDatabase }: CommonOptions & BucketOptions & { newDatabase?: Place },
   terminal: Terminal,
   clock: Clock,
-  use: (
-    database: CountedDatabase,
-    openBucket: () => Promise<Bucket | undefined>,
-    interruption: Interruption,
-  ) => Promise<void>,
+  use: (database: Database, openBucket: () => Promise<Bucket | undefined>, interruption: Interruption) => Promise<void>,
 ): Promise<void> {
   let account: Promise<Cloudflare> | undefined;
   const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
@@ -155,16 +141,8 @@ async function withDatabase(
   const interruption = new Interruption();
   await interruption.watch(terminal, async () => {
     const database = await openDatabase(env, persistTo, connectOnce, terminal, newDatabase);
-    const counted = {
-      ...database,
-      queries: 0,
-      run: (statements: readonly string[]) => {
-        counted.queries++;
-        return database.run(statements);
-      },
-    };
     try {
-      await use(counted, openBucket, interruption);
+      await use(database, openBucket, interruption);
     } finally {
       await database.close();
     }

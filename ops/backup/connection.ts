@@ -3,7 +3,7 @@ import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../../scripts/local-bindings.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
 import { requireId } from "../release/configuration.ts";
-import { findDatabase, type Place } from "../release/database.ts";
+import { findDatabase, type Place, run } from "../release/database.ts";
 import { type Lease, takeLease } from "../release/lease.ts";
 import { prepareDatabase } from "../release/resources.ts";
 import { readTarget } from "../release/target.ts";
@@ -91,17 +91,9 @@ async function openRemote(
   const { name, uuid } = database;
   return {
     name,
-    run: async (statements) =>
-      (await query(cloudflare, uuid, { sql: statements.join(";\n") })).map(({ results }) => results),
-    async load(sql, parameter) {
-      await query(cloudflare, uuid, { sql, params: [parameter] });
-    },
+    run: (statements) => run(cloudflare, uuid, statements.join(";\n")),
+    load: async (statement, parameter) => void (await run(cloudflare, uuid, statement, [parameter])),
     takeLease: (command) => takeLease(cloudflare, database, { worker: target.worker, command, yields: true }, terminal),
     close: async () => {},
   };
-}
-
-/** Cloudflare runs several statements in one text as a batch, which is a transaction. */
-function query(cloudflare: Cloudflare, id: string, body: { sql: string; params?: string[] }) {
-  return cloudflare.send<{ results: Row[] }[]>({ method: "POST", path: `/d1/database/${id}/query`, body });
 }

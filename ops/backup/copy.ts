@@ -1,18 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Terminal } from "../terminal.ts";
-import { TableWriter, verify } from "./archive.ts";
+import { verify, writeTable } from "./archive.ts";
 import type { Database, Row } from "./connection.ts";
-import {
-  MANIFEST,
-  type ManifestContents,
-  manifestText,
-  PRIVATE_FOLDER,
-  readManifest,
-  sha256,
-  writeWhole,
-} from "./manifest.ts";
-import type { Parts } from "./parts.ts";
+import { MANIFEST, type ManifestContents, manifestText, readManifest, sha256, writeWhole } from "./manifest.ts";
 import { readProgress } from "./progress.ts";
 import {
   BEFORE_ALL,
@@ -28,15 +19,13 @@ import {
   type Table,
   toLines,
 } from "./tables.ts";
-import { unzip, zip } from "./zipped-json.ts";
+import { isDamage, isUnfinished, removeUnfinished, Unfinished } from "./unfinished.ts";
 
 // A copy of a database that others change meanwhile. Its pages are of different moments. So the copy then follows the feed of events from
 // the place that was noted before the first page, and reads each changed row again. The last step reads the end of the feed, the rows that
 // it names, the idempotency keys since, the webhooks, the counters and the number of rows in one transaction: the backup is the truth of
 // that moment.
 
-/** Where a backup is until it is finished. Its presence means that a repetition goes on. */
-const WORK = "unfinished";
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Times that a backup starts anew by itself, because the history of the database is another one. */
 const STARTS = 3;
@@ -54,6 +43,9 @@ const RESOURCES: { [type: string]: string | null } = {
   order: "orders",
   feed: null,
 };
+const RESOURCE_TABLES = Object.values(RESOURCES).filter((name) => name !== null);
+/** Tables whose oldest rows a job removes. */
+const AGING = [EVENTS, KEYS];
 
 /** A place in the feed. */
 interface Place {
@@ -64,74 +56,76 @@ const atPlace = ({ id, tag }: Place) => `SELECT 1 AS one FROM ${EVENTS} WHERE id
 // An unqualified id would be the text of the result, which sorts 9 after 10.
 const NEWEST = `SELECT CAST(id AS TEXT) AS id, CAST(tag AS TEXT) AS tag FROM ${EVENTS} ORDER BY ${EVENTS}.id DESC LIMIT 1`;
 
-/** What is known before the first page. */
-interface Start {
-  place: Place;
-  tables: Table[];
-  migrations: string[];
-}
-
-/** A page of a table, and the newest event of its moment. */
-interface Page {
-  newest: Place;
-  lines: Line[];
-}
-
-/** What happened since the place before it: the events, and the rows that they name as they are now. Without a line, a row was deleted. */
-interface Changes {
-  events: Line[];
-  rows: { [table: string]: { id: string; line?: string }[] };
-}
-
-/** What the last transaction read beside the last changes and keys. */
+/** What the last transaction told beside rows. */
 interface End {
-  newest: Place;
   time: string;
   counters: { [table: string]: string };
   rows: { [table: string]: number };
-  webhooks: Line[];
-  /** The oldest id of tables whose oldest rows a job removes. */
-  oldest: { [table: string]: string };
 }
 
+/** How far a copy is. */
+interface State {
+  database: string;
+  tables: Table[];
+  migrations: string[];
+  /** Up to where the copy followed the feed. */
+  place: Place;
+  /** The newest event that a transaction saw. While the feed has it, the history is the same. */
+  newest: Place;
+  /** The last rows of the pages. */
+  last: { [table: string]: Line };
+  end?: End;
+}
+
+/** What was copied is of no use. */
+class Useless extends Error {}
+
 /** The history of the database is not the one that the copy began with, or has lost its place in it. */
-class OtherHistory extends Error {}
+class OtherHistory extends Useless {}
 
 /** Whether a folder has a whole backup. */
-export const isFinished = (folder: string) => existsSync(join(folder, MANIFEST)) && !existsSync(join(folder, WORK));
+export const isFinished = (folder: string) => existsSync(join(folder, MANIFEST)) && !isUnfinished(folder);
 
 /**
  * Copies a database into a folder. After an interruption, a repetition goes on where the last attempt ended.
  *
- * @param parts keep the unfinished backup for a repetition on another machine.
  * @throws Error when the folder has a backup already, and when the copy cannot be the truth of one moment.
  */
-export async function copyDatabase(
-  database: Database,
-  folder: string,
-  terminal: Terminal,
-  parts?: Parts,
-): Promise<ManifestContents> {
-  const work = join(folder, WORK);
+export async function copyDatabase(database: Database, folder: string, terminal: Terminal): Promise<ManifestContents> {
   if (existsSync(join(folder, MANIFEST))) {
     if (isFinished(folder)) throw new Error(`${folder} has a finished backup. Name another folder.`);
     const { manifest } = readManifest(folder);
     if (manifest.database !== database.name) throw new Error(`${folder} has a backup of ${manifest.database}.`);
     // Only the removal was interrupted.
-    rmSync(work, { recursive: true });
+    removeUnfinished(folder);
     return manifest;
   }
-  await parts?.fetch(work);
+  const unfinished = new Unfinished(folder);
+  try {
+    const manifest = await copyInto(unfinished, database, folder, terminal);
+    removeUnfinished(folder);
+    return manifest;
+  } finally {
+    unfinished.close();
+  }
+}
+
+async function copyInto(
+  unfinished: Unfinished,
+  database: Database,
+  folder: string,
+  terminal: Terminal,
+): Promise<ManifestContents> {
   for (let start = 1; ; start++) {
     try {
-      const copy = new Copy(database, work, terminal, parts);
-      await copy.begin();
-      const end = await copy.readAll();
-      return await copy.finish(folder, end);
+      const state = await begin(database, unfinished, terminal);
+      const copy = new Copy(database, unfinished, terminal, state);
+      return await copy.write(folder, await copy.readAll());
     } catch (error) {
-      if (error instanceof OtherHistory) rmSync(work, { recursive: true });
-      // What is void here is void in the bucket too.
-      if (!existsSync(work)) await parts?.remove();
+      if (!(error instanceof Useless) && !isDamage(error)) throw error;
+      unfinished.clear();
+      if (isDamage(error))
+        throw new Error(`${unfinished.path} was damaged. Run the backup again: it starts anew.`, { cause: error });
       if (!(error instanceof OtherHistory)) throw error;
       const what = `${database.name} was restored or migrated, or removed events that the backup needs`;
       if (start === STARTS) throw new Error(`${what}, ${STARTS} times. Try again later.`, { cause: error });
@@ -142,140 +136,128 @@ export async function copyDatabase(
 
 class Copy {
   readonly #database: Database;
-  readonly #work: string;
+  readonly #copy: Unfinished;
   readonly #terminal: Terminal;
-  readonly #parts: Parts | undefined;
-  /** How many pages of a kind there are: a folder of many files takes long to list. */
-  readonly #counts = new Map<string, number>();
-  #start: Start | undefined;
+  readonly #state: State;
 
-  constructor(database: Database, work: string, terminal: Terminal, parts: Parts | undefined) {
+  constructor(database: Database, copy: Unfinished, terminal: Terminal, state: State) {
     this.#database = database;
-    this.#work = work;
+    this.#copy = copy;
     this.#terminal = terminal;
-    this.#parts = parts;
-  }
-
-  /** Notes the place in the feed before the first page, unless an earlier attempt did. */
-  async begin(): Promise<void> {
-    mkdirSync(this.#work, { recursive: true, mode: PRIVATE_FOLDER });
-    const noted = this.#read<Start & { database: string }>("start");
-    const { name } = this.#database;
-    if (noted !== undefined) {
-      if (noted.database !== name) throw new Error(`${this.#work} has a part of a backup of ${noted.database}.`);
-      if ((await readMigrations(this.#database)).join() !== noted.migrations.join()) throw new OtherHistory();
-      this.#terminal.say("Going on with the backup that was interrupted.");
-      this.#start = noted;
-      // A place that is gone is noticed before more pages. One that is there moves on, so that it stays there until the next night.
-      if (this.#read("end") === undefined) while (!(await this.#readChanges()).isLast);
-      return;
-    }
-    if ((await readProgress(this.#database)) !== undefined)
-      throw new Error(`A restore of ${name} has not ended. Repeat it.`);
-    // Before the tables: the last step reads the migrations again, so that the tables are theirs.
-    const migrations = await readMigrations(this.#database);
-    const tables = await readTables(this.#database);
-    for (const table of [EVENTS, KEYS, ...Object.values(RESOURCES)]) {
-      if (table === null || tables.some((known) => known.name === table)) continue;
-      throw new Error(`${name} has no table ${table}. Release the present version first.`);
-    }
-    const unknown = migrations.find((migration) => !existsSync(join(MIGRATIONS, migration)));
-    if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
-    const [newest] = await this.#database.run([NEWEST]);
-    this.#start = { place: placeOf(newest), tables, migrations };
-    this.#keep("start", { ...this.#start, database: name });
+    this.#state = state;
   }
 
   /** Reads everything, up to one moment. */
   async readAll(): Promise<End> {
-    const ended = this.#read<End>("end");
-    if (ended !== undefined) return ended;
-    for (const table of this.#started.tables) if (table.name !== WEBHOOKS) await this.#readPages(table);
+    const { end, tables } = this.#state;
+    if (end !== undefined) return end;
+    // A place that is gone is noticed before more pages. One that is there moves on, so that it stays there until the next night.
+    await this.#follow();
+    for (const table of tables) if (table.name !== WEBHOOKS) await this.#readPages(table);
     for (;;) {
-      while (!(await this.#readChanges()).isLast);
+      await this.#follow();
       await this.#readPages(this.#table(KEYS));
-      const end = await this.#readEnd();
-      if (end === undefined) continue;
-      this.#write("end", end);
-      return end;
+      const ended = await this.#readEnd();
+      if (ended !== undefined) return ended;
     }
   }
 
-  get #started(): Start {
-    if (this.#start === undefined) throw new Error("The copy has not begun.");
-    return this.#start;
-  }
-
   #table(name: string): Table {
-    const table = this.#started.tables.find((known) => known.name === name);
+    const table = this.#state.tables.find((known) => known.name === name);
     if (table === undefined) throw new Error(`There is no table ${name}.`);
     return table;
   }
 
+  /** Runs statements in one transaction, if the history of the database is still the one that the copy saw last. */
+  async #run(statements: readonly string[]): Promise<Row[][]> {
+    const [here, newest, ...results] = await this.#database.run([atPlace(this.#state.newest), NEWEST, ...statements]);
+    if (here?.length !== 1) throw new OtherHistory();
+    this.#state.newest = placeOf(newest);
+    return results;
+  }
+
   /** Reads the pages of a table that earlier ones do not have, up to the largest id of now: more may be created than a page has. */
   async #readPages(table: Table): Promise<void> {
-    let last = this.#pages<Page>(table.name).last?.lines.at(-1);
     let end: bigint | undefined;
     for (let count = 1; ; count++) {
-      const [newest, maximum, same, rows] = await this.#database.run([
-        NEWEST,
+      const last = this.#state.last[table.name];
+      const [maximum, same, rows] = await this.#run([
         selectMaximum(table),
         selectRow(table, last?.id),
         selectPage(table, last?.id ?? BEFORE_ALL),
       ]);
-      if (table.name === KEYS && last !== undefined && toLines(same)[0]?.line !== last.line) {
-        this.#forget(KEYS);
-        [last, end] = [undefined, undefined];
+      if (this.#haveOtherKeys(table, same)) {
+        end = undefined;
         continue;
       }
-      const lines = toLines(rows);
-      last = lines.at(-1);
-      if (last === undefined) return;
-      this.#add(table.name, { newest: placeOf(newest), lines } satisfies Page);
-      await this.#parts?.send(this.#work);
+      const id = this.#addPage(table, toLines(rows));
+      if (id === undefined) return;
       end ??= BigInt(String(maximum?.[0]?.["id"]));
-      if (BigInt(last.id) >= end) return;
-      if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${last.id}`);
+      if (BigInt(id) >= end) return;
+      if (count % PROGRESS === 0) this.#terminal.say(`${table.name}: up to id ${id}`);
     }
   }
 
+  /** Returns the last id of the page. */
+  #addPage(table: Table, lines: readonly Line[]): string | undefined {
+    const last = lines.at(-1);
+    if (last === undefined) return undefined;
+    this.#state.last[table.name] = last;
+    this.#copy.save(this.#state, () => this.#copy.put(table, lines));
+    return last.id;
+  }
+
+  /** Whether new keys took the ids of old ones, because every key was removed. Their pages then begin anew. */
+  #haveOtherKeys({ name }: Table, same: Row[] | undefined): boolean {
+    const last = this.#state.last[name];
+    if (name !== KEYS || last === undefined || toLines(same)[0]?.line === last.line) return false;
+    delete this.#state.last[name];
+    this.#copy.save(this.#state, () => this.#copy.remove(KEYS, "true"));
+    return true;
+  }
+
+  /** Follows the feed to its end. */
+  async #follow(): Promise<void> {
+    while (!(await this.#readChanges()).isLast);
+  }
+
   /** Reads a page of the feed, and the rows that it names. */
-  async #readChanges(more: string[] = []): Promise<{ isLast: boolean; results: Row[][] }> {
-    const last = this.#pages<Changes>("changes").last?.events.at(-1);
-    const place: Place = last === undefined ? this.#started.place : placeOfLine(last);
-    const events = this.#table(EVENTS);
-    const page = selectPage(events, place.id);
-    const resources = Object.values(RESOURCES).filter((name) => name !== null);
-    const results = await this.#database.run([
+  async #readChanges(more: readonly string[] = []): Promise<{ isLast: boolean; results: Row[][] }> {
+    const { place } = this.#state;
+    const page = selectPage(this.#table(EVENTS), place.id);
+    const named = `SELECT line ->> '$.data' ->> '$.id' FROM (${page})`;
+    const [here, found, ...results] = await this.#run([
       atPlace(place),
-      NEWEST,
       page,
-      ...resources.map((name) => {
-        const named = `SELECT line ->> '$.data' ->> '$.id' FROM (${page})`;
-        return `SELECT CAST(id AS TEXT) AS id, ${lineOf(this.#table(name))} AS line FROM ${name} WHERE id IN (${named})`;
-      }),
+      ...RESOURCE_TABLES.map(
+        (name) =>
+          `SELECT CAST(id AS TEXT) AS id, ${lineOf(this.#table(name))} AS line FROM ${name} WHERE id IN (${named})`,
+      ),
       ...more,
     ]);
-    const [here, newest, found, ...rest] = results;
     if (here?.length !== 1) throw new OtherHistory();
-    const lines = toLines(found);
-    const changes: Changes = { events: lines, rows: {} };
-    for (const [index, name] of resources.entries()) {
-      const present = new Map(toLines(rest[index]).map((line) => [line.id, line]));
-      const ids = new Set(lines.map(resourceOf).flatMap(({ table, id }) => (table === name ? [id] : [])));
-      changes.rows[name] = [...ids].map((id) => present.get(id) ?? { id });
-    }
-    if (lines.length > 0) this.#add("changes", changes);
-    await this.#parts?.send(this.#work);
-    const isLast = (lines.at(-1)?.id ?? place.id) === placeOf(newest).id;
-    return { isLast, results: rest.slice(resources.length) };
+    const events = toLines(found);
+    const changed = events.map(resourceOf);
+    const present = RESOURCE_TABLES.map((_, index) => toLines(results[index]));
+    const last = events.at(-1);
+    if (last !== undefined) this.#state.place = placeOfLine(last);
+    this.#copy.save(this.#state, () => {
+      this.#copy.put(this.#table(EVENTS), events);
+      for (const [index, name] of RESOURCE_TABLES.entries()) {
+        const ids = changed.flatMap(({ table, id }) => (table === name ? [id] : []));
+        this.#copy.remove(name, `id IN (${ids.join()})`);
+        this.#copy.put(this.#table(name), present[index] ?? []);
+      }
+    });
+    const isLast = this.#state.place.id === this.#state.newest.id;
+    return { isLast, results: results.slice(RESOURCE_TABLES.length) };
   }
 
   /** Reads the end of everything in one transaction. Undefined when there was more than fits. */
   async #readEnd(): Promise<End | undefined> {
-    const { tables } = this.#started;
-    const lastKey = this.#pages<Page>(KEYS).last?.lines.at(-1);
+    const { tables, migrations } = this.#state;
     const keys = this.#table(KEYS);
+    const lastKey = this.#state.last[KEYS];
     const counts = tables.map(
       // In two parts, because SQLite counts without reading rows only when it does nothing else.
       ({ name }) =>
@@ -283,7 +265,6 @@ class Copy {
     );
     const { isLast, results } = await this.#readChanges([
       SELECT_TIME,
-      NEWEST,
       // A table whose counter nobody has used is not in sqlite_sequence.
       `SELECT known.name, CAST(ifnull(seq, 0) AS TEXT) AS seq FROM sqlite_schema AS known
         LEFT JOIN sqlite_sequence ON sqlite_sequence.name = known.name WHERE sql LIKE '%AUTOINCREMENT%'`,
@@ -295,162 +276,81 @@ class Copy {
       // A database of the release before has no such table.
       ...tables.filter(({ name }) => name === WEBHOOKS).map((table) => selectPage(table, BEFORE_ALL)),
     ]);
-    const [clock, newest, counters = [], applied = [], maximum, same, since, ...counted] = results;
-    if (applied.map(({ name }) => name).join() !== this.#started.migrations.join()) throw new OtherHistory();
-    // Perhaps every key was removed, and new ones took the ids of the old ones.
-    const [largest] = maximum ?? [];
-    if (lastKey !== undefined && largest?.["id"] != null && toLines(same)[0]?.line !== lastKey.line) {
-      this.#forget(KEYS);
-      return undefined;
-    }
-    const lines = toLines(since);
-    if (lines.length > 0) this.#add(KEYS, { newest: placeOf(newest), lines } satisfies Page);
-    const lastId = lines.at(-1)?.id ?? lastKey?.id;
-    if (!isLast || (largest?.["id"] != null && String(largest["id"]) !== lastId)) return undefined;
-    const rowOf = (index: number) => counted[index]?.[0];
-    return {
-      newest: placeOf(newest),
+    const [clock, counters = [], applied = [], maximum, same, since, ...counted] = results;
+    if (applied.map(({ name }) => name).join() !== migrations.join()) throw new OtherHistory();
+    const largest = maximum?.[0]?.["id"] ?? undefined;
+    if (largest !== undefined && this.#haveOtherKeys(keys, same)) return undefined;
+    const lastId = this.#addPage(keys, toLines(since)) ?? lastKey?.id;
+    if (!isLast || (largest !== undefined && largest !== lastId)) return undefined;
+    const end: End = {
       time: String(clock?.[0]?.["time"]),
       counters: Object.fromEntries(
         counters.flatMap(({ name, seq }) => (tables.some((table) => table.name === name) ? [[name, seq]] : [])),
       ),
-      webhooks: toLines(counted[tables.length]),
-      rows: Object.fromEntries(tables.map(({ name }, index) => [name, Number(rowOf(index)?.["count"])])),
-      oldest: Object.fromEntries(
-        tables.flatMap(({ name }, index) =>
-          name === EVENTS || name === KEYS ? [[name, String(rowOf(index)?.["oldest"] ?? "")]] : [],
-        ),
-      ),
+      rows: Object.fromEntries(tables.map(({ name }, index) => [name, Number(counted[index]?.[0]?.["count"])])),
     };
+    this.#state.end = end;
+    this.#copy.save(this.#state, () => {
+      for (const [index, table] of tables.entries()) {
+        const oldest = counted[index]?.[0]?.["oldest"];
+        if (AGING.includes(table.name)) this.#copy.remove(table.name, oldest == null ? "true" : `id < ${oldest}`);
+        if (table.name === WEBHOOKS) this.#copy.put(table, toLines(counted[tables.length]));
+      }
+    });
+    return end;
   }
 
-  /** Merges the pages and the changes into the files of the backup. The manifest is written last. */
-  async finish(folder: string, end: End): Promise<ManifestContents> {
-    const { tables, migrations } = this.#started;
-    const changes = this.#checkedChanges();
+  /** Writes the files of the backup. The manifest is written last. */
+  async write(folder: string, { time, counters, rows }: End): Promise<ManifestContents> {
+    const { tables, migrations, place } = this.#state;
     const written: ManifestContents["tables"] = {};
     for (const table of tables) {
-      const writer = new TableWriter(folder, table.name);
-      for (const line of this.#merged(table.name, end, changes)) writer.add(line);
-      const files = writer.finish(table.columns);
-      if (files.rows !== end.rows[table.name]) {
-        const message = `${table.name} has ${end.rows[table.name]} rows, and the copy ${files.rows}.`;
-        rmSync(this.#work, { recursive: true });
-        throw new Error(`${message} Did something but the present version change it? Run the backup again.`);
+      const files = writeTable(folder, table, this.#copy.linesOf(table));
+      if (files.rows !== rows[table.name]) {
+        const message = `${table.name} has ${rows[table.name]} rows, and the copy ${files.rows}.`;
+        throw new Useless(`${message} Did something but the present version change it? Run the backup again.`);
       }
       written[table.name] = files;
       this.#terminal.say(`${table.name}: ${files.rows.toLocaleString("en")} rows`);
     }
+    const digestOf = (name: string) => sha256(readFileSync(join(MIGRATIONS, name), "utf8"));
     const manifest: ManifestContents = {
       database: this.#database.name,
-      moment: { time: end.time, event: end.newest },
-      migrations: migrations.map((name) => ({ name, sha256: sha256(readFileSync(join(MIGRATIONS, name), "utf8")) })),
-      counters: end.counters,
+      moment: { time, event: place },
+      migrations: migrations.map((name) => ({ name, sha256: digestOf(name) })),
+      counters,
       tables: written,
     };
     await verify(folder, manifest);
     writeWhole(join(folder, MANIFEST), manifestText(manifest));
-    rmSync(this.#work, { recursive: true });
     return manifest;
   }
+}
 
-  /** All changes. @throws OtherHistory when a page is of a history that the feed does not continue. */
-  #checkedChanges(): Changes[] {
-    const changes = [...this.#pages<Changes>("changes").all()];
-    const { place, tables } = this.#started;
-    const tags = new Map([[place.id, place.tag]]);
-    for (const { events } of changes) for (const event of events) tags.set(event.id, placeOfLine(event).tag);
-    for (const { name } of tables) {
-      for (const { newest } of this.#pages<Page>(name).all()) {
-        if (tags.get(newest.id) !== newest.tag) throw new OtherHistory();
-      }
-    }
-    return changes;
+/** The state that an earlier attempt left, or that of a new copy. Its place in the feed is from before the first page. */
+async function begin(database: Database, copy: Unfinished, terminal: Terminal): Promise<State> {
+  const { name } = database;
+  const noted = copy.read<State>();
+  const migrations = await readMigrations(database);
+  if (noted !== undefined) {
+    if (noted.database !== name) throw new Error(`${copy.path} has a part of a backup of ${noted.database}.`);
+    if (migrations.join() !== noted.migrations.join()) throw new OtherHistory();
+    terminal.say("Going on with the backup that was interrupted.");
+    return noted;
   }
-
-  *#merged(table: string, { rows: counts, oldest, webhooks }: End, changes: readonly Changes[]): Generator<string> {
-    if (counts[table] === 0) return;
-    if (table === WEBHOOKS) {
-      for (const { line } of webhooks) yield line;
-      return;
-    }
-    const since = new Map<string, string | undefined>();
-    for (const { events, rows } of changes) {
-      for (const { id, line } of table === EVENTS ? events : (rows[table] ?? [])) since.set(id, line);
-    }
-    const first = BigInt(oldest[table] || BEFORE_ALL);
-    for (const { lines } of this.#pages<Page>(table).all()) {
-      for (const { id, line } of lines) {
-        const present = since.has(id) ? since.get(id) : line;
-        since.delete(id);
-        if (present !== undefined && BigInt(id) >= first) yield present;
-      }
-    }
-    // What was created since: ids ascend, and no id is given out twice.
-    const created = [...since].toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1));
-    for (const [id, line] of created) if (line !== undefined && BigInt(id) >= first) yield line;
+  if ((await readProgress(database)) !== undefined) throw new Error(`A restore of ${name} has not ended. Repeat it.`);
+  // After the migrations: the last step reads them again, so that the tables are theirs.
+  const tables = await readTables(database);
+  for (const table of [EVENTS, KEYS, ...RESOURCE_TABLES]) {
+    if (tables.some((known) => known.name === table)) continue;
+    throw new Error(`${name} has no table ${table}. Release the present version first.`);
   }
-
-  // The pages of an unfinished backup: one file each, numbered from 1, so that an interrupted page does not count.
-
-  #pages<Value>(kind: string): { all: () => Generator<Value>; last: Value | undefined } {
-    const count = this.#count(kind);
-    const read = (page: number) => this.#read<Value>(`${kind}-${page}`);
-    return {
-      *all() {
-        for (let page = 1; page <= count; page++) yield read(page) as Value;
-      },
-      get last() {
-        return count === 0 ? undefined : read(count);
-      },
-    };
-  }
-
-  #count(kind: string): number {
-    const pattern = new RegExp(`^${kind}-\\d+\\.json\\.gz$`);
-    const count = this.#counts.get(kind) ?? readdirSync(this.#work).filter((file) => pattern.test(file)).length;
-    this.#counts.set(kind, count);
-    return count;
-  }
-
-  #add(kind: string, page: Page | Changes): void {
-    const number = this.#count(kind) + 1;
-    this.#keep(`${kind}-${number}`, page);
-    this.#counts.set(kind, number);
-  }
-
-  #forget(kind: string): void {
-    for (let page = this.#count(kind); page > 0; page--) rmSync(this.#file(`${kind}-${page}`));
-    this.#counts.set(kind, 0);
-  }
-
-  /** Writes what a repetition on another machine needs. */
-  #keep(name: string, value: object): void {
-    const bytes = this.#write(name, value);
-    this.#parts?.add(basename(this.#file(name)), bytes);
-  }
-
-  #file(name: string): string {
-    return join(this.#work, `${name}.json.gz`);
-  }
-
-  #read<Value>(name: string): Value | undefined {
-    const file = this.#file(name);
-    if (!existsSync(file)) return undefined;
-    try {
-      return unzip(readFileSync(file)) as Value;
-    } catch (error) {
-      rmSync(this.#work, { recursive: true });
-      throw new Error(`${file} was damaged. Run the backup again: it starts anew.`, { cause: error });
-    }
-  }
-
-  /** Returns the bytes of the file. */
-  #write(name: string, value: object): number {
-    const bytes = zip(value);
-    writeWhole(this.#file(name), bytes);
-    return bytes.length;
-  }
+  const unknown = migrations.find((migration) => !existsSync(join(MIGRATIONS, migration)));
+  if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
+  const [newest] = await database.run([NEWEST]);
+  const state = { database: name, tables, migrations, place: placeOf(newest), newest: placeOf(newest), last: {} };
+  copy.save(state, () => copy.create(tables));
+  return state;
 }
 
 function placeOf([row]: Row[] = []): Place {

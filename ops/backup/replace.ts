@@ -16,6 +16,7 @@ import {
   recordBackup,
   SELECT_COUNTED,
   selectMaximum,
+  selectValues,
   type Table,
 } from "./tables.ts";
 
@@ -77,7 +78,6 @@ export async function load(
   const { name, columns, rows } = table;
   const [[row] = []] = await database.run([selectMaximum(table)]);
   const last = row?.["id"] == null ? undefined : BigInt(String(row["id"]));
-  const values = columns.map((column) => `value ->> '$.${column}'`).join(", ");
   let [page, characters, pages]: [Line[], number, number] = [[], 0, 0];
   const send = async () => {
     const [first] = page;
@@ -85,7 +85,7 @@ export async function load(
     // A page is whole or not there, so a statement that is sent again after a lost response does nothing.
     await database.load(
       `INSERT INTO "${name}" (${columns.map((column) => `"${column}"`).join(", ")})
-       SELECT ${values} FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM "${name}" WHERE id = ${first.id})`,
+       ${selectValues(table)} WHERE NOT EXISTS (SELECT 1 FROM "${name}" WHERE id = ${first.id})`,
       `[${page.map(({ line }) => line).join(",")}]`,
     );
     if (++pages % PROGRESS === 0) terminal.say(`${name}: up to id ${page.at(-1)?.id}`);

@@ -74,6 +74,10 @@ export async function readMigrations(database: Database): Promise<string[]> {
 export const lineOf = ({ columns }: Table) =>
   `json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")})`;
 
+/** The SELECT of rows from the lines of a JSON array, which is the parameter. */
+export const selectValues = ({ columns }: Pick<Table, "columns">) =>
+  `SELECT ${columns.map((column) => `value ->> '$.${column}'`).join(", ")} FROM json_each(?1)`;
+
 /** The SELECT of the lines of the next page, in the order of their ids. */
 export function selectPage(table: Table, after: string): string {
   const { name, columns } = table;

@@ -16,30 +16,19 @@ import { toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from
 export const DEFAULT_OVERLAP = 86_400_000;
 /** A new scope is given only when it is asked for: the same command must not give more after an upgrade. */
 const DEFAULT_SCOPES: readonly Scope[] = ["pets:read", "pets:write"];
-const CHANGE = "This changes keys of production.";
 
-interface CommonOptions {
+/** The options of all commands. A command has some of them. */
+interface Options {
   env: Environment;
   json?: true;
   persistTo?: string;
-}
-interface ListOptions extends CommonOptions {
-  endingWithin?: number;
-}
-interface ShowOptions extends CommonOptions {
-  keyFromStdin?: true;
-}
-interface ChangeOptions extends CommonOptions {
   yes?: true;
-}
-interface CreateOptions extends ChangeOptions {
+  endingWithin?: number;
+  keyFromStdin?: true;
   name: string;
   scopes: readonly string[];
   expires?: Expiry;
-}
-interface RotateOptions extends ChangeOptions {
   overlap: number;
-  expires?: Expiry;
 }
 
 /**
@@ -66,7 +55,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
     .hook("preAction", (_, command) => {
-      const { env, persistTo } = command.optsWithGlobals<CommonOptions>();
+      const { env, persistTo } = command.optsWithGlobals<Options>();
       if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
     })
     .configureHelp({ showGlobalOptions: true });
@@ -82,18 +71,16 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     )
     .option("--expires <when>", "A duration from now (90d), or a date (2027-01-31). Never unless given.", toExpiry)
     .addOption(yes())
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<CreateOptions>();
-      await confirmProduction(options, terminal, CHANGE);
-      await withStore(options, async (store) => showKey(terminal, options.json, await createKey(store, options)));
-    });
+    .action((_, command: Command) =>
+      change(command, async (store, options) => showKey(terminal, options.json, await createKey(store, options))),
+    );
 
   program
     .command("list")
     .description("Lists every key that was ever created, with what became of it.")
     .option("--ending-within <duration>", "Only keys that work now and end so soon (30d).", toDuration)
     .action(async (_, command: Command) => {
-      const { endingWithin: duration, ...options } = command.optsWithGlobals<ListOptions>();
+      const { endingWithin: duration, ...options } = command.optsWithGlobals<Options>();
       await withStore(options, async (store) => {
         const keys = await store.list();
         if (duration === undefined) return showList(terminal, options.json, keys);
@@ -107,7 +94,7 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .argument("[id]", "The id in the list, or in the log.", toId)
     .option("--key-from-stdin", "Reads a key from standard input, to tell whose it is. The key is not shown.")
     .action(async (id: string | undefined, _, command: Command) => {
-      const options = command.optsWithGlobals<ShowOptions>();
+      const options = command.optsWithGlobals<Options>();
       if ((id === undefined) === (options.keyFromStdin === undefined))
         command.error("show takes an id or --key-from-stdin.");
       const inspect = id === undefined ? await keyInspection(options.env) : (store: KeyStore) => inspectKey(store, id);
@@ -119,11 +106,9 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
     .description("Ends a key. It stays in the list.")
     .argument("<id>", "The id in the list.", toId)
     .addOption(yes())
-    .action(async (id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<ChangeOptions>();
-      await confirmProduction(options, terminal, CHANGE);
-      await withStore(options, async (store) => showRevocation(terminal, options, await revokeKey(store, id)));
-    });
+    .action((id: string, _, command: Command) =>
+      change(command, async (store, options) => showRevocation(terminal, options, await revokeKey(store, id))),
+    );
 
   program
     .command("rotate")
@@ -138,23 +123,30 @@ function describe(terminal: Terminal, open: typeof openNamespace): Command {
       toExpiry,
     )
     .addOption(yes())
-    .action(async (id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<RotateOptions>();
-      await confirmProduction(options, terminal, CHANGE);
-      await withStore(options, async (store) => {
+    .action((id: string, _, command: Command) =>
+      change(command, async (store, options) => {
         const rotation = await issueSuccessor(store, id, options);
         // From here on the new key works, so it is shown, whatever becomes of the old one.
         showRotation(terminal, options, rotation);
         await endPredecessor(store, rotation);
-      });
-    });
+      }),
+    );
 
   async function keyInspection(env: Environment): Promise<(store: KeyStore) => Promise<Inspection>> {
     const key = toKey(await terminal.read(), env);
     return (store) => inspectSecret(store, key);
   }
 
-  async function withStore({ env, persistTo }: CommonOptions, use: (store: KeyStore) => Promise<void>): Promise<void> {
+  async function change(command: Command, use: (store: KeyStore, options: Options) => Promise<void>): Promise<void> {
+    const options = command.optsWithGlobals<Options>();
+    await confirmProduction(options, terminal, "This changes keys of production.");
+    await withStore(options, (store) => use(store, options));
+  }
+
+  async function withStore(
+    { env, persistTo }: Pick<Options, "env" | "persistTo">,
+    use: (store: KeyStore) => Promise<void>,
+  ): Promise<void> {
     const namespace = await open(env, (text) => terminal.say(text), persistTo);
     try {
       await use(new KeyStore(env, namespace));

@@ -1,7 +1,8 @@
 import { adviceOnToken, CONNECTION_ADVICE, isAboutToken } from "../advice.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import { oneLine } from "../one-line.ts";
-import { type Pace, WINDOW } from "./pace.ts";
+import type { Terminal } from "../terminal.ts";
+import { Pace, WHOLE, WINDOW } from "./pace.ts";
 
 const PUBLIC_API = "https://api.cloudflare.com/client/v4";
 /** Milliseconds for one request. */
@@ -32,7 +33,7 @@ export interface ApiRequest {
   body?: Body | (() => Promise<Body>);
   /** Milliseconds for the whole request, if it is not small. */
   timeout?: number;
-  /** Whether a second attempt does no harm after a first one that took effect. All methods but POST, unless given. */
+  /** Whether a second attempt does no harm after a first one that took effect. True unless given. */
   repeatable?: boolean;
 }
 
@@ -77,11 +78,6 @@ export class ApiFailure extends Error {
   get isFinal(): boolean {
     return this.codes.length > 0 && this.status !== undefined && this.status < 500 && this.status !== 429;
   }
-
-  /** Whether nothing was changed, so that even a request that must not happen twice may be sent again. */
-  get isHarmless(): boolean {
-    return this.status === 429;
-  }
 }
 
 function describe({ method, path }: ApiRequest, reason: string, status: number | undefined, codes: number[]): string {
@@ -93,24 +89,53 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
   return isAboutToken(status, codes) ? `${refusal} ${adviceOnToken(path, method)}` : refusal;
 }
 
+/** How a command uses the API. */
+export interface Use {
+  clock?: Clock;
+  /** Of the limit of requests that all programs of the user or token have together. */
+  share?: number;
+  /** Tells of a wait for the API. That of the terminal, unless given. */
+  say?: (text: string) => void;
+  /** Milliseconds after which a wrangler that hangs is ended. */
+  patience?: number;
+}
+
 /** Cloudflare's API for one account. */
 export class Api {
-  readonly #account: string;
-  readonly #token: Token;
+  protected readonly account: string;
+  protected readonly token: Token;
+  protected readonly clock: Clock;
+  protected readonly pace: Pace;
   #ahead: number | undefined;
-  readonly #pace: Pace;
-  readonly #clock: Clock;
 
-  constructor(account: string, token: Token, pace: Pace, clock: Clock) {
-    this.#account = account;
-    this.#token = token;
-    this.#pace = pace;
-    this.#clock = clock;
+  constructor(
+    account: string,
+    token: string | Token,
+    terminal: Terminal,
+    { clock = PROCESS_CLOCK, share = WHOLE, say = (text) => terminal.say(text) }: Use = {},
+  ) {
+    this.account = account;
+    this.token = typeof token === "string" ? { value: token } : token;
+    this.clock = clock;
+    this.pace = new Pace(clock, say, share);
   }
 
-  /** Milliseconds by which Cloudflare's clock is ahead of that of this machine. 0 for less than a minute, and while nothing is known. */
-  get ahead(): number {
-    return this.#ahead ?? 0;
+  /** The time, in milliseconds since 1970, by Cloudflare's clock as soon as a response has told it. */
+  now(): number {
+    return Date.now() + (this.#ahead ?? 0);
+  }
+
+  /**
+   * For a command that writes when something ends, or deletes what is old: it does neither with a clock that is wrong.
+   *
+   * @throws Error when a response told that the clocks differ by more than a minute.
+   */
+  refuseClock(): void {
+    if (!this.#ahead) return;
+    const [our, their] = [Date.now(), this.now()].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
+    throw new Error(
+      `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
+    );
   }
 
   /**
@@ -124,9 +149,9 @@ export class Api {
   }
 
   /** Does the same, and returns the whole response. */
-  async sendForEnvelope<Result>(request: ApiRequest): Promise<Envelope<Result>> {
-    const text = await this.sendForText(request, (body) => parse(body)?.success === true);
-    return parse(text) as Envelope<Result>;
+  protected async sendForEnvelope<Result>(request: ApiRequest): Promise<Envelope<Result>> {
+    const body = await this.sendForBytes(request, (bytes) => parse(bytes.toString())?.success === true);
+    return parse(body.toString()) as Envelope<Result>;
   }
 
   /**
@@ -134,15 +159,10 @@ export class Api {
    *
    * @param isExpected whether a body may follow a status of success.
    */
-  async sendForText(request: ApiRequest, isExpected: (body: string) => boolean): Promise<string> {
-    return (await this.sendForBytes(request, (body) => isExpected(body.toString()))).toString();
-  }
-
-  /** Does the same for a body that is not text. */
-  async sendForBytes(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
-    const { repeatable = request.method !== "POST" } = request;
+  protected async sendForBytes(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
+    const { repeatable = true } = request;
     for (let attempt = 1; ; attempt++) {
-      await this.#pace.turn();
+      await this.pace.turn();
       const body = typeof request.body === "function" ? await request.body() : request.body;
       try {
         return await this.#attempt(request, body, isExpected);
@@ -150,21 +170,22 @@ export class Api {
         if (attempt < ATTEMPTS && error instanceof ApiFailure && error.isUnauthorized && (await this.#renewToken()))
           continue;
         if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
-        if (!repeatable && !error.isHarmless) throw error;
+        // A 429 has changed nothing.
+        if (!repeatable && error.status !== 429) throw error;
         const { retryAfter } = error;
         if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
         // The next attempt waits for its turn.
-        if (retryAfter !== undefined) this.#pace.close(retryAfter);
-        else await this.#clock.sleep(PAUSE * 2 ** (attempt - 1));
+        if (retryAfter !== undefined) this.pace.close(retryAfter);
+        else await this.clock.sleep(PAUSE * 2 ** (attempt - 1));
       }
     }
   }
 
   /** Whether there is another token now: that of a login lasts for an hour, and a restore takes longer. */
   async #renewToken(): Promise<boolean> {
-    const before = this.#token.value;
-    this.#token.value = (await this.#token.renew?.()) ?? before;
-    return this.#token.value !== before;
+    const before = this.token.value;
+    this.token.value = (await this.token.renew?.()) ?? before;
+    return this.token.value !== before;
   }
 
   async #attempt(request: ApiRequest, body: Body | undefined, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
@@ -176,10 +197,10 @@ export class Api {
     const sent = Date.now();
     let received: number;
     try {
-      response = await fetch(`${base}/accounts/${this.#account}${path}`, {
+      response = await fetch(`${base}/accounts/${this.account}${path}`, {
         method,
         headers: {
-          Authorization: `Bearer ${this.#token.value}`,
+          Authorization: `Bearer ${this.token.value}`,
           ...(isJson && { "Content-Type": "application/json" }),
           ...headers,
         },
@@ -191,7 +212,7 @@ export class Api {
     } catch (error) {
       throw new ApiFailure(request, oneLine(error));
     }
-    this.#pace.note(response.headers);
+    this.pace.note(response.headers);
     const isSuccess = response.ok && isExpected(bytes);
     const text = isSuccess ? "" : bytes.toString();
     const envelope = isSuccess ? undefined : parse(text);

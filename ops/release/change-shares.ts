@@ -1,7 +1,6 @@
 import { Interruption, StatedFailure } from "../interruption.ts";
 import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
-import { ApiFailure } from "./api.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
 import {
@@ -13,7 +12,7 @@ import {
   resourcesOf,
   share,
 } from "./deployment.ts";
-import { type Lease, takeLease } from "./lease.ts";
+import { LeaseLost, takeLease } from "./lease.ts";
 import { createReadinessKey, type ReadinessKey } from "./readiness.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { addressOf, type Target } from "./target.ts";
@@ -43,11 +42,7 @@ interface Change {
  */
 export async function changeShares(change: Change, options: TargetOptions, terminal: Terminal): Promise<void> {
   const interruption = new Interruption("Nothing was changed.");
-  await interruption.watch(terminal, () =>
-    changeSharesOnce(change, options, terminal, interruption).catch((error: unknown) => {
-      throw interruption.explain(error);
-    }),
-  );
+  await interruption.run(terminal, () => changeSharesOnce(change, options, terminal, interruption));
 }
 
 async function changeSharesOnce(
@@ -56,19 +51,27 @@ async function changeSharesOnce(
   terminal: Terminal,
   interruption: Interruption,
 ): Promise<void> {
-  const { cloudflare, target, version, present, message, mayBeOlder } = change;
-  const resources = resourcesOf(await readVersion(cloudflare, target.worker, version));
-  const lease = await leaseUnlessLost(change, resources.database, terminal);
+  const { cloudflare, target, version, present, message, yields, mayBeOlder } = change;
+  const { database = target.ids.database, namespace } = resourcesOf(
+    await readVersion(cloudflare, target.worker, version),
+  );
+  const withoutLease = "This goes on without a lease, so a release may come in between";
+  const lease = await unlessLost(yields, withoutLease, terminal, () => leaseOf(change, database, terminal));
   interruption.cleanUp = async () => lease?.free();
   let key: ReadinessKey | undefined;
   try {
     // Before the change, so that the key has arrived when the version has.
-    key = await keyUnlessLost(change, resources.namespace, terminal);
-    await confirmUnlessLost(change, lease, terminal);
+    key = await unlessLost(yields, "There is no key for the smoke test", terminal, () => {
+      if (namespace === undefined) throw new Error("The version has no KV namespace.");
+      return createReadinessKey(cloudflare, namespace, target.env, terminal);
+    });
+    await unlessLost(yields, "Nobody knows whether the lease of this command lasts", terminal, async () =>
+      lease?.confirm(),
+    );
     const isWhole = present.versions.length === 1 && present.versions[0]?.version_id === version;
     const shares = [{ version_id: version, percentage: 100 }];
     // A rollback does not let bad code go on.
-    const codeUpdate = change.yields ? target.configuration.durable_objects?.code_update_strategy : undefined;
+    const codeUpdate = yields ? target.configuration.durable_objects?.code_update_strategy : undefined;
     const during = `Version ${version} may have all requests: npx wrangler deployments status --env ${target.env}`;
     const deployment = isWhole
       ? present
@@ -91,46 +94,24 @@ async function changeSharesOnce(
   }
 }
 
-/** A rollback does without the lease when the database of the lease is what failed. */
-async function leaseUnlessLost(
-  { cloudflare, target, lease, yields }: Change,
-  bound: string | undefined,
+/** A rollback does without what fails: D1 or KV may be its reason. A command that took its lease away stops it all the same. */
+async function unlessLost<Result>(
+  yields: boolean,
+  meaning: string,
   terminal: Terminal,
-): Promise<Lease | undefined> {
+  step: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
-    const id = bound ?? target.ids.database;
-    const database = id === undefined ? undefined : await findDatabase(cloudflare, id);
-    if (database === undefined) throw new Error(`There is no database ${id ?? target.database}.`);
-    return await takeLease(cloudflare, database, { worker: target.worker, command: lease, yields }, terminal);
+    return await step();
   } catch (error) {
-    if (yields) throw error;
-    terminal.say(`\nThis goes on without a lease, so a release may come in between: ${oneLine(error)}`);
+    if (yields || error instanceof LeaseLost) throw error;
+    terminal.say(`\n${meaning}: ${oneLine(error)}`);
     return undefined;
   }
 }
 
-/** D1 may fail in between as well. A command that took the lease away stops a rollback too. */
-async function confirmUnlessLost({ yields }: Change, lease: Lease | undefined, terminal: Terminal): Promise<void> {
-  try {
-    await lease?.confirm();
-  } catch (error) {
-    if (yields || !(error instanceof ApiFailure)) throw error;
-    terminal.say(`\nNobody knows whether the lease of this command lasts: ${oneLine(error)}`);
-  }
-}
-
-/** A rollback does without the key as well, and then cannot say that it succeeded. */
-async function keyUnlessLost(
-  { cloudflare, target, yields }: Change,
-  namespace: string | undefined,
-  terminal: Terminal,
-): Promise<ReadinessKey | undefined> {
-  try {
-    if (namespace === undefined) throw new Error("The version has no KV namespace.");
-    return await createReadinessKey(cloudflare, namespace, target.env, terminal);
-  } catch (error) {
-    if (yields) throw error;
-    terminal.say(`\nThere is no key for the smoke test: ${oneLine(error)}`);
-    return undefined;
-  }
+async function leaseOf({ cloudflare, target, lease, yields }: Change, id: string | undefined, terminal: Terminal) {
+  const database = id === undefined ? undefined : await findDatabase(cloudflare, id);
+  if (database === undefined) throw new Error(`There is no database ${id ?? target.database}.`);
+  return takeLease(cloudflare, database, { worker: target.worker, command: lease, yields }, terminal);
 }

@@ -1,11 +1,10 @@
 import { devNull } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { adviceOnWrangler } from "../advice.ts";
-import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import type { Terminal } from "../terminal.ts";
 import { runWrangler } from "../../scripts/wrangler.ts";
-import { Api, ApiFailure, type ApiRequest, BLOCK, type Token } from "./api.ts";
-import { Pace, WHOLE, WINDOW } from "./pace.ts";
+import { Api, ApiFailure, type ApiRequest, BLOCK, type Token, type Use } from "./api.ts";
+import { WINDOW } from "./pace.ts";
 
 /** Databases and namespaces are listed with as many on a page. */
 const PAGE_SIZE = 100;
@@ -27,45 +26,15 @@ const PASSING =
 /** Milliseconds for one run of wrangler: an upload of all assets on a slow line, or the migrations of a large database. */
 const WRANGLER_PATIENCE = 900_000;
 
-/** How a command uses the API. */
-export interface Use {
-  clock?: Clock;
-  /** Of the limit of requests that all programs of the user or token have together. */
-  share?: number;
-  /** Tells of a wait for the API. That of the terminal, unless given. */
-  say?: (text: string) => void;
-  /** Milliseconds after which a wrangler that hangs is ended. */
-  patience?: number;
-}
-
 /** An account at Cloudflare: its API, and wrangler for the steps that build and upload. */
-export class Cloudflare {
-  readonly #account: string;
-  readonly #token: Token;
+export class Cloudflare extends Api {
   readonly #terminal: Terminal;
-  readonly #clock: Clock;
   readonly #patience: number;
-  readonly #pace: Pace;
-  readonly #api: Api;
 
-  constructor(
-    account: string,
-    token: string | Token,
-    terminal: Terminal,
-    {
-      clock = PROCESS_CLOCK,
-      share = WHOLE,
-      say = (text) => terminal.say(text),
-      patience = WRANGLER_PATIENCE,
-    }: Use = {},
-  ) {
-    this.#account = account;
-    this.#token = typeof token === "string" ? { value: token } : token;
+  constructor(account: string, token: string | Token, terminal: Terminal, use: Use = {}) {
+    super(account, token, terminal, use);
     this.#terminal = terminal;
-    this.#clock = clock;
-    this.#patience = patience;
-    this.#pace = new Pace(clock, say, share);
-    this.#api = new Api(account, this.#token, this.#pace, clock);
+    this.#patience = use.patience ?? WRANGLER_PATIENCE;
   }
 
   /**
@@ -79,7 +48,7 @@ export class Cloudflare {
   async wrangler(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     this.#terminal.say(`\n$ npx wrangler ${args.map(quoted).join(" ")}`);
     for (let attempt = 1; ; attempt++) {
-      await this.#pace.turn();
+      await this.pace.turn();
       try {
         // Its .env files are left out: they could lead it elsewhere as well.
         return await runWrangler([...args, `--env-file=${devNull}`], {
@@ -93,34 +62,16 @@ export class Cloudflare {
         const isBlocked = BLOCK.test(reported);
         if (attempt === WRANGLER_ATTEMPTS || !(isBlocked || PASSING.test(reported))) throw error;
         this.#terminal.say("\nThis failed for a reason that may pass, so it is tried again.");
-        if (isBlocked) this.#pace.close(WINDOW);
-        else await this.#clock.sleep(PAUSE * attempt);
+        if (isBlocked) this.pace.close(WINDOW);
+        else await this.clock.sleep(PAUSE * attempt);
       }
     }
-  }
-
-  /** The time, in milliseconds since 1970, by Cloudflare's clock as soon as a response has told it. */
-  now(): number {
-    return Date.now() + this.#api.ahead;
-  }
-
-  /**
-   * For a command that writes when something ends, or deletes what is old: it does neither with a clock that is wrong.
-   *
-   * @throws Error when a response told that the clocks differ by more than a minute.
-   */
-  refuseClock(): void {
-    if (this.#api.ahead === 0) return;
-    const [our, their] = [Date.now(), this.now()].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
-    throw new Error(
-      `The clock of this machine says ${our}, and that of Cloudflare ${their}. Correct the clock, and start again.`,
-    );
   }
 
   #environment(): NodeJS.ProcessEnv {
     const environment = { ...process.env };
     for (const name of Object.keys(environment)) if (MISLEADING.test(name)) delete environment[name];
-    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.#account, CLOUDFLARE_API_TOKEN: this.#token.value };
+    return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.account, CLOUDFLARE_API_TOKEN: this.token.value };
   }
 
   /**
@@ -129,7 +80,7 @@ export class Cloudflare {
    * @throws Error for every other failure.
    */
   async get<Result>(path: string): Promise<Result | undefined> {
-    return this.#unlessAbsent(() => this.#api.send<Result>({ method: "GET", path }));
+    return this.#unlessAbsent(() => this.send<Result>({ method: "GET", path }));
   }
 
   /** All pages of a list. Throws an Error when it fails. */
@@ -137,7 +88,7 @@ export class Cloudflare {
     const items: Item[] = [];
     for (let page = 1; ; page++) {
       const request = { method: "GET", path: `${path}?per_page=${PAGE_SIZE}&page=${page}` } as const;
-      const { result, result_info: { total_count: total } = {} } = await this.#api.sendForEnvelope<Item[]>(request);
+      const { result, result_info: { total_count: total } = {} } = await this.sendForEnvelope<Item[]>(request);
       items.push(...result);
       // A page may have fewer than it was asked for, and others may follow.
       if (result.length === 0 || items.length >= (total ?? Infinity)) return items;
@@ -154,7 +105,7 @@ export class Cloudflare {
     let cursor: string | undefined = "";
     while (cursor !== undefined) {
       const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = await this.#api.sendForEnvelope<Item[]>({ method: "GET", path: path + more, headers });
+      const page = await this.sendForEnvelope<Item[]>({ method: "GET", path: path + more, headers });
       items.push(...page.result);
       const { cursor: next, is_truncated: goesOn = true } = page.result_info ?? {};
       cursor = goesOn && next ? next : undefined;
@@ -164,22 +115,12 @@ export class Cloudflare {
 
   /** The text of a value in KV, or undefined when there is none. Throws an Error when it fails. */
   async getText(path: string): Promise<string | undefined> {
-    return this.#unlessAbsent(() => this.#api.sendForText({ method: "GET", path }, isNoPage));
+    return (await this.#unlessAbsent(() => this.getBytes({ path })))?.toString();
   }
 
   /** The bytes of a file. @throws ApiFailure also when there is none. */
   async getBytes(request: Omit<ApiRequest, "method">): Promise<Buffer> {
-    const isNoMarkup = (body: Buffer) => isNoPage(body.toString("latin1", 0, EXCERPT));
-    return this.#api.sendForBytes({ ...request, method: "GET" }, isNoMarkup);
-  }
-
-  /**
-   * Sends a request that may be repeated, and does not show it.
-   *
-   * @throws ApiFailure
-   */
-  async send<Result>(request: ApiRequest): Promise<Result> {
-    return this.#api.send<Result>({ repeatable: true, ...request });
+    return this.sendForBytes({ ...request, method: "GET" }, isNoPage);
   }
 
   /**
@@ -196,7 +137,7 @@ export class Cloudflare {
   async delete(path: string): Promise<boolean> {
     const request = { method: "DELETE", path } as const;
     this.#show(request);
-    return (await this.#unlessAbsent(async () => [await this.#api.send(request)])) !== undefined;
+    return (await this.#unlessAbsent(async () => [await this.send(request)])) !== undefined;
   }
 
   /**
@@ -210,7 +151,7 @@ export class Cloudflare {
     this.#show(request);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#api.send<Result>({ ...request, repeatable: false });
+        return await this.send<Result>({ ...request, repeatable: false });
       } catch (error) {
         const made = await eventually(find, error instanceof ApiFailure && error.isFinal ? 1 : LOOKS);
         if (made !== undefined) return made;
@@ -287,9 +228,9 @@ async function readToken(): Promise<string> {
   return token;
 }
 
-/** Our values are JSON. A page of HTML is an error of something in between. */
-function isNoPage(body: string): boolean {
-  return !body.trimStart().startsWith("<");
+/** Our values and files are no markup. A page of HTML is an error of something in between. */
+function isNoPage(body: Buffer): boolean {
+  return !body.toString("latin1", 0, EXCERPT).trimStart().startsWith("<");
 }
 
 function quoted(arg: string): string {

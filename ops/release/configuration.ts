@@ -17,16 +17,8 @@ export type ResourceIds = { [resource in Resource]: string | undefined };
 /** A line of wrangler.toml with one of them. */
 export const ID_LINE = /^(?:database_id|id) = "[0-9a-f-]{32,36}"$/;
 
-/** What wrangler lets an environment inherit from the top level. Bindings and variables are not in it. */
-export const INHERITED = `
-  name main account_id compatibility_date compatibility_flags compliance_region tsconfig find_additional_modules
-  preserve_file_names base_dir rules no_bundle minify keep_names jsx_factory jsx_fragment upload_source_maps build
-  python_modules alias first_party_worker workers_dev preview_urls route routes triggers migrations exports limits
-  placement assets observability logpush logfwdr access cache previews keep_vars dev site wasm_modules text_blobs
-  data_blobs addresses send_metrics pages_build_output_dir dependencies_instrumentation
-`
-  .trim()
-  .split(/\s+/);
+/** What an environment does not inherit from the top level of wrangler.toml: its bindings and variables. */
+const OWN = ["vars", "d1_databases", "kv_namespaces", "ratelimits", "durable_objects", "version_metadata"];
 
 /** What we read and change of a configuration. The rest is passed on as it is. */
 export interface Configuration {
@@ -58,7 +50,7 @@ export function readConfiguration(env: string): Configuration {
   };
   const environment = environments[env];
   if (environment === undefined) throw new Error(`wrangler.toml has no environment ${env}.`);
-  const inherited = Object.fromEntries(Object.entries(top).filter(([setting]) => INHERITED.includes(setting)));
+  const inherited = Object.fromEntries(Object.entries(top).filter(([setting]) => !OWN.includes(setting)));
   const { main, build, assets, d1_databases, kv_namespaces, ...rest } = {
     ...inherited,
     ...environment,

@@ -48,11 +48,20 @@ export function createDatabase(cloudflare: Cloudflare, name: string, { location,
   );
 }
 
-/** Runs statements that do no harm when they run twice. Returns the rows of the last one. */
+/**
+ * Runs statements that do no harm when they run twice, in one transaction.
+ *
+ * @param params of a single statement.
+ * @returns the rows of each.
+ */
+export async function run<Row>(cloudflare: Cloudflare, id: string, sql: string, params?: string[]): Promise<Row[][]> {
+  const request = { method: "POST", path: `/d1/database/${id}/query`, body: { sql, params } } as const;
+  return (await cloudflare.send<{ results: Row[] }[]>(request)).map(({ results }) => results);
+}
+
+/** Does the same, and returns the rows of the last one. */
 export async function query<Row>(cloudflare: Cloudflare, id: string, sql: string): Promise<Row[]> {
-  const path = `/d1/database/${id}/query`;
-  const results = await cloudflare.send<{ results: Row[] }[]>({ method: "POST", path, body: { sql } });
-  return results.at(-1)?.results ?? [];
+  return (await run<Row>(cloudflare, id, sql)).at(-1) ?? [];
 }
 
 /** The point in the history of the database to which a restore can return. */

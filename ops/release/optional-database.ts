@@ -12,23 +12,15 @@ const NOT_ALLOWED = [401, 403];
  * when D1 fails.
  */
 export class OptionalDatabase {
-  readonly #revision: Revision;
-  readonly #survey: Survey;
-  readonly #newResource: boolean;
-  readonly #terminal: Terminal;
-  #isLost = false;
-
-  /** @param newResource whether the release connects the Worker with another database or KV namespace. */
-  constructor(revision: Revision, survey: Survey, newResource: boolean, terminal: Terminal) {
-    this.#revision = revision;
-    this.#survey = survey;
-    this.#newResource = newResource;
-    this.#terminal = terminal;
-  }
-
   /** Whether D1 failed, and the release goes on without it. */
-  get isLost(): boolean {
-    return this.#isLost;
+  isLost = false;
+  readonly #needOf: () => string | undefined;
+  readonly #terminal: Terminal;
+
+  /** @param needOf tells why the release cannot go on without D1, as `needOfDatabase` does. */
+  constructor(needOf: () => string | undefined, terminal: Terminal) {
+    this.#needOf = needOf;
+    this.#terminal = terminal;
   }
 
   /**
@@ -38,14 +30,14 @@ export class OptionalDatabase {
    * @throws the error of the step, when this release cannot go on without D1.
    */
   async use<Result>(step: () => Promise<Result>): Promise<Result | undefined> {
-    if (this.#isLost) return undefined;
+    if (this.isLost) return undefined;
     try {
       return await step();
     } catch (error) {
       if (!(error instanceof ApiFailure) || NOT_ALLOWED.includes(error.status ?? 0)) throw error;
-      const need = this.#need();
+      const need = this.#needOf();
       if (need !== undefined) throw new Error(`${oneLine(error)} ${need}`, { cause: error });
-      this.#isLost = true;
+      this.isLost = true;
       this.#terminal.say(
         `\n${oneLine(error)}\nThis release brings no migration, so it goes on without D1. It has no lease, so another command may come ` +
           "in between. It keeps the database and the KV namespace of the deployed version.",
@@ -53,18 +45,17 @@ export class OptionalDatabase {
       return undefined;
     }
   }
+}
 
-  /** Why the release cannot go on without D1. */
-  #need(): string | undefined {
-    const { versions, bound, migration } = this.#survey;
-    if (this.#newResource) return "A release with another database or KV namespace needs D1.";
-    if (versions.length === 0) return "A first release needs D1.";
-    if (bound.database === undefined || bound.namespace === undefined)
-      return "The deployed version lacks a database or API keys, so the release needs D1.";
-    if (migration !== undefined) return "This release brings a migration of Durable Objects, so it needs D1.";
-    const commits = versions.map(({ annotations }) => annotations?.["workers/message"]);
-    const brings = bringsMigration(this.#revision, commits);
-    if (brings === undefined) return "Nobody can tell whether this release brings a migration, so it needs D1.";
-    return brings ? "This release brings a migration, so it needs D1." : undefined;
-  }
+/** Why a release cannot go on without D1. @param isNew whether it connects the Worker with another database or KV namespace. */
+export function needOfDatabase(revision: Revision, { versions, bound, migration }: Survey, isNew: boolean) {
+  if (isNew) return "A release with another database or KV namespace needs D1.";
+  if (versions.length === 0) return "A first release needs D1.";
+  if (bound.database === undefined || bound.namespace === undefined)
+    return "The deployed version lacks a database or API keys, so the release needs D1.";
+  if (migration !== undefined) return "This release brings a migration of Durable Objects, so it needs D1.";
+  const commits = versions.map(({ annotations }) => annotations?.["workers/message"]);
+  const brings = bringsMigration(revision, commits);
+  if (brings === undefined) return "Nobody can tell whether this release brings a migration, so it needs D1.";
+  return brings ? "This release brings a migration, so it needs D1." : undefined;
 }

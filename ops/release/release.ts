@@ -1,6 +1,6 @@
 import { Interruption } from "../interruption.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
-import { runChecks } from "./checks.ts";
+import { runNpm } from "../../scripts/npm.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { writeConfiguration } from "./configuration.ts";
 import { findDatabase, type Database, migrate, readBookmark } from "./database.ts";
@@ -18,7 +18,7 @@ import {
 } from "./deployment.ts";
 import { mainVersion } from "./history.ts";
 import { type Lease, takeLease } from "./lease.ts";
-import { OptionalDatabase } from "./optional-database.ts";
+import { needOfDatabase, OptionalDatabase } from "./optional-database.ts";
 import { createReadinessKey } from "./readiness.ts";
 import { checkRevision, hasNewIds, type Revision } from "./commit.ts";
 import {
@@ -54,11 +54,7 @@ export interface ReleaseOptions extends TargetOptions, ResourceOptions {
  */
 export async function release(options: ReleaseOptions, terminal: Terminal): Promise<void> {
   const interruption = new Interruption("Nothing was changed.");
-  await interruption.watch(terminal, () =>
-    releaseOnce(options, terminal, interruption).catch((error: unknown) => {
-      throw interruption.explain(error);
-    }),
-  );
+  await interruption.run(terminal, () => releaseOnce(options, terminal, interruption));
 }
 
 async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interruption: Interruption): Promise<void> {
@@ -74,10 +70,13 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
   if (before.migration !== undefined) terminal.say(oneWay(before.migration));
   await confirmProduction(options, terminal);
   const isNew = options.newDatabase === true || options.newNamespace === true;
-  const d1 = new OptionalDatabase(revision, before, isNew, terminal);
+  const d1 = new OptionalDatabase(() => needOfDatabase(revision, before, isNew), terminal);
   await d1.use(() => findOwnDatabase(cloudflare, target, options));
   await findOwn(cloudflare, target, "namespace", options);
-  if (options.skipChecks !== true) await runChecks(terminal);
+  if (options.skipChecks !== true) {
+    terminal.say("\n$ npm run check");
+    if (!(await runNpm(["run", "check"]))) throw new Error("npm run check fails, so nothing was released.");
+  }
 
   const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));
   // Nobody could roll back behind a release that brings a class, so a rollback waits for it, and then says so.

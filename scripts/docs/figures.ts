@@ -18,7 +18,6 @@ import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
-import { PART_PAGES } from "../../ops/backup/parts.ts";
 import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../../ops/keys/command-line.ts";
@@ -64,9 +63,9 @@ const EVENT_MEGABYTES = Math.round((7 * 86_400 * BYTES.event) / 1e6);
 /** Statements that D1 allows in an invocation on the Free plan. */
 const FREE_STATEMENTS = 50;
 const LIMIT = requestsAMinute("production");
-/** Requests a minute of a backup, and rows with those that store its pages. */
+/** Requests a minute of a backup, and rows. */
 const PACE = Math.round(paceOf(SUSTAINED));
-const COPIED = (PACE * PAGE_ROWS * PART_PAGES) / (PART_PAGES + 1);
+const COPIED = PACE * PAGE_ROWS;
 const BACKUP_MINUTES = Number(
   /timeout-minutes: (\d+)/.exec(readFileSync(join(ROOT, ".github/workflows/backup.yml"), "utf8"))?.[1],
 );
@@ -116,16 +115,14 @@ export const FIGURES: { [page: string]: string[] } = {
     `So ${Math.round(API_LIMIT * (1 - SUSTAINED))} are left for other commands`,
     `It waits for ${LONGEST_WAIT / 60} minutes at most, and meets ${ATTEMPTS - 1} blocks`,
     `a page of ${count(PAGE_ROWS)} rows in a request, fewer if they have more than ${count(PAGE_BYTES)} bytes`,
-    `a request for each ${PART_PAGES} pages`,
     `about ${count(Math.floor(COPIED / 1e4) * 1e4)} rows a minute, or ${Math.floor((COPIED * 60) / 1e6)} million an hour`,
     `${count((PACE * PAGE_ROWS) / 2)} rows a minute, or ${(PACE * PAGE_ROWS * 30) / 1e6} million an hour`,
     `| ${(1e8 / COPIED / 60).toFixed(1)} hours | ${(1e8 / ((PACE * PAGE_ROWS) / 2) / 60).toFixed(1)} hours |`,
     `A run ends after ${BACKUP_MINUTES} minutes`,
-    `the last ${PART_PAGES} pages`,
   ],
   "docs/capacity.md": [
     `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
-    `${count(ANIMALS / PAGE_ROWS)} × ${PART_PAGES + 1} ÷ ${PART_PAGES} ÷ ${PACE} = ${Math.round(ANIMALS / COPIED)} minutes`,
+    `${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round(ANIMALS / COPIED)} minutes`,
     `A run of the workflow has ${BACKUP_MINUTES}`,
     `2 × ${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round((2 * ANIMALS) / PAGE_ROWS / PACE)} minutes`,
     `when the isolate has not seen it for ${RECORD_SECONDS} seconds`,

@@ -14,6 +14,7 @@ import {
   makeSecondGradual,
   openAccount,
   runHere,
+  succeed,
   useCheckout,
 } from "./cloudflare/fixture.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
@@ -168,8 +169,7 @@ async function withAccount<Value>(
 async function spoil(name: string, command: Command): Promise<void> {
   const edgeOf = name === "preview" ? PREVIEW : STAGING;
   const count = await withAccount(command, edgeOf, async (api, edge) => {
-    const result = await command.run(edge, api);
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(command.run(edge, api));
     expect(await command.isDone(api, result)).toBeTruthy();
     return api.requests.length;
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseKeyRecord } from "../../src/auth/key-record.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { addReleases, lastLine, useCloudflare } from "./cloudflare/fixture.ts";
+import { addReleases, lastLine, succeed, useCloudflare } from "./cloudflare/fixture.ts";
 
 const WORKER = "petstore-preview-try-this";
 const cloudflare = useCloudflare(WORKER);
@@ -33,8 +33,7 @@ const STAGING = {
 test("a preview is created, updated and deleted without touching staging", async () => {
   const { api, edge } = cloudflare;
   addReleases(api, "petstore-staging", 1);
-  const created = await create([], { CLOUDFLARE_ENV: "staging" });
-  expect(created, created.stderr).toMatchObject({ code: 0 });
+  const created = await succeed(create([], { CLOUDFLARE_ENV: "staging" }));
   expect(names()["workers"]).toEqual([WORKER, "petstore-staging"]);
   const database = api.databases.named(WORKER);
   const namespace = api.namespaces.titled(`${WORKER}-api-keys`);
@@ -57,8 +56,7 @@ test("a preview is created, updated and deleted without touching staging", async
   expect(api.databases.query(WORKER, "SELECT name FROM pets")).toHaveLength(5);
   expect(api.databases.query("petstore-staging", "SELECT name FROM pets")).toEqual([]);
 
-  const updated = await create(["--json"], { GITHUB_ACTIONS: "true" });
-  expect(updated, updated.stderr).toMatchObject({ code: 0 });
+  const updated = await succeed(create(["--json"], { GITHUB_ACTIONS: "true" }));
   // The runner masks it from here on.
   expect(lastLine(updated)).toBe(`::add-mask::${JSON.parse(updated.stdout).key}`);
   expect(JSON.parse(updated.stdout)).toEqual({
@@ -100,8 +98,7 @@ test("the next attempt completes a preview that failed in any step", async () =>
     expect(lastLine(failed)).toContain("The fake was told to fail");
     api.repair();
   }
-  const created = await create();
-  expect(created, created.stderr).toMatchObject({ code: 0 });
+  await succeed(create());
   expect(names()).toEqual({ workers: [WORKER], databases: [WORKER], namespaces: [`${WORKER}-api-keys`] });
   expect(api.databases.query(WORKER, "SELECT name FROM pets")).toHaveLength(5);
 });

@@ -9,9 +9,11 @@ import {
   addReleases,
   commandsOf,
   endLeases,
+  failureOf,
   forgetResources,
   lastLine,
   removeClasses,
+  succeed,
   useCloudflare,
 } from "./cloudflare/fixture.ts";
 
@@ -88,8 +90,7 @@ describe.each([
   test("the first release creates everything that is missing", async () => {
     const { api, checkout, edge } = cloudflare;
     forgetResources(checkout);
-    const result = await release(["--location", "weur"]);
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(release(["--location", "weur"]));
     expect(api.databases.named(WORKER)).toMatchObject({
       primary_location_hint: "weur",
       read_replication: { mode: "auto" },
@@ -134,8 +135,7 @@ Released to staging
     ]);
     expect(checkout.git("status", "--porcelain")).toBe("M wrangler.toml");
     expect(lastLine(result)).toMatch(/^Commit wrangler\.toml: /);
-    const again = await release();
-    expect(again, again.stderr).toMatchObject({ code: 0 });
+    await succeed(release());
     expect([api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1]);
   });
 
@@ -155,8 +155,7 @@ Released to staging
       "CLOUDFLARE_ENV=production\nWRANGLER_CI_OVERRIDE_NAME=petstore-production\n",
     );
     onTestFinished(() => rmSync(join(checkout.folder, ".env")));
-    const result = await release(["--location", "enam"], { env: astray });
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(release(["--location", "enam"], { env: astray }));
     expect([...api.workers.all.keys()]).toEqual([WORKER]);
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
     expect(result.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${before?.id}\n`);
@@ -172,8 +171,7 @@ Released to staging
     const { api } = cloudflare;
     const worker = addReleases(api, WORKER, 1, head());
     removeClasses(worker);
-    const result = await release();
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(release());
     expect(worker.migrationTag).toBe("v1");
     expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
     expect(result.stderr).toContain(
@@ -188,8 +186,7 @@ Released to staging
     expect(worker.crons).toEqual(["17 * * * *"]);
 
     // The next one brings none: it uploads, and can be taken back.
-    const next = await release();
-    expect(next, next.stderr).toMatchObject({ code: 0 });
+    const next = await succeed(release());
     expect(next.stdout).toContain(`Roll back code  npm run rollback -- --env staging --to ${versions()[1]?.id}\n`);
     expect(commandsOf(next).map((command) => command?.split(" ")[0])).toEqual(["versions", "triggers"]);
   });
@@ -199,8 +196,7 @@ Released to staging
     addReleases(api, WORKER, 1);
     api.workers.all.clear();
     api.break("PUT", "/schedules", "lost", { times: 1 });
-    const result = await release();
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    await succeed(release());
     expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
   });
 });
@@ -231,13 +227,12 @@ test("a repeated release continues after a failure in any step", async () => {
   }
   edge.failure = 503;
   // This deployment finds the KV namespace that the failed one created, which wrangler alone would refuse with 10014.
-  const ill = await release(place);
-  expect(ill).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(ill)).toContain(`The smoke test of ${edge.url} failed: GET /health is 503. Version `);
+  expect(await failureOf(release(place))).toContain(
+    `The smoke test of ${edge.url} failed: GET /health is 503. Version `,
+  );
   edge.failure = undefined;
 
-  const well = await release(place);
-  expect(well, well.stderr).toMatchObject({ code: 0 });
+  await succeed(release(place));
   expect(api.databases.named(WORKER)).toMatchObject({ jurisdiction: "eu", read_replication: { mode: "auto" } });
   expect(api.namespaces.titled(`${WORKER}-api-keys`)).toMatchObject({ jurisdiction: "eu", entries: new Map() });
   expect([api.databases.all.size, api.namespaces.all.size, migrations()]).toEqual([1, 1, MIGRATIONS]);
@@ -247,15 +242,12 @@ test("a repeated release continues after an interruption", async () => {
   const { api, checkout } = cloudflare;
   forgetResources(checkout);
   const place = ["--location", "weur"];
-  const ended = await endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place);
-  expect(ended).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(ended)).toBe(
+  expect(await failureOf(endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place))).toBe(
     "A new version may be deployed: npx wrangler deployments status --env staging shows it. To roll back: none: this is the first version",
   );
   // The second signal left no time to give the lease back.
   endLeases(api);
-  const repeated = await release(place);
-  expect(repeated, repeated.stderr).toMatchObject({ code: 0 });
+  await succeed(release(place));
   expect([versions().length, api.databases.all.size, api.namespaces.all.size]).toEqual([1, 1, 1]);
   expect(migrations()).toBe(MIGRATIONS);
 });
@@ -291,7 +283,7 @@ test.each([
   expect(worker.deployments).toHaveLength(deployed || 1);
   expect(migrations()).toBe(MIGRATIONS + 1);
   // Its lease is free.
-  expect(await release()).toMatchObject({ code: 0 });
+  await succeed(release());
 });
 
 test("a release that was killed leaves nothing that goes on, and the next one waits for its lease", async () => {
@@ -307,8 +299,7 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
   expect(versions()).toHaveLength(1);
   // The two minutes of the lease are over.
   api.databases.query(WORKER, "UPDATE release_lease SET expires_at = 0");
-  const result = await next;
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const result = await succeed(next);
   expect(result.stderr).toMatch(
     /^This waits for the release of v[\d.]+ \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
   );
@@ -321,15 +312,12 @@ test("a database that is gone is replaced only when somebody says so", async () 
   const { uuid } = api.databases.find(WORKER);
   api.databases.all.delete(uuid);
   onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
-  const refused = await release(["--location", "weur"]);
-  expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(refused)).toBe(
+  expect(await failureOf(release(["--location", "weur"]))).toBe(
     `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
       "To release with a new, empty one, say --new-database.",
   );
   expect(changes()).toEqual([]);
-  const result = await release(["--location", "weur", "--new-database"]);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const result = await succeed(release(["--location", "weur", "--new-database"]));
   expect(result.stdout).toContain("Roll back code  none: earlier versions use another database, which is gone\n");
   expect(versions().at(-1)?.bindings).toContainEqual(
     expect.objectContaining({ name: "DB", id: api.databases.find(WORKER).uuid }),
@@ -367,12 +355,9 @@ test("a KV namespace that is gone is replaced only when somebody says so", async
   const [lost] = api.namespaces.all.keys();
   api.namespaces.all.clear();
   onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
-  const refused = await release();
-  expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(refused)).toContain(`The KV namespace ${lost}, which wrangler.toml names, does not exist.`);
+  expect(await failureOf(release())).toContain(`The KV namespace ${lost}, which wrangler.toml names, does not exist.`);
   expect(changes()).toEqual([]);
-  const result = await release(["--new-namespace"]);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(release(["--new-namespace"]));
   const [namespace] = api.namespaces.all.keys();
   expect(versions().at(-1)?.bindings).toContainEqual(expect.objectContaining({ namespace_id: namespace }));
   expect(checkout.git("diff")).toContain(`-id = "${lost}"\n+id = "${namespace}"`);
@@ -382,8 +367,7 @@ test("a release looks for nothing in a list, so an empty one does no harm", asyn
   const { api } = cloudflare;
   addReleases(api, WORKER, 1, head());
   for (const list of ["/storage/kv/namespaces?", "/d1/database?"]) api.break("GET", list);
-  const result = await release();
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(release());
   expect(api.requests.filter((request) => /namespaces$|database$|scripts$/.test(request))).toEqual([]);
 });
 
@@ -394,8 +378,7 @@ test("a release that brings a class knows what happened when the response is los
   api.break("PUT", `/workers/scripts/${WORKER}`, "lost", { times: 1 });
   // The command asks twice, and wrangler twice before its first upload. So the repetition of wrangler fails as well.
   api.break("GET", `/workers/services/${WORKER}`, undefined, { after: 4 });
-  const result = await release();
-  expect(result, result.stderr).toMatchObject({ code: 0 });
+  await succeed(release());
   expect([worker.migrationTag, worker.crons]).toEqual(["v1", ["17 * * * *"]]);
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
@@ -407,9 +390,7 @@ test("a release that brings a class undoes no rollback that happens right before
   const { running } = await holdAt("PUT", "/values/");
   api.workers.share(worker, [{ version_id: worker.versions[0]?.id ?? "", percentage: 100 }]);
   api.repair();
-  const result = await running;
-  expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toContain(
+  expect(await failureOf(running)).toContain(
     `Somebody changed the deployment of ${WORKER} meanwhile: version ${worker.versions[0]?.id}`,
   );
   expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
@@ -447,9 +428,7 @@ test.each([
   const { running } = await holdAt(method, method === "PUT" ? `/workers/scripts/${WORKER}` : "/deployments");
   api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
   api.repair();
-  const result = await running;
-  expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toBe(
+  expect(await failureOf(running)).toBe(
     `Somebody changed the deployment of ${WORKER} right before: version ${first?.id} has 100 %. This command has deployed over it. ` +
       `Version ${versions()[2]?.id} is deployed. To roll back: ${wayBack.replace("<old>", second?.id ?? "")}`,
   );
@@ -473,9 +452,7 @@ test.each<[moment: string, method: string, path: string, args: string[], failure
   await Promise.race([step, running]);
   api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
   api.repair();
-  const result = await running;
-  expect(result).toMatchObject({ code: 1, stdout: "" });
-  expect(lastLine(result)).toMatch(
+  expect(await failureOf(running)).toMatch(
     new RegExp(
       `^Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %\\. Look at it, and start again\\.` +
         (path === "/versions" ? ".* This release deployed nothing\\.$" : "$"),
@@ -490,8 +467,7 @@ describe("while D1 fails, a release", () => {
     const { api } = cloudflare;
     addReleases(api, WORKER, 1, head());
     api.databases.failure = SICK;
-    const result = await release();
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(release());
     expect(result.stderr).toContain(
       `\nCloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503.\n` +
         "This release brings no migration, so it goes on without D1. It has no lease, so another command may come in between. " +
@@ -516,8 +492,7 @@ describe("while D1 fails, a release", () => {
     const { api } = cloudflare;
     addReleases(api, WORKER, 1, head());
     api.break("", path, failure);
-    const result = await release();
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(release());
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
     expect(result.stdout).toContain("  Bookmark        unknown: D1 did not answer\n");
     expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
@@ -531,8 +506,7 @@ describe("while D1 fails, a release", () => {
     await Promise.race([upload, running]);
     api.databases.failure = SICK;
     api.repair();
-    const result = await running;
-    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const result = await succeed(running);
     expect(result.stderr).toContain("GET /v1/pets is 503 with a key.");
     expect(result.stdout).toMatch(/^ {2}Bookmark {8}0{7}1-/m);
     expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
@@ -545,9 +519,7 @@ describe("while D1 fails, a release", () => {
     writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
     checkout.commit("A migration");
     try {
-      const refused = await release();
-      expect(refused).toMatchObject({ code: 1, stdout: "" });
-      expect(lastLine(refused)).toBe(
+      expect(await failureOf(release())).toBe(
         `Cloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503. ` +
           "This release brings a migration, so it needs D1.",
       );
@@ -618,8 +590,7 @@ describe("a gradual release", () => {
   test("tests the new version on its share, and waits to be promoted", async () => {
     const { api } = cloudflare;
     addReleases(api, WORKER, 1, head());
-    const gradual = await release(["--gradual", "10"]);
-    expect(gradual, gradual.stderr).toMatchObject({ code: 0 });
+    const gradual = await succeed(release(["--gradual", "10"]));
     const [old, new_] = versions();
     expect(shares()).toEqual([
       { version_id: new_?.id, percentage: 10 },
@@ -641,9 +612,7 @@ describe("a gradual release", () => {
   });
 
   test("cannot be the first release", async () => {
-    const early = await release(["--gradual", "10"]);
-    expect(early).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(early)).toBe(
+    expect(await failureOf(release(["--gradual", "10"]))).toBe(
       "petstore-staging has no version yet. The first release cannot be gradual: leave out --gradual.",
     );
     expect(changes()).toEqual([]);

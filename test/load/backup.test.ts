@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -113,8 +113,24 @@ const fileIn = (folder: string) => {
 const checkout = new Checkout();
 afterAll(() => checkout.remove());
 
-/** Runs a command. @param place a file: when it is there, the process gets SIGKILL. */
-async function run(script: string, args: readonly string[], environment: Record<string, string> = {}, place = "") {
+/** Whether a query has a row. */
+function has(file: string, query: string): boolean {
+  try {
+    using database = new DatabaseSync(file, { readOnly: true });
+    return database.prepare(query).get() !== undefined;
+  } catch {
+    // It is not there yet, or locked.
+    return false;
+  }
+}
+
+/** Runs a command. @param isOver when it is true, the process gets SIGKILL. */
+async function run(
+  script: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  isOver = () => false,
+) {
   const child = spawn(process.execPath, ["ops/run.ts", script, ...args], {
     cwd: checkout.folder,
     env: { ...process.env, ...environment },
@@ -127,7 +143,7 @@ async function run(script: string, args: readonly string[], environment: Record<
   const end = new AbortController();
   void ended.then(() => end.abort());
   while (!end.signal.aborted) {
-    if (existsSync(place)) child.kill("SIGKILL");
+    if (isOver()) child.kill("SIGKILL");
     memory = Math.max(memory, peakMemory(child.pid));
     await wait(POLL);
   }
@@ -253,16 +269,22 @@ test(
 
     const args = ["--env", "production", "--to", to];
     const began = performance.now();
-    const places = ["pets-2", "changes-1", "end"].map((name) => join(to, "unfinished", `${name}.json.gz`));
+    const copy = join(to, "unfinished/copy.sqlite");
+    // Two pages of animals, an order, and the end of all.
+    const conditions = [
+      "SELECT 1 FROM pets LIMIT 1 OFFSET 2000",
+      "SELECT 1 FROM orders",
+      "SELECT 1 FROM copy_state WHERE value ->> '$.end' IS NOT NULL",
+    ];
     let kills = 0;
-    for (const place of places) {
-      const { code, stderr } = await run("backup", args, service.environment, place);
+    for (const condition of conditions) {
+      const { code, stderr } = await run("backup", args, service.environment, () => has(copy, condition));
       // A place that is passed quickly may be missed.
       if (code === 0) break;
       expect(code, stderr).toBeNull();
       kills++;
     }
-    const last = kills === places.length ? await run("backup", args, service.environment) : undefined;
+    const last = kills === conditions.length ? await run("backup", args, service.environment) : undefined;
     const seconds = (performance.now() - began) / 1_000;
     // Changes after the moment, so that the backup is of a past one.
     await writeAtRandom(service.url, [KEY], CHANGES);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, vi } from "vitest";
 import { readConfiguration } from "../../../ops/release/configuration.ts";
 import type { Terminal } from "../../../ops/terminal.ts";
 import { CloudflareApi } from "./api.ts";
@@ -130,6 +130,20 @@ export function endLeases(api: CloudflareApi): void {
 
 export function lastLine({ stderr }: Result): string {
   return stderr.trim().split("\n").at(-1) ?? "";
+}
+
+/** Waits for a command that has to succeed. */
+export async function succeed(running: Promise<Result>): Promise<Result> {
+  const result = await running;
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  return result;
+}
+
+/** Waits for a command that has to fail without a result, and returns its last line. */
+export async function failureOf(running: Promise<Result>): Promise<string> {
+  const result = await running;
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  return lastLine(result);
 }
 
 /** The commands of wrangler that a command showed. */

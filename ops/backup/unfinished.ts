@@ -1,0 +1,91 @@
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "./manifest.ts";
+import { type Line, lineOf, selectValues, type Table } from "./tables.ts";
+
+const STATE = "CREATE TABLE IF NOT EXISTS copy_state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT)";
+/** The codes of SQLite for a file that is damaged, and for one that is no database. */
+const DAMAGED = [11, 26];
+
+const pathOf = (folder: string) => join(folder, "unfinished");
+/** Whether a folder has a backup that is not finished. A repetition goes on with it. */
+export const isUnfinished = (folder: string) => existsSync(pathOf(folder));
+export const removeUnfinished = (folder: string) => rmSync(pathOf(folder), { recursive: true, force: true });
+
+/** A backup until it is finished: a database of SQLite in its folder, with the tables of the copy, and a state that its user knows. */
+export class Unfinished {
+  readonly path: string;
+  readonly #folder: string;
+  #sqlite: DatabaseSync;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.path = pathOf(folder);
+    this.#sqlite = this.#open();
+  }
+
+  #open(): DatabaseSync {
+    mkdirSync(this.path, { recursive: true, mode: PRIVATE_FOLDER });
+    const file = join(this.path, "copy.sqlite");
+    closeSync(openSync(file, "a", PRIVATE_FILE));
+    return new DatabaseSync(file);
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  /** Throws all of it away, and begins anew. */
+  clear(): void {
+    this.close();
+    removeUnfinished(this.#folder);
+    this.#sqlite = this.#open();
+  }
+
+  read<State>(): State | undefined {
+    this.#sqlite.exec(STATE);
+    const row = this.#sqlite.prepare("SELECT value FROM copy_state").get();
+    return row === undefined ? undefined : (JSON.parse(String(row["value"])) as State);
+  }
+
+  /** Takes some steps, and keeps the state that follows. All of it is there or nothing, whenever the process ends. */
+  save(state: object, steps: () => void): void {
+    this.#sqlite.exec("BEGIN");
+    try {
+      steps();
+      this.#sqlite.prepare("REPLACE INTO copy_state VALUES (1, ?)").run(JSON.stringify(state));
+      this.#sqlite.exec("COMMIT");
+    } catch (error) {
+      if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Creates the tables without their rules, because their pages are of different moments. */
+  create(tables: readonly Table[]): void {
+    for (const { name, columns } of tables) {
+      const [id = "", ...others] = columns.map((column) => `"${column}"`);
+      this.#sqlite.exec(`CREATE TABLE IF NOT EXISTS "${name}" (${[`${id} INTEGER PRIMARY KEY`, ...others].join()})`);
+    }
+  }
+
+  /** Adds rows. One that was there is replaced: the last one that was read is the newest. */
+  put(table: Table, lines: readonly Line[]): void {
+    const rows = `[${lines.map(({ line }) => line).join()}]`;
+    this.#sqlite.prepare(`REPLACE INTO "${table.name}" ${selectValues(table)}`).run(rows);
+  }
+
+  remove(table: string, condition: string): void {
+    this.#sqlite.exec(`DELETE FROM "${table}" WHERE ${condition}`);
+  }
+
+  *linesOf(table: Table): Generator<string> {
+    const rows = this.#sqlite.prepare(`SELECT ${lineOf(table)} AS line FROM "${table.name}" ORDER BY id`);
+    for (const { line } of rows.iterate()) yield String(line);
+  }
+}
+
+/** Whether a failure is that of an unfinished backup that nobody can read. */
+export const isDamage = (error: unknown) =>
+  error instanceof Error && "errcode" in error && DAMAGED.includes(Number(error.errcode));
