@@ -21,6 +21,8 @@ import {
 
 useReceiver();
 
+type Write = (this: Session, ...all: Parameters<Session["writeRepeatably"]>) => Promise<never>;
+
 const GOOD = 6_000;
 const PLACE = "SELECT printf('%016x%08x', id, tag) AS place FROM events ORDER BY id DESC LIMIT 1";
 const endOfFeed = async () => (await env.DB.prepare(PLACE).first<string>("place")) ?? "";
@@ -55,17 +57,17 @@ test("is enabled for good after its receiver was gone, whatever other attempts s
 
 test("learns what changed while the database answered", async () => {
   const hook = await proven();
-  const { writeRepeatably } = Session.prototype;
+  const original = Object.getOwnPropertyDescriptor(Session.prototype, "writeRepeatably")?.value as Write;
   const answer = { isRead: false, isThere: false };
   const read = vi.spyOn(Session.prototype, "writeRepeatably").mockImplementation(async function (
     this: Session,
     ...all
   ) {
-    const results = await writeRepeatably.apply(this, all);
+    const results = await original.apply(this, all);
     answer.isRead = true;
     while (!answer.isThere) await scheduler.wait(1);
     return results;
-  } as typeof writeRepeatably);
+  });
   const run = runDurableObjectAlarm(hook.stub);
   await vi.waitFor(() => expect(answer.isRead).toBe(true));
   await hook.set("url = 'https://hooks.shop.com/new'");

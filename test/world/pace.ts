@@ -83,7 +83,8 @@ class Known {
   /** When an attempt may begin. */
   opensAt(resource: string, wasAttempted: boolean): number {
     const probe = this.probedAt + (PROBES[Math.min(this.probes, PROBES.length - 1)] as number);
-    const next = wasAttempted ? probe : this.attemptedAt + BETWEEN_NEW_EVENTS;
+    // One that seems to be new may have been attempted in an earlier life.
+    const next = wasAttempted ? probe : Math.min(probe, this.attemptedAt + BETWEEN_NEW_EVENTS);
     const held = this.isFailing ? next : 0;
     return Math.max(held, this.limitedUntil, this.pauses.get(resource)?.until ?? 0);
   }
