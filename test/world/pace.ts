@@ -65,7 +65,7 @@ class Known {
     }
     if (type === TEST) return;
     this.attemptedAt = end;
-    if (isProbe || this.failedTo - this.failedFrom < FAILS_AFTER - SECOND) this.probedAt = end;
+    if (isProbe) this.probedAt = end;
     this.probes += Number(isProbe);
     this.refused.add(resource);
     [this.failedFrom, this.failedTo] = [Math.min(this.failedFrom, end), end];
