@@ -67,16 +67,8 @@ export class Queue {
     else this.#lanes.delete(laneOf(row));
   }
 
-  clear(): void {
-    this.#rows.clear();
-    this.#lanes.clear();
-    this.#unordered.clear();
-  }
-
   /** The oldest row of a lane. */
   head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.[0];
-
-  isUnordered = (lane: string): boolean => this.#unordered.has(lane);
 
   /** Whether a new event of a lane has to wait for an earlier one. */
   blocks = (lane: string): boolean => this.#lanes.has(lane) && !this.#unordered.has(lane);
