@@ -31,6 +31,6 @@ function roomOf({ ledger, parallel, share, now }: Situation): number {
   }
   if (room > 0) return parallel.size >= share.atOnce && room < MAX_PENDING / 2 ? 0 : room;
   const inWindows = readers.reduce((sum, { size }) => sum + size, 0);
-  const mayGiveUp = inWindows < FEW && ledger.weakest(now, parallel.runs) !== undefined;
-  return mayGiveUp ? FEW - inWindows : beyond;
+  if (inWindows < FEW && ledger.weakest(now, parallel.runs) !== undefined) return FEW - inWindows;
+  return inWindows === 0 ? beyond : 0;
 }
