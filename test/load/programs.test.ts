@@ -61,8 +61,7 @@ async function empty(): Promise<void> {
 }
 
 /** What an operator does when changes left no event. */
-async function startFeed(): Promise<void> {
-  const { DB } = await service.worker.getEnv();
+async function startFeed(DB: D1Database): Promise<void> {
   const statements = readFileSync("ops/start-feed.sql", "utf8").replaceAll(/^--.*/gm, "").split(";").slice(0, -1);
   for (const statement of statements) await DB.prepare(statement).run();
 }
@@ -486,7 +485,7 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
     ),
     DB.prepare("DELETE FROM pets WHERE id = ?").bind(Number(added.id)),
   ]);
-  await startFeed();
+  await startFeed(DB);
   isHeld = true;
   held = 0;
   await store.pets.update(sold, { name: "First of the new feed" });
@@ -537,7 +536,7 @@ test
     expect(await read()).toEqual([...before, ...changes]);
 
     await store.orders.cancel(later);
-    await startFeed();
+    await startFeed((await service.worker.getEnv()).DB);
     const anew = await read();
     expect(anew).toEqual(expect.arrayContaining([`${later} 2 cancelled`, `${earlier} 2 shipped`]));
     expect(anew).toHaveLength(before.length + 1);
