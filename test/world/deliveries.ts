@@ -28,8 +28,8 @@ import type { Outcome } from "./world.ts";
 /** Attempts that an event has before it fails, and deliveries that wait at most. */
 const MAX_ATTEMPTS = 10;
 const MAX_PENDING = 1_000;
-/** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored. */
-const SOON = 5 * MINUTE;
+/** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored: faults may lose two answers. */
+const SOON = 6 * MINUTE;
 
 // Promise: delivered-at-least-once, order-of-deliveries, the-ceiling
 /** Every promise of docs/webhooks.md, for each webhook on its own. */
