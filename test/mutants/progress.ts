@@ -58,7 +58,7 @@ export const PROGRESS: Mutant[] = [
   standstill(
     "a replay gets the fourth part of the attempts at most",
     "pick",
-    "(mayReplay && !isReplayFirst ? from(situation, true) : undefined)",
+    "(mayReplay && !isReplayFirst ? from(situation, true, turn) : undefined)",
     "undefined",
     "2e replay in",
   ),
@@ -78,9 +78,9 @@ export const PROGRESS: Mutant[] = [
   ),
   standstill(
     "full rows stop the feed",
-    "run",
-    "return inWindows < FEW && this.#weakest(now) !== undefined ? FEW - inWindows : 0;",
-    "return 0;",
+    "room",
+    "if (inWindows < FEW && ledger.weakest(now, parallel.runs) !== undefined) return FEW - inWindows;",
+    "",
     "1a a type refused",
   ),
   standstill(
@@ -107,22 +107,22 @@ export const PROGRESS: Mutant[] = [
   standstill(
     "an event that comes after the read for its nudge waits for a minute",
     "run",
-    "const isAwaited = this.#isNudged || this.#wasNudged || this.#look.hasFound;",
-    "const isAwaited = this.#isNudged;",
+    "this.#isNudged || this.#wasNudged || this.#look.hasFound || Math.abs(now - this.#changedAt) < UNKNOWN_FOR;",
+    "this.#isNudged;",
     "4e changes within",
   ),
   standstill(
     "an endpoint that fails is read on",
-    "run",
-    "return hasNew ? 0 : Math.min(room, FEW);",
+    "room",
+    "return hasNew ? 0 : Math.min(beyond, FEW);",
     "return FEW;",
     "5 held with",
   ),
   standstill(
     "each attempt that ends causes a read",
-    "run",
-    "return isBusy && room < MAX_PENDING / 2 ? 0 : room;",
-    "return room;",
+    "room",
+    "if (room > 0) return parallel.size >= share.atOnce && room < MAX_PENDING / 2 ? 0 : room;",
+    "if (room > 0) return room;",
     "6a backlog",
   ),
   standstill(

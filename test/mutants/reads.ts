@@ -135,8 +135,8 @@ const PAGING = [
   workerd(
     "an escape that is not UTF-8 is looked up as text",
     "http/query.ts",
-    "if (!isDecodable(text))",
-    'if (!isDecodable(""))',
+    "&& !isDecodable(text))",
+    '&& !isDecodable(""))',
     "orders/reference",
   ),
   workerd(

@@ -253,15 +253,15 @@ const INPUT = [
   workerd(
     "the query of a deletion is not checked",
     "http/guard.ts",
-    "    refuseUndeclaredParameters(c);\n",
-    '    if (c.req.method !== "DELETE") refuseUndeclaredParameters(c);\n',
+    "    readQuery(c);\n",
+    '    if (c.req.method !== "DELETE") readQuery(c);\n',
     "battery/query",
   ),
   workerd(
     "an undeclared name is refused before the scope",
     "http/guard.ts",
     "    if (scope !== undefined && !key.scopes.includes(scope))",
-    "    refuseUndeclaredParameters(c);\n    if (scope !== undefined && !key.scopes.includes(scope))",
+    "    readQuery(c);\n    if (scope !== undefined && !key.scopes.includes(scope))",
     "battery/query",
   ),
   workerd("a parameter without a name is dropped", "http/query.ts", "/^\\?=|&=/", "/^$/", "battery/query"),

@@ -15,7 +15,7 @@ export const WEBHOOKS: Mutant[] = [
   engine(
     "an endpoint that fails is attempted all the time",
     "health",
-    "const probeAt = health.attemptedAt > now ? now : health.attemptedAt + probeDelay(health.probes);",
+    "const probeAt = health.probedAt > now ? now : health.probedAt + probeDelay(health.probes);",
     "const probeAt = now;",
     "schedule",
   ),
@@ -77,8 +77,8 @@ export const WEBHOOKS: Mutant[] = [
   ),
   engine(
     "other deliveries go before a reset",
-    "pick",
-    "if (reset !== undefined) return isOpen(situation, reset.row) ? waiting(ledger, reset.row) : undefined;",
+    "room",
+    "if (resetOf(ledger, now) !== undefined) return [0, 0];",
     "",
     "restore",
   ),

@@ -49,10 +49,8 @@ const opensAt = ({ ledger, now }: Situation, row: Waiting): number =>
  * @param turn counts the attempts.
  */
 export function pick(situation: Situation, turn: number): Attempt | undefined {
-  const { ledger, parallel, share, now } = situation;
+  const { parallel, share } = situation;
   if (parallel.size >= share.atOnce) return undefined;
-  const reset = resetOf(ledger, now);
-  if (reset !== undefined) return isOpen(situation, reset.row) ? waiting(ledger, reset.row) : undefined;
   const mayReplay = parallel.count("isReplay") < halfOf(share);
   const isReplayFirst = mayReplay && turn % TURNS === 0;
   return (

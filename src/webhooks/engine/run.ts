@@ -151,11 +151,8 @@ export class Run {
   #readsAt(now: number): number {
     const limits = limitsOf(this.#situation);
     const hasMore = this.#ledger.readers.some((reader, index) => reader.hasMore && limits[index] !== 0);
-    const at = hasMore
-      ? 0
-      : limits[0] > 0 && this.#isAwaited(now)
-        ? Math.min(this.#look.at, now) + SHORTEST_PAUSE
-        : Infinity;
+    if (!hasMore && (limits[0] === 0 || !this.#isAwaited(now))) return Infinity;
+    const at = hasMore ? 0 : Math.min(this.#look.at, now) + SHORTEST_PAUSE;
     return Math.max(at, newEventAt(this.#ledger.progress.health, now));
   }
 
