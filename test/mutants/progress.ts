@@ -79,8 +79,8 @@ export const PROGRESS: Mutant[] = [
   standstill(
     "full rows stop the feed",
     "room",
-    "if (inWindows < FEW && ledger.weakest(now, parallel.runs) !== undefined) return FEW - inWindows;",
-    "",
+    "return inWindows === 0 ? beyond : 0;",
+    "return 0;",
     "1a a type refused",
   ),
   standstill(
@@ -112,13 +112,6 @@ export const PROGRESS: Mutant[] = [
     "4e changes within",
   ),
   standstill(
-    "an endpoint that fails is read on",
-    "room",
-    "return hasNew ? 0 : Math.min(beyond, FEW);",
-    "return FEW;",
-    "5 held with",
-  ),
-  standstill(
     "each attempt that ends causes a read",
     "room",
     "if (room > 0) return parallel.size >= share.atOnce && room < MAX_PENDING / 2 ? 0 : room;",
@@ -137,7 +130,7 @@ export const PROGRESS: Mutant[] = [
     "run",
     "if (this.#ledger.isFull || now >= this.#recordedAt + RECORDED_AFTER) this.#record(now);",
     "this.#record(now);",
-    "7 rows written",
+    "7c ten changes",
   ),
   standstill(
     "the number at once is not that of the webhook",

@@ -16,7 +16,7 @@ export const WEBHOOKS: Mutant[] = [
     "an endpoint that fails is attempted all the time",
     "health",
     "const probeAt = health.probedAt > now ? now : health.probedAt + probeDelay(health.probes);",
-    "const probeAt = now;",
+    "const probeAt = health.probedAt + 1;",
     "schedule",
   ),
   engine(
@@ -74,6 +74,13 @@ export const WEBHOOKS: Mutant[] = [
     "ledger.put(row, messageBody(id, RESET, { cursor: encodeEventCursor(place), bookmark }));",
     "void [row, bookmark];",
     "restore",
+  ),
+  engine(
+    "an endpoint that fails is read on",
+    "room",
+    "return hasNew ? 0 : Math.min(beyond, FEW);",
+    "return FEW;",
+    "delivery",
   ),
   engine(
     "other deliveries go before a reset",

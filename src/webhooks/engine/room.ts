@@ -21,7 +21,7 @@ export function limitsOf(situation: Situation): [main: number, replay: number] {
 }
 
 /** While all attempts run that may, a read is worth it only when many fit. */
-function roomOf({ ledger, parallel, share, now }: Situation): number {
+function roomOf({ ledger, parallel, share }: Situation): number {
   const { progress, queue, main, readers, room } = ledger;
   // Beyond the room: one that succeeds ends a standstill behind others that are refused.
   const beyond = Math.max(room + FEW, 0);
@@ -31,6 +31,5 @@ function roomOf({ ledger, parallel, share, now }: Situation): number {
   }
   if (room > 0) return parallel.size >= share.atOnce && room < MAX_PENDING / 2 ? 0 : room;
   const inWindows = readers.reduce((sum, { size }) => sum + size, 0);
-  if (inWindows < FEW && ledger.weakest(now, parallel.runs) !== undefined) return FEW - inWindows;
   return inWindows === 0 ? beyond : 0;
 }
