@@ -5,6 +5,8 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "./manifest.ts";
 import { type Line, lineOf, selectValues, type Table } from "./tables.ts";
 
 const STATE = "CREATE TABLE IF NOT EXISTS copy_state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT)";
+/** Milliseconds for which a backup waits while another program reads this file. */
+const LOCKED_FOR = 10_000;
 /** The codes of SQLite for a file that is damaged, and for one that is no database. */
 const DAMAGED = [11, 26];
 
@@ -29,7 +31,7 @@ export class Unfinished {
     mkdirSync(this.path, { recursive: true, mode: PRIVATE_FOLDER });
     const file = join(this.path, "copy.sqlite");
     closeSync(openSync(file, "a", PRIVATE_FILE));
-    return new DatabaseSync(file);
+    return new DatabaseSync(file, { timeout: LOCKED_FOR });
   }
 
   close(): void {
