@@ -22,6 +22,9 @@ const CURSOR_RULE = "one that this service handed out in a Link header, with the
 export const limitField = () =>
   z.optional(parsed<string, number>(toLimit, parameterRule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`)));
 
+/** The limit of a query, which it may omit. Links to the next page omit it too. */
+export const limitOf = ({ limit = DEFAULT_LIMIT }: { limit?: number | undefined }): number => limit;
+
 /** The parameters of every list. A repeated one arrives as an array and breaks its rule. */
 export const pageFields = () => ({
   limit: limitField(),
@@ -55,10 +58,11 @@ export interface Query extends Partial<PageQuery> {
  *
  * @throws ApiError `invalid_request` when the cursor belongs to another order.
  */
-export function pageBounds({ limit = DEFAULT_LIMIT, cursor, sort = "id" }: PageQuery): Bounds {
+export function pageBounds(query: PageQuery): Bounds {
+  const { cursor, sort = "id" } = query;
   if (cursor !== undefined && cursor.sort !== sort)
     throw new ApiError("invalid_request", `cursor has to be ${CURSOR_RULE}.`);
-  return { after: cursor?.after ?? START[sort], limit: limit + 1 };
+  return { after: cursor?.after ?? START[sort], limit: limitOf(query) + 1 };
 }
 
 /** An item of a list. */
@@ -70,11 +74,9 @@ export type Listed<Item> = Item & { version?: number };
  * @param rows the rows within `pageBounds`.
  * @param examined the last row that was read to find them, if the list may go on after it.
  */
-export function toPage<Item>(
-  { limit = DEFAULT_LIMIT, sort = "id", include }: PageQuery,
-  rows: Stored<Item>[],
-  examined?: Stored<Item>,
-): Found<Listed<Item>[]> {
+export function toPage<Item>(query: PageQuery, rows: Stored<Item>[], examined?: Stored<Item>): Found<Listed<Item>[]> {
+  const { sort = "id", include } = query;
+  const limit = limitOf(query);
   const last = rows.length > limit ? rows[limit - 1] : examined;
   rows.length = Math.min(rows.length, limit);
   const items = rows.map((row) => (include === undefined ? row.body : withVersion(row)));

@@ -5,7 +5,7 @@ import { type Stored, storedColumns } from "../db/resource.ts";
 import type { Built, QueryBuilder } from "../db/statement.ts";
 import { isText } from "../exact/text.ts";
 import type { Found } from "../http/found.ts";
-import { DEFAULT_LIMIT, type Listed, type PageQuery, toPage } from "../http/paging.ts";
+import { limitOf, type Listed, type PageQuery, toPage } from "../http/paging.ts";
 import { type Animal, pet } from "./shape.ts";
 import { pets } from "./table.ts";
 
@@ -86,7 +86,7 @@ export function candidates(
 
 /** The page of a search. It may have fewer animals than `limit`, or none, and still go on. */
 export function pageOfSearch(query: PageQuery, text: string, rows: Stored<Animal>[]): Found<Listed<Animal>[]> {
-  const { limit = DEFAULT_LIMIT } = query;
+  const limit = limitOf(query);
   const words = wordsOf(text);
   const found: Stored<Animal>[] = [];
   for (const row of rows) {

@@ -4,8 +4,8 @@ const EXACT = [
   workerd(
     "an integer of a response is rounded",
     "http/shape.ts",
-    "{ id: table.id, ...each(column, lasting) }",
-    "{ id: sql`${table.id} * 1.0`, ...each(column, lasting) }",
+    "{ id: table.id, ...each<object>(column, lasting) }",
+    "{ id: sql`${table.id} * 1.0`, ...each<object>(column, lasting) }",
     "pets/get-pet",
   ),
   workerd(
@@ -82,7 +82,13 @@ const PAGING = [
     "rows.length >= limit ?",
     "pets/list-pets",
   ),
-  workerd("a page reads two rows more", "http/paging.ts", "limit: limit + 1", "limit: limit + 2", "pets/pages"),
+  workerd(
+    "a page reads two rows more",
+    "http/paging.ts",
+    "limit: limitOf(query) + 1",
+    "limit: limitOf(query) + 2",
+    "pets/pages",
+  ),
   workerd(
     "the cursor of the other order is accepted",
     "http/paging.ts",
