@@ -8,7 +8,6 @@ import { encodeEventCursor, EVENT_CURSOR } from "../src/feed/place.ts";
 import { CURSOR } from "../src/http/cursor.ts";
 import type { Field, Shape } from "../src/http/shape.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
-import type { Facts } from "../src/operation.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
@@ -21,9 +20,8 @@ export interface Resource {
   operations: { [operationId: string]: Operation };
 }
 
+/** The description of an operation. The rest is in its handlers: see openapi/operation.ts. */
 export interface Operation {
-  /** Its handlers, as routes.ts mounts them. They determine its method, path, scope, deprecation, parameters and fields. */
-  handlers: readonly object[];
   stability: Stability;
   summary: string;
   description: string;
@@ -39,9 +37,6 @@ export interface Operation {
   /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
 }
-
-/** The facts of the last handler, which does what the operation is for. */
-export const factsOf = ({ handlers }: Operation) => handlers.at(-1) as Facts;
 
 /** A JSON body. */
 export interface Body {

@@ -19,7 +19,7 @@ import { NOT_BLANK, openList, type Resource } from "./describe.ts";
 import { GUIDES } from "./guides.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
-import { operationObject, routeOf } from "./operation.ts";
+import { mountedAs, operationObject } from "./operation.ts";
 
 /** One line per resource. */
 const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
@@ -103,10 +103,9 @@ const PARAMETERS = {
 const paths: PathsObject = {};
 for (const resource of RESOURCES) {
   for (const [operationId, operation] of Object.entries(resource.operations)) {
-    const route = routeOf(operationId, operation);
-    const { method, path } = route;
+    const { method, path } = mountedAs(operationId);
     const next = linksOf(operationId, path, operation.success.body?.schema, resource);
-    const described = operationObject(operationId, route, operation, next);
+    const described = operationObject(operationId, operation, next);
     paths[path] = { ...paths[path], [method]: { ...described, tags: [resource.tag.name] } };
   }
 }

@@ -2,13 +2,8 @@
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { createCategory } from "../../src/categories/create-category.ts";
-import { deleteCategory } from "../../src/categories/delete-category.ts";
-import { getCategory } from "../../src/categories/get-category.ts";
-import { listCategories } from "../../src/categories/list-categories.ts";
 import { category as shape } from "../../src/categories/shape.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
-import { updateCategory } from "../../src/categories/update-category.ts";
 
 /** Line breaks included. */
 const ANY_TEXT = "^[\\s\\S]*$";
@@ -73,7 +68,6 @@ export const categories: Resource = {
   },
   operations: {
     listCategories: {
-      handlers: listCategories,
       stability: "beta",
       summary: "List categories",
       description:
@@ -86,7 +80,6 @@ export const categories: Resource = {
       },
     },
     createCategory: {
-      handlers: createCategory,
       stability: "beta",
       summary: "Add a category",
       description: "With an `Idempotency-Key`, the category is created exactly once, even if the request is repeated.",
@@ -107,7 +100,6 @@ export const categories: Resource = {
       },
     },
     getCategory: {
-      handlers: getCategory,
       stability: "beta",
       summary: "Fetch a category",
       description: "Returns a category.",
@@ -122,7 +114,6 @@ export const categories: Resource = {
       },
     },
     updateCategory: {
-      handlers: updateCategory,
       stability: "beta",
       summary: "Change a category",
       description:
@@ -142,7 +133,6 @@ export const categories: Resource = {
       },
     },
     deleteCategory: {
-      handlers: deleteCategory,
       stability: "beta",
       summary: "Delete a category",
       description: "Deletes a category that no animal names. Its identifier is never used again.",

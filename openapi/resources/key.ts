@@ -1,6 +1,6 @@
 // The description of the operation on the presented key.
 import { SCOPES } from "../../src/auth/scopes.ts";
-import { getKey, type Key } from "../../src/key/get-key.ts";
+import { type Key } from "../../src/key/get-key.ts";
 import { ref, type Resource } from "../describe.ts";
 
 /** Any text of an operator. A record of a key has at most so many bytes. */
@@ -48,7 +48,6 @@ export const key: Resource = {
   },
   operations: {
     getKey: {
-      handlers: getKey,
       stability: "beta",
       summary: "Describe the key",
       description:

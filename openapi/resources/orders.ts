@@ -3,14 +3,11 @@ import type { SchemaObject } from "openapi3-ts/oas31";
 import { INT64, listed, NAME, objectSchema, openList, pageParameters, ref, type Resource } from "../describe.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { cancelOrder } from "../../src/orders/cancel-order.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
-import { COUNT_MILLISECONDS, COUNTED_A_SECOND, getInventory } from "../../src/orders/get-inventory.ts";
-import { getOrder } from "../../src/orders/get-order.ts";
-import { listOrders } from "../../src/orders/list-orders.ts";
-import { newOrder, placeOrder } from "../../src/orders/place-order.ts";
+import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
+import { newOrder } from "../../src/orders/place-order.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
-import { orderPatch, updateOrder } from "../../src/orders/update-order.ts";
+import { orderPatch } from "../../src/orders/update-order.ts";
 
 const PLACED = {
   id: 1,
@@ -143,7 +140,6 @@ export const orders: Resource = {
   },
   operations: {
     listOrders: {
-      handlers: listOrders,
       stability: "beta",
       summary: "List orders",
       description:
@@ -167,7 +163,6 @@ export const orders: Resource = {
       errors: { invalid_request: "reference cannot be beside petId." },
     },
     placeOrder: {
-      handlers: placeOrder,
       stability: "beta",
       summary: "Place an order",
       description:
@@ -185,7 +180,6 @@ export const orders: Resource = {
       },
     },
     getOrder: {
-      handlers: getOrder,
       stability: "beta",
       summary: "Fetch an order",
       description: "Returns an order, also one that is cancelled.",
@@ -200,7 +194,6 @@ export const orders: Resource = {
       },
     },
     getInventory: {
-      handlers: getInventory,
       stability: "experimental",
       summary: "Count the animals",
       description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds, and not more than ${COUNTED_A_SECOND.toLocaleString("en")} animals a second. Otherwise it returns the last count. \`Age\` tells how old the count is. It may miss your own writes, also with a bookmark.`,
@@ -211,7 +204,6 @@ export const orders: Resource = {
       },
     },
     updateOrder: {
-      handlers: updateOrder,
       stability: "experimental",
       summary: "Ship an order, or change its reference",
       description:
@@ -231,7 +223,6 @@ export const orders: Resource = {
       },
     },
     cancelOrder: {
-      handlers: cancelOrder,
       stability: "beta",
       summary: "Cancel an order",
       description:

@@ -15,17 +15,12 @@ import {
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
-import { createPets } from "../../src/pets/create-pets.ts";
-import { createPet } from "../../src/pets/create-pet.ts";
-import { getPet } from "../../src/pets/get-pet.ts";
-import { deletePet } from "../../src/pets/delete-pet.ts";
-import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
+import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
-import { updatePet } from "../../src/pets/update-pet.ts";
-import { petChange, updatePets } from "../../src/pets/update-pets.ts";
+import { petChange } from "../../src/pets/update-pets.ts";
 
 const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 1, status: "available" };
 
@@ -138,7 +133,6 @@ export const pets: Resource = {
   },
   operations: {
     listPets: {
-      handlers: listPets,
       stability: "stable",
       summary: "List animals",
       description:
@@ -173,7 +167,6 @@ export const pets: Resource = {
       },
     },
     createPet: {
-      handlers: createPet,
       stability: "stable",
       summary: "Add an animal",
       description: "With an `Idempotency-Key`, the animal is created exactly once, even if the request is repeated.",
@@ -190,7 +183,6 @@ export const pets: Resource = {
       },
     },
     createPets: {
-      handlers: createPets,
       stability: "beta",
       summary: "Add several animals",
       description:
@@ -212,7 +204,6 @@ export const pets: Resource = {
       },
     },
     updatePets: {
-      handlers: updatePets,
       stability: "beta",
       summary: "Change several animals",
       description:
@@ -236,7 +227,6 @@ export const pets: Resource = {
       },
     },
     getPet: {
-      handlers: getPet,
       stability: "stable",
       summary: "Fetch an animal",
       description:
@@ -252,7 +242,6 @@ export const pets: Resource = {
       },
     },
     updatePet: {
-      handlers: updatePet,
       stability: "beta",
       summary: "Change an animal",
       description:
@@ -272,7 +261,6 @@ export const pets: Resource = {
       },
     },
     deletePet: {
-      handlers: deletePet,
       stability: "beta",
       summary: "Delete an animal",
       description: "Deletes an animal. Its identifier is never used again.",

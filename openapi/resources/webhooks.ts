@@ -16,19 +16,11 @@ import { SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../../src/http/paging.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
-import { createWebhook, newWebhook } from "../../src/webhooks/create-webhook.ts";
-import { deleteWebhook } from "../../src/webhooks/delete-webhook.ts";
-import { getWebhook } from "../../src/webhooks/get-webhook.ts";
-import { getWebhookSecret } from "../../src/webhooks/get-webhook-secret.ts";
-import { getWebhookState } from "../../src/webhooks/get-webhook-state.ts";
-import { DELIVERY_CURSOR, DELIVERY_STATUSES, listDeliveries } from "../../src/webhooks/list-deliveries.ts";
-import { listWebhooks } from "../../src/webhooks/list-webhooks.ts";
-import { replay, replayWebhook } from "../../src/webhooks/replay-webhook.ts";
-import { rotateWebhookSecret } from "../../src/webhooks/rotate-webhook-secret.ts";
+import { newWebhook } from "../../src/webhooks/create-webhook.ts";
+import { DELIVERY_CURSOR, DELIVERY_STATUSES } from "../../src/webhooks/list-deliveries.ts";
+import { replay } from "../../src/webhooks/replay-webhook.ts";
 import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
-import { stopReplay } from "../../src/webhooks/stop-replay.ts";
-import { testWebhook } from "../../src/webhooks/test-webhook.ts";
-import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
+import { webhookPatch } from "../../src/webhooks/update-webhook.ts";
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
 import { MAX_CONCURRENCY, MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 
@@ -428,7 +420,6 @@ export const webhooks: Resource = {
   },
   operations: {
     listWebhooks: {
-      handlers: listWebhooks,
       stability: "beta",
       summary: "List webhooks",
       description:
@@ -437,7 +428,6 @@ export const webhooks: Resource = {
       success: { status: 200, description: "Webhooks.", body: { schema: "Webhooks", example: [CREATED] } },
     },
     createWebhook: {
-      handlers: createWebhook,
       stability: "beta",
       summary: "Add a webhook",
       description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
@@ -454,7 +444,6 @@ export const webhooks: Resource = {
       },
     },
     getWebhook: {
-      handlers: getWebhook,
       stability: "beta",
       summary: "Fetch a webhook",
       description: "Returns a webhook, without its secret.",
@@ -463,7 +452,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     updateWebhook: {
-      handlers: updateWebhook,
       stability: "beta",
       summary: "Change a webhook",
       description:
@@ -482,7 +470,6 @@ export const webhooks: Resource = {
       },
     },
     deleteWebhook: {
-      handlers: deleteWebhook,
       stability: "beta",
       summary: "Delete a webhook",
       description: "Ends the deliveries. One attempt may still be on its way.",
@@ -492,7 +479,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookState: {
-      handlers: getWebhookState,
       stability: "beta",
       summary: "Fetch the state of a webhook",
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
@@ -501,7 +487,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookSecret: {
-      handlers: getWebhookSecret,
       stability: "beta",
       summary: "Fetch the secret of a webhook",
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
@@ -510,7 +495,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     rotateWebhookSecret: {
-      handlers: rotateWebhookSecret,
       stability: "beta",
       summary: "Rotate the secret of a webhook",
       description:
@@ -520,7 +504,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     testWebhook: {
-      handlers: testWebhook,
       stability: "beta",
       summary: "Test a webhook",
       description:
@@ -537,7 +520,6 @@ export const webhooks: Resource = {
       },
     },
     replayWebhook: {
-      handlers: replayWebhook,
       stability: "beta",
       summary: "Deliver events again",
       description:
@@ -554,7 +536,6 @@ export const webhooks: Resource = {
       },
     },
     stopReplay: {
-      handlers: stopReplay,
       stability: "beta",
       summary: "Stop a replay",
       description:
@@ -564,7 +545,6 @@ export const webhooks: Resource = {
       errors: { not_found: "There is no webhook with this id." },
     },
     listDeliveries: {
-      handlers: listDeliveries,
       stability: "beta",
       summary: "List the deliveries of a webhook",
       description:
