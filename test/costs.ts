@@ -1,7 +1,5 @@
-import type { Cost, CostRequest, CostRow } from "../register/cost.ts";
-import { NOTHING, post, REX } from "../register/cost.ts";
+import { type Cost, type CostRequest, type CostRow, NOTHING, post, REX } from "../register/cost.ts";
 import { REGISTER } from "../register/operations.ts";
-import type { OperationId } from "../register/row.ts";
 import { generateKey } from "../src/auth/key-format.ts";
 
 /** The rows that the requests find. */
@@ -37,7 +35,7 @@ const REFUSED = {
   "the health check": [NOTHING, 200, "/health"],
 } satisfies { [request: string]: CostRow };
 
-type Costs = { [Id in OperationId]: (typeof REGISTER)[Id]["costs"] }[OperationId];
+type Costs = (typeof REGISTER)[keyof typeof REGISTER]["costs"];
 export type RequestKind =
   | keyof typeof REFUSED
   | (Costs extends infer One ? (One extends unknown ? keyof One : never) : never);
