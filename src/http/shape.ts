@@ -111,15 +111,14 @@ export function shapeOf<Table extends Versioned, All extends Fields>(
     Object.fromEntries(some.map((name) => [name, make(fields[name] as Field, name)])) as Each;
   const column = (_field: Field, name: keyof All) => table[name as keyof Table];
   const [lasting, absent] = [false, true].map((mayBeAbsent) =>
-    names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
+    each<object>(
+      column,
+      names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
+    ),
   );
   const resource = {
     table,
-    body: () =>
-      jsonObjectOf<BodyOf<All>>(
-        { id: table.id, ...each<object>(column, lasting) } as Columns<All>,
-        each(column, absent),
-      ),
+    body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...lasting } as Columns<All>, { ...absent }),
   };
   return {
     ...resource,

@@ -42,7 +42,7 @@ export const listDeliveries = handlersOf("listDeliveries", { headers: ["Link"] }
   async (c) => {
     const { limit, cursor, status } = c.req.valid("query");
     const { deliveries, next } = await askObject(c, (object, name) =>
-      object.deliveries(name, { limit: limitOf({ limit }), after: cursor, status }),
+      object.deliveries(name, { limit: limitOf(limit), after: cursor, status }),
     );
     if (next !== undefined) addNextPage(c, { limit, status }, next + checksum(next));
     return json(c, deliveries, 200);

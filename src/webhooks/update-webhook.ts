@@ -1,9 +1,11 @@
 import { eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { Context } from "hono";
 import * as z from "zod/mini";
 import { patches } from "../changes/handlers.ts";
 import { compilePatch } from "../changes/patch.ts";
 import { storedColumns } from "../db/resource.ts";
 import { compile, type Parameter } from "../db/statement.ts";
+import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { scopeOf } from "../feed/table.ts";
 import { guard, lacksScope } from "../http/guard.ts";
@@ -35,13 +37,11 @@ export const webhookPatch = lazy(() =>
 );
 
 /** The types that the key may read, as a JSON array. Null when the patch needs none of them. */
-interface Readable {
-  readable: string | null;
-}
+const readable = sql.placeholder("readable");
 
 /** The first of these types that the key may not read. */
-const unreadable = (types: SQLWrapper, parameter: Parameter<Readable>): SQL<string | null> =>
-  sql`(SELECT value FROM json_each(${types}) WHERE value NOT IN (SELECT value FROM json_each(${parameter("readable")})) LIMIT 1)`;
+const unreadable = (types: SQLWrapper): SQL<string | null> =>
+  sql`iif(${readable} IS NULL, NULL, (SELECT value FROM json_each(${types}) WHERE value NOT IN (SELECT value FROM json_each(${readable})) LIMIT 1))`;
 
 // The transaction checks the types that the webhook then has: another request may add some.
 const patch = compilePatch(
@@ -49,21 +49,16 @@ const patch = compilePatch(
   undefined,
   (_db, parameter, fields) => {
     const types = fields.includes("types") ? sql`${parameter("types")}` : webhooks.types;
-    const readable = parameter as unknown as Parameter<Readable>;
-    return sql`(${readable("readable")} IS NULL OR ${unreadable(types, readable)} IS NULL)`;
+    return sql`${unreadable(types)} IS NULL`;
   },
 );
 
-const select = compile((db, parameter: Parameter<{ id: Int64; types: string | null } & Readable>) =>
+const select = compile((db, parameter: Parameter<{ id: Int64; types: string | null; readable: string | null }>) =>
   db
     .select({
       ...storedColumns(webhook),
       name: objectName.as("name"),
-      unreadable: sql<
-        string | null
-      >`iif(${parameter("readable")} IS NULL, NULL, ${unreadable(sql`coalesce(${parameter("types")}, ${webhooks.types})`, parameter)})`.as(
-        "unreadable",
-      ),
+      unreadable: unreadable(sql`coalesce(${parameter("types")}, ${webhooks.types})`).as("unreadable"),
     })
     .from(webhooks)
     .where(eq(webhooks.id, parameter("id"))),
@@ -72,7 +67,8 @@ const select = compile((db, parameter: Parameter<{ id: Int64; types: string | nu
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
 /** Disabling needs no scope of the types, and neither does the number of attempts at once. */
-const needsTypes = ({ url, types, enabled }: Values) => url !== undefined || types !== undefined || enabled === true;
+const readableFor = ({ url, types, enabled }: Values, c: Context<AppEnv>) =>
+  url === undefined && types === undefined && enabled !== true ? null : JSON.stringify(readableTypes(c));
 const textOf = (types: Values["types"]) => types && JSON.stringify(types);
 
 export const updateWebhook = createHandlers(
@@ -89,15 +85,11 @@ export const updateWebhook = createHandlers(
         disabledReason: enabled === true ? null : undefined,
         concurrency,
       };
-      const readable = needsTypes(values) ? JSON.stringify(readableTypes(c)) : null;
-      return patch({ ...target, readable } as typeof target, columns, attempt);
+      const named = { ...target, readable: readableFor(values, c) };
+      return patch(named, columns, attempt);
     },
     select: (target, values, c) =>
-      select({
-        ...target,
-        types: textOf(values.types) ?? null,
-        readable: needsTypes(values) ? JSON.stringify(readableTypes(c)) : null,
-      }),
+      select({ ...target, types: textOf(values.types) ?? null, readable: readableFor(values, c) }),
     missing: noSuchWebhook,
     conflict({ unreadable }, _values, c) {
       if (unreadable === null) return undefined;

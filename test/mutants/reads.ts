@@ -4,8 +4,8 @@ const EXACT = [
   workerd(
     "an integer of a response is rounded",
     "http/shape.ts",
-    "{ id: table.id, ...each<object>(column, lasting) }",
-    "{ id: sql`${table.id} * 1.0`, ...each<object>(column, lasting) }",
+    "{ id: table.id, ...lasting }",
+    "{ id: sql`${table.id} * 1.0`, ...lasting }",
     "pets/get-pet",
   ),
   workerd(
@@ -85,8 +85,8 @@ const PAGING = [
   workerd(
     "a page reads two rows more",
     "http/paging.ts",
-    "limit: limitOf(query) + 1",
-    "limit: limitOf(query) + 2",
+    "limit: limitOf(limit) + 1",
+    "limit: limitOf(limit) + 2",
     "pets/pages",
   ),
   workerd(
