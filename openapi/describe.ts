@@ -15,6 +15,8 @@ export type Stability = "stable" | "beta" | "experimental";
 /** A resource of the interface. */
 export interface Resource {
   tag: { name: string; description: string };
+  /** The message of `not_found` when there is no row with the id in the path. */
+  missing?: string;
   schemas: { [name: string]: SchemaObject };
   /** By operation id. */
   operations: { [operationId: string]: Operation };

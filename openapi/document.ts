@@ -102,11 +102,13 @@ const PARAMETERS = {
 
 const paths: PathsObject = {};
 for (const resource of RESOURCES) {
-  for (const [operationId, operation] of Object.entries(resource.operations)) {
+  for (const [operationId, { errors, ...described }] of Object.entries(resource.operations)) {
     const { method, path } = mountedAs(operationId);
+    const missing = path.includes("{") && resource.missing !== undefined ? { not_found: resource.missing } : {};
+    const operation = { ...described, errors: { ...missing, ...errors } };
     const next = linksOf(operationId, path, operation.success.body?.schema, resource);
-    const described = operationObject(operationId, operation, next);
-    paths[path] = { ...paths[path], [method]: { ...described, tags: [resource.tag.name] } };
+    const object = operationObject(operationId, operation, next);
+    paths[path] = { ...paths[path], [method]: { ...object, tags: [resource.tag.name] } };
   }
 }
 

@@ -43,6 +43,7 @@ export const categories: Resource = {
     description:
       "Names for the categories that animals belong to. The `categoryId` of an animal can be any 64-bit integer, also one without a category here.",
   },
+  missing: "There is no category with this id.",
   schemas: {
     NewCategory: {
       type: "object",
@@ -109,9 +110,6 @@ export const categories: Resource = {
         description: "The category.",
         body: { schema: "Category", example: CAMELIDS },
       },
-      errors: {
-        not_found: "There is no category with this id.",
-      },
     },
     updateCategory: {
       stability: "beta",
@@ -128,7 +126,6 @@ export const categories: Resource = {
       },
       errors: {
         invalid_request: "name has to be a string of 1 to 255 well-formed characters, not only white space.",
-        not_found: "There is no category with this id.",
         category_exists: "Another category has this name.",
       },
     },
@@ -139,7 +136,6 @@ export const categories: Resource = {
       parameters: { categoryId: { ...CATEGORY_ID.categoryId, example: REPTILES.id } },
       success: { status: 204, description: "The category is deleted." },
       errors: {
-        not_found: "There is no category with this id.",
         category_in_use: "An animal names this category.",
       },
     },

@@ -77,6 +77,7 @@ export const orders: Resource = {
     description:
       "Orders for animals. Placing an order needs an `available` animal and makes it `pending` in the same transaction. Cancelling the order makes the animal `available` again, and shipping it makes the animal `sold`. An animal has at most one order that is not cancelled. [Selling an animal](/docs/orders) explains the states.",
   },
+  missing: "There is no order with this id.",
   schemas: {
     NewOrder: {
       type: "object",
@@ -189,9 +190,6 @@ export const orders: Resource = {
         description: "The order.",
         body: { schema: "Order", example: NAMED },
       },
-      errors: {
-        not_found: "There is no order with this id.",
-      },
     },
     getInventory: {
       stability: "experimental",
@@ -218,7 +216,6 @@ export const orders: Resource = {
       },
       errors: {
         invalid_request: 'status has to be "shipped".',
-        not_found: "There is no order with this id.",
         order_cancelled: "This order is cancelled.",
       },
     },
@@ -230,7 +227,6 @@ export const orders: Resource = {
       parameters: { orderId: { ...ORDER_ID.orderId, example: SECOND.id } },
       success: { status: 204, description: "The order is cancelled." },
       errors: {
-        not_found: "There is no order with this id.",
         order_shipped: "This order is shipped.",
       },
     },

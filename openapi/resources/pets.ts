@@ -65,6 +65,7 @@ const animal: SchemaObject = {
 
 export const pets: Resource = {
   tag: { name: "Pets", description: "The animals of the store." },
+  missing: "There is no animal with this id.",
   schemas: {
     NewPet: {
       type: "object",
@@ -237,9 +238,6 @@ export const pets: Resource = {
         description: "The animal.",
         body: { schema: "Animal", example: ADA },
       },
-      errors: {
-        not_found: "There is no animal with this id.",
-      },
     },
     updatePet: {
       stability: "beta",
@@ -256,7 +254,6 @@ export const pets: Resource = {
       },
       errors: {
         invalid_request: "status has to be one of available, pending, sold.",
-        not_found: "There is no animal with this id.",
         pet_on_order: "A placed order holds this animal: ship or cancel the order, which changes the status.",
       },
     },
@@ -267,7 +264,6 @@ export const pets: Resource = {
       parameters: PET_ID,
       success: { status: 204, description: "The animal is deleted." },
       errors: {
-        not_found: "There is no animal with this id.",
         pet_on_order: "An order that is not cancelled names this animal.",
       },
     },

@@ -255,6 +255,7 @@ export const webhooks: Resource = {
     description:
       "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. The secret, the state and the deliveries of a webhook have no version: `If-Match` and `If-None-Match` are a 400 there. [Receiving events](/docs/webhooks) shows a receiver.",
   },
+  missing: "There is no webhook with this id.",
   schemas: {
     NewWebhook: {
       type: "object",
@@ -449,7 +450,6 @@ export const webhooks: Resource = {
       description: "Returns a webhook, without its secret.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The webhook.", body: { schema: "Webhook", example: CREATED } },
-      errors: { not_found: "There is no webhook with this id." },
     },
     updateWebhook: {
       stability: "beta",
@@ -466,7 +466,6 @@ export const webhooks: Resource = {
       },
       errors: {
         invalid_request: "enabled has to be true or false.",
-        not_found: "There is no webhook with this id.",
       },
     },
     deleteWebhook: {
@@ -476,7 +475,6 @@ export const webhooks: Resource = {
       // What the example of a creation makes.
       parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
       success: { status: 204, description: "The webhook is deleted." },
-      errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookState: {
       stability: "beta",
@@ -484,7 +482,6 @@ export const webhooks: Resource = {
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The state.", body: { schema: "WebhookState", example: STATE } },
-      errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookSecret: {
       stability: "beta",
@@ -492,7 +489,6 @@ export const webhooks: Resource = {
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: { not_found: "There is no webhook with this id." },
     },
     rotateWebhookSecret: {
       stability: "beta",
@@ -501,7 +497,6 @@ export const webhooks: Resource = {
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
       parameters: WEBHOOK_ID,
       success: { status: 200, description: "The new secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: { not_found: "There is no webhook with this id." },
     },
     testWebhook: {
       stability: "beta",
@@ -515,7 +510,6 @@ export const webhooks: Resource = {
         body: { schema: "WebhookTest", example: TEST },
       },
       errors: {
-        not_found: "There is no webhook with this id.",
         rate_limited: "A test of this webhook runs, or it had ten within a minute.",
       },
     },
@@ -529,7 +523,6 @@ export const webhooks: Resource = {
       success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
       errors: {
         invalid_request: "cursor is required: latest, or one that this service handed out for events.",
-        not_found: "There is no webhook with this id.",
         webhook_disabled: "This webhook is disabled. Enable it first.",
         replay_running: "A replay of this webhook runs. Stop it, or wait for its end.",
         cursor_expired: "The feed does not have the place of this cursor, or no longer.",
@@ -542,7 +535,6 @@ export const webhooks: Resource = {
         "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
       parameters: WEBHOOK_ID,
       success: { status: 204, description: "No replay runs." },
-      errors: { not_found: "There is no webhook with this id." },
     },
     listDeliveries: {
       stability: "beta",
@@ -568,7 +560,6 @@ export const webhooks: Resource = {
         },
       },
       success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
-      errors: { not_found: "There is no webhook with this id." },
     },
   },
 };
