@@ -205,6 +205,32 @@ export const jsonContent = (
     mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema), examples: { example: { value: example } } }]),
   );
 
+/** A success with a body. */
+export const ok = (description: string, schema: string, example: unknown): Operation["success"] => ({
+  status: 200,
+  description,
+  body: { schema, example },
+});
+
+/** The success of a creation. */
+export const added = (...success: Parameters<typeof ok>): Operation["success"] => ({ ...ok(...success), status: 201 });
+
+/** A schema of an array with items of another schema. */
+export const arrayOf = (
+  schema: string,
+  description: string,
+  maxItems: number,
+  example: unknown,
+  minItems?: number,
+): SchemaObject => ({
+  type: "array",
+  description,
+  items: ref(schema),
+  ...(minItems === undefined ? {} : { minItems }),
+  maxItems,
+  examples: [example],
+});
+
 /** A parameter of the document, from its description. */
 export function parameterObject(
   name: string,

@@ -1,6 +1,6 @@
 // The description of the categories.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
+import { INT64, listed, NAME, pageParameters, propertiesOf, type Resource, arrayOf, added, ok } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { category as shape } from "../../src/categories/shape.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
@@ -59,13 +59,7 @@ export const categories: Resource = {
     },
     Category: category,
     ListedCategory: listed(category),
-    Categories: {
-      type: "array",
-      description: "Categories in the order of the request.",
-      items: ref("ListedCategory"),
-      maxItems: MAX_LIMIT,
-      examples: [[CAMELIDS]],
-    },
+    Categories: arrayOf("ListedCategory", "Categories in the order of the request.", MAX_LIMIT, [CAMELIDS]),
   },
   operations: {
     listCategories: {
@@ -74,11 +68,7 @@ export const categories: Resource = {
       description:
         "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
-      success: {
-        status: 200,
-        description: "Categories.",
-        body: { schema: "Categories", example: [CAMELIDS] },
-      },
+      success: ok("Categories.", "Categories", [CAMELIDS]),
     },
     createCategory: {
       stability: "beta",
@@ -90,11 +80,7 @@ export const categories: Resource = {
         schema: "NewCategory",
         example: { name: REPTILES.name, description: REPTILES.description },
       },
-      success: {
-        status: 201,
-        description: "The category was created.",
-        body: { schema: "Category", example: REPTILES },
-      },
+      success: added("The category was created.", "Category", REPTILES),
       errors: {
         invalid_request: "name is required: a string of 1 to 255 well-formed characters, not only white space.",
         category_exists: "Another category has this name.",
@@ -105,11 +91,7 @@ export const categories: Resource = {
       summary: "Fetch a category",
       description: "Returns a category.",
       parameters: CATEGORY_ID,
-      success: {
-        status: 200,
-        description: "The category.",
-        body: { schema: "Category", example: CAMELIDS },
-      },
+      success: ok("The category.", "Category", CAMELIDS),
     },
     updateCategory: {
       stability: "beta",
@@ -119,11 +101,7 @@ export const categories: Resource = {
       parameters: CATEGORY_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
-      success: {
-        status: 200,
-        description: "The whole category.",
-        body: { schema: "Category", example: CAMELIDS },
-      },
+      success: ok("The whole category.", "Category", CAMELIDS),
       errors: {
         invalid_request: "name has to be a string of 1 to 255 well-formed characters, not only white space.",
         category_exists: "Another category has this name.",

@@ -1,6 +1,6 @@
 // The description of the feed.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION } from "../describe.ts";
+import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION, ok } from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_TYPES } from "../../src/events/list-events.ts";
@@ -200,11 +200,7 @@ export const events: Resource = {
           example: [CREATED.type],
         },
       },
-      success: {
-        status: 200,
-        description: "Events, and where to go on.",
-        body: { schema: "EventPage", example: PAGE },
-      },
+      success: ok("Events, and where to go on.", "EventPage", PAGE),
       errors: {
         cursor_expired:
           "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",

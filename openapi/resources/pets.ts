@@ -12,6 +12,9 @@ import {
   ref,
   type Resource,
   versioned,
+  arrayOf,
+  added,
+  ok,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
@@ -73,14 +76,7 @@ export const pets: Resource = {
       ...created,
       examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
     },
-    NewPets: {
-      type: "array",
-      description: "Animals to add.",
-      items: ref("NewPet"),
-      minItems: 1,
-      maxItems: MAX_BATCH,
-      examples: [[{ name: ADA.name, categoryId: ADA.categoryId }]],
-    },
+    NewPets: arrayOf("NewPet", "Animals to add.", MAX_BATCH, [{ name: ADA.name, categoryId: ADA.categoryId }], 1),
     PetPatch: {
       type: "object",
       description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
@@ -93,38 +89,21 @@ export const pets: Resource = {
       ...change,
       examples: [{ id: ADA.id, version: 1, status: "pending" }],
     },
-    PetChanges: {
-      type: "array",
-      description: "Animals to change, each once.",
-      items: ref("PetChange"),
-      minItems: 1,
-      maxItems: MAX_BATCH,
-      examples: [[{ id: ADA.id, version: 1, status: "pending" }]],
-    },
+    PetChanges: arrayOf(
+      "PetChange",
+      "Animals to change, each once.",
+      MAX_BATCH,
+      [{ id: ADA.id, version: 1, status: "pending" }],
+      1,
+    ),
     Animal: animal,
     VersionedAnimal: { ...versioned(animal), examples: [{ ...ADA, version: 2 }] },
-    VersionedPets: {
-      type: "array",
-      description: "Animals in the order of the request.",
-      items: ref("VersionedAnimal"),
-      maxItems: MAX_BATCH,
-      examples: [[{ ...ADA, version: 2 }]],
-    },
+    VersionedPets: arrayOf("VersionedAnimal", "Animals in the order of the request.", MAX_BATCH, [
+      { ...ADA, version: 2 },
+    ]),
     ListedAnimal: listed(animal),
-    ListedPets: {
-      type: "array",
-      description: "Animals in the order of the request.",
-      items: ref("ListedAnimal"),
-      maxItems: MAX_LIMIT,
-      examples: [[ADA]],
-    },
-    Pets: {
-      type: "array",
-      description: "Animals in ascending order of id.",
-      items: ref("Animal"),
-      maxItems: MAX_LIMIT,
-      examples: [[ADA]],
-    },
+    ListedPets: arrayOf("ListedAnimal", "Animals in the order of the request.", MAX_LIMIT, [ADA]),
+    Pets: arrayOf("Animal", "Animals in ascending order of id.", MAX_LIMIT, [ADA]),
     PetStatus: {
       type: "string",
       enum: [...PET_STATUSES],
@@ -161,11 +140,7 @@ export const pets: Resource = {
           example: "ada",
         },
       },
-      success: {
-        status: 200,
-        description: "Animals.",
-        body: { schema: "ListedPets", example: [ADA] },
-      },
+      success: ok("Animals.", "ListedPets", [ADA]),
     },
     createPet: {
       stability: "stable",
@@ -173,11 +148,7 @@ export const pets: Resource = {
       description: "With an `Idempotency-Key`, the animal is created exactly once, even if the request is repeated.",
       idempotencyKey: "animal",
       body: { description: "An animal", schema: "NewPet", example: { name: ADA.name, categoryId: ADA.categoryId } },
-      success: {
-        status: 201,
-        description: "The animal was created.",
-        body: { schema: "Animal", example: ADA },
-      },
+      success: added("The animal was created.", "Animal", ADA),
       errors: {
         invalid_request:
           "name is required: a string of 1 to 255 well-formed characters, not only white space; categoryId is required: an integer from -2^63 to 2^63 - 1.",
@@ -194,11 +165,7 @@ export const pets: Resource = {
         schema: "NewPets",
         example: [{ name: ADA.name, categoryId: ADA.categoryId }],
       },
-      success: {
-        status: 201,
-        description: "The animals were created.",
-        body: { schema: "Pets", example: [ADA] },
-      },
+      success: added("The animals were created.", "Pets", [ADA]),
       errors: {
         invalid_request:
           "0: name is required: a string of 1 to 255 well-formed characters, not only white space; 0: categoryId is required: an integer from -2^63 to 2^63 - 1.",
@@ -215,11 +182,7 @@ export const pets: Resource = {
         schema: "PetChanges",
         example: [{ id: ADA.id, status: "pending" }],
       },
-      success: {
-        status: 200,
-        description: "The animals, as they are now.",
-        body: { schema: "VersionedPets", example: [{ ...ADA, status: "pending", version: 2 }] },
-      },
+      success: ok("The animals, as they are now.", "VersionedPets", [{ ...ADA, status: "pending", version: 2 }]),
       errors: {
         invalid_request: "0: status has to be one of available, pending, sold.",
         not_found: "0: There is no animal with this id.",
@@ -233,11 +196,7 @@ export const pets: Resource = {
       description:
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `id` filter instead: `/pets?id=1`. It returns a list of one animal, or of none.",
       parameters: PET_ID,
-      success: {
-        status: 200,
-        description: "The animal.",
-        body: { schema: "Animal", example: ADA },
-      },
+      success: ok("The animal.", "Animal", ADA),
     },
     updatePet: {
       stability: "beta",
@@ -247,11 +206,7 @@ export const pets: Resource = {
       parameters: PET_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
-      success: {
-        status: 200,
-        description: "The whole animal.",
-        body: { schema: "Animal", example: { ...ADA, status: "pending" } },
-      },
+      success: ok("The whole animal.", "Animal", { ...ADA, status: "pending" }),
       errors: {
         invalid_request: "status has to be one of available, pending, sold.",
         pet_on_order: "A placed order holds this animal: ship or cancel the order, which changes the status.",

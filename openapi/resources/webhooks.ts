@@ -11,6 +11,9 @@ import {
   pageParameters,
   ref,
   type Resource,
+  arrayOf,
+  added,
+  ok,
 } from "../describe.ts";
 import { SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
@@ -271,13 +274,7 @@ export const webhooks: Resource = {
     },
     Webhook: webhook,
     ListedWebhook: listed(webhook),
-    Webhooks: {
-      type: "array",
-      description: "Webhooks in the order of the request.",
-      items: ref("ListedWebhook"),
-      maxItems: MAX_LIMIT,
-      examples: [[CREATED]],
-    },
+    Webhooks: arrayOf("ListedWebhook", "Webhooks in the order of the request.", MAX_LIMIT, [CREATED]),
     DisabledReason: {
       type: "string",
       enum: [...DISABLED_REASONS],
@@ -390,13 +387,12 @@ export const webhooks: Resource = {
         "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
       examples: ["timeout"],
     },
-    Deliveries: {
-      type: "array",
-      description: "Deliveries, the newest first: those that wait, then those that finished.",
-      items: ref("Delivery"),
-      maxItems: MAX_LIMIT,
-      examples: [[DELIVERY]],
-    },
+    Deliveries: arrayOf(
+      "Delivery",
+      "Deliveries, the newest first: those that wait, then those that finished.",
+      MAX_LIMIT,
+      [DELIVERY],
+    ),
     TestMessage: message("A test. It says nothing about the store.", TEST_MESSAGE, {
       type: "object",
       description: "Empty.",
@@ -426,7 +422,7 @@ export const webhooks: Resource = {
       description:
         "Returns webhooks in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("webhooks"),
-      success: { status: 200, description: "Webhooks.", body: { schema: "Webhooks", example: [CREATED] } },
+      success: ok("Webhooks.", "Webhooks", [CREATED]),
     },
     createWebhook: {
       stability: "beta",
@@ -434,11 +430,7 @@ export const webhooks: Resource = {
       description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
       idempotencyKey: "webhook",
       body: { description: "A webhook", schema: "NewWebhook", example: { url: CREATED.url, types: CREATED.types } },
-      success: {
-        status: 201,
-        description: "The webhook was created.",
-        body: { schema: "Webhook", example: { ...CREATED, id: 2 } },
-      },
+      success: added("The webhook was created.", "Webhook", { ...CREATED, id: 2 }),
       errors: {
         invalid_request: `url is required: an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment; types is required: an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition.`,
         webhook_limit: `There are ${MAX_WEBHOOKS} webhooks already.`,
@@ -449,7 +441,7 @@ export const webhooks: Resource = {
       summary: "Fetch a webhook",
       description: "Returns a webhook, without its secret.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The webhook.", body: { schema: "Webhook", example: CREATED } },
+      success: ok("The webhook.", "Webhook", CREATED),
     },
     updateWebhook: {
       stability: "beta",
@@ -459,11 +451,7 @@ export const webhooks: Resource = {
       parameters: WEBHOOK_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: true } },
-      success: {
-        status: 200,
-        description: "The whole webhook.",
-        body: { schema: "Webhook", example: CREATED },
-      },
+      success: ok("The whole webhook.", "Webhook", CREATED),
       errors: {
         invalid_request: "enabled has to be true or false.",
       },
@@ -481,14 +469,14 @@ export const webhooks: Resource = {
       summary: "Fetch the state of a webhook",
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The state.", body: { schema: "WebhookState", example: STATE } },
+      success: ok("The state.", "WebhookState", STATE),
     },
     getWebhookSecret: {
       stability: "beta",
       summary: "Fetch the secret of a webhook",
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The secret.", body: { schema: "WebhookSecret", example: SECRET } },
+      success: ok("The secret.", "WebhookSecret", SECRET),
     },
     rotateWebhookSecret: {
       stability: "beta",
@@ -496,7 +484,7 @@ export const webhooks: Resource = {
       description:
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The new secret.", body: { schema: "WebhookSecret", example: SECRET } },
+      success: ok("The new secret.", "WebhookSecret", SECRET),
     },
     testWebhook: {
       stability: "beta",
@@ -504,11 +492,7 @@ export const webhooks: Resource = {
       description:
         "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
       parameters: WEBHOOK_ID,
-      success: {
-        status: 200,
-        description: "How the receiver responded.",
-        body: { schema: "WebhookTest", example: TEST },
-      },
+      success: ok("How the receiver responded.", "WebhookTest", TEST),
       errors: {
         rate_limited: "A test of this webhook runs, or it had ten within a minute.",
       },
@@ -520,7 +504,7 @@ export const webhooks: Resource = {
         "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops every event that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
-      success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
+      success: ok("The new state.", "WebhookState", STATE),
       errors: {
         invalid_request: "cursor is required: latest, or one that this service handed out for events.",
         webhook_disabled: "This webhook is disabled. Enable it first.",
@@ -559,7 +543,7 @@ export const webhooks: Resource = {
           example: DELIVERY.status,
         },
       },
-      success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
+      success: ok("Deliveries.", "Deliveries", [DELIVERY]),
     },
   },
 };
