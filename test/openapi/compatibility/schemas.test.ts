@@ -238,7 +238,14 @@ test.each<[string, SchemaObject, SchemaObject, { sent: Verdict; received: Verdic
   [
     "a mark, a note and a warning",
     {},
-    { "x-icon": "toy", $comment: "A toy.", deprecated: true, title: "Toy", examples: [1] } as SchemaObject,
+    {
+      "x-icon": "toy",
+      $comment: "A toy.",
+      description: "Other words.",
+      deprecated: true,
+      title: "Toy",
+      examples: [1],
+    } as SchemaObject,
     { sent: null, received: null },
   ],
   [
