@@ -8,19 +8,20 @@ const HOOK = { url: "https://hooks.shop.com/", types: ["category.deleted"] };
 const SILENT = { url: "http://127.0.0.1:1/hook", types: ["category.deleted"] };
 const removeAll = ({ run }: Service) => run("DELETE FROM webhooks");
 
+const MANAGED = { scope: "webhooks:manage", world: "deliveries" } as const;
+
 export const webhooks = {
   listWebhooks: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       for await (const webhook of store.webhooks.list()) {
         console.log(webhook.id, webhook.url);
       }
     },
     costs: { "a list of webhooks": [rows(1), 200, WEBHOOKS] },
-    world: "deliveries",
   },
   createWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { webhook } = await store.webhooks.create({
         url: "https://hooks.example.com/pets",
@@ -54,19 +55,17 @@ export const webhooks = {
         },
       },
     ],
-    world: "deliveries",
   },
   getWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { webhook } = await store.webhooks.get(1n);
       console.log(webhook.url, webhook.enabled);
     },
     costs: { "a webhook": [rows(1), 200, `${WEBHOOKS}/1`] },
-    world: "deliveries",
   },
   updateWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { webhook } = await store.webhooks.update(1n, {
         enabled: true,
@@ -93,46 +92,41 @@ export const webhooks = {
         disturb: () => ({ types: ["pet.created"] }),
       },
     ],
-    world: "deliveries",
   },
   getWebhookState: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { health, pending } = await store.webhooks.state(1n);
       console.log(health, pending);
     },
     costs: { "the state of a webhook": [rows(1), 200, `${WEBHOOKS}/1/state`] },
-    world: "deliveries",
   },
   getWebhookSecret: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const secret = await store.webhooks.secret(1n);
       console.log(secret.length);
     },
     costs: { "the secret of a webhook": [rows(1), 200, `${WEBHOOKS}/1/secret`] },
-    world: "deliveries",
   },
   rotateWebhookSecret: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const secret = await store.webhooks.rotateSecret(1n);
       console.log(secret.length);
     },
     costs: { "a new secret of a webhook": [rows(1), 200, `${WEBHOOKS}/1/rotate-secret`, { method: "POST" }] },
-    world: "deliveries",
   },
   testWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { response, error } = await store.webhooks.test(1n);
       console.log(response, error);
     },
     costs: { "a test of a webhook": [rows(1), 200, `${WEBHOOKS}/1/test`, { method: "POST" }] },
-    world: "deliveries",
   },
   replayWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { cursor } = await store.events.list({ limit: 1 });
       const { replay } = await store.webhooks.replay(1n, cursor);
@@ -140,31 +134,27 @@ export const webhooks = {
     },
     costs: { "a replay": [rows(2), 200, `${WEBHOOKS}/1/replay`, post({ cursor: "latest" })] },
     invalid: {},
-    world: "deliveries",
   },
   stopReplay: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       await store.webhooks.stopReplay(1n);
     },
     costs: { "the end of a replay": [rows(1), 204, `${WEBHOOKS}/1/replay`, REMOVE] },
-    world: "deliveries",
   },
   listDeliveries: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       const { deliveries } = await store.webhooks.deliveries(1n);
       for (const { event, status } of deliveries) console.log(event, status);
     },
     costs: { "the deliveries of a webhook": [rows(1), 200, `${WEBHOOKS}/1/deliveries`] },
-    world: "deliveries",
   },
   deleteWebhook: {
-    scope: "webhooks:manage",
+    ...MANAGED,
     sample: async (store) => {
       await store.webhooks.delete(2n);
     },
     costs: { "a deletion of a webhook": [rows(3, 1), 204, `${WEBHOOKS}/1`, REMOVE] },
-    world: "deliveries",
   },
 } satisfies Rows;
