@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the interface. It is the register of the operations: the test batteries, the tables in docs/ and
+// The OpenAPI 3.1 document of the interface. It lists the operations: the test batteries, the tables in docs/ and
 // the types of generated clients derive from it.
 import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "openapi3-ts/oas31";
 import packageJson from "../package.json" with { type: "json" };
