@@ -175,7 +175,5 @@ test("another kind of credentials breaks every operation", () => {
   const copy = structuredClone(document);
   Object.assign(copy.components.securitySchemes.apiKey, { type: "apiKey", in: "header", name: "X-Api-Key" });
   const changes = findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject);
-  expect(changes).toContain(
-    'GET /pets: {"apiKey":[]} is no longer enough to authenticate, so clients that use it are refused',
-  );
+  expect(changes).toContain("GET /pets: callers authenticate in another way, so clients of the old one may be refused");
 });
