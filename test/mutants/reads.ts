@@ -355,14 +355,14 @@ const EVENTS = [
   ),
   workerd(
     "the keys use up every run of the purge",
-    "changes/purge.ts",
+    "jobs/purge.ts",
     "tables[batch % tables.length]",
     "tables[0]",
     "events/purge",
   ),
   workerd(
     "a failure of the purge is not reported",
-    "changes/purge.ts",
+    "jobs/purge.ts",
     "      if (forgotten.keys.count + forgotten.events.count === 0) throw error;",
     "      void error;",
     "cost",
