@@ -85,8 +85,8 @@ type CompiledCreation<Body, Fields extends object> = ReturnType<typeof compileCr
 /** The outcome of a creation. */
 export interface Creation<Body> {
   id: Int64;
-  /** The body of the first response. Null when a version before migration 0002 stored the key. */
-  response: Json<Body> | null;
+  /** The body of the first response. */
+  response: Json<Body>;
   /** Whether an earlier attempt created the resource. */
   replayed: boolean;
 }

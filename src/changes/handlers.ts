@@ -104,7 +104,6 @@ function respondOnce<Body, Status extends 200 | 201>(
   status: Status,
 ) {
   if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
-  if (response === null) throw new Error("The response was not stored");
   return jsonText(c, response, status);
 }
 
@@ -153,7 +152,7 @@ export function patches<Schema extends z.ZodMiniObject, Body, More>(
     );
     if (row !== undefined && changed) await follow?.(row, c);
     if (entry !== undefined) {
-      setEntityTag(c, entry.version ?? FIRST_VERSION);
+      setEntityTag(c, entry.version);
       return respondOnce<Body, 200>(c, { response: entry.response, replayed }, 200);
     }
     if (row === undefined) throw missing();

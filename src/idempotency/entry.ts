@@ -60,10 +60,9 @@ export function insertEntry<Body>(
 export interface Entry {
   fingerprint: string;
   resourceId: Int64;
-  /** The body. Null when a version before migration 0002 stored the key. */
-  response: Json<never> | null;
-  /** Null when a version before migration 0005 stored the key. Such a key is that of a creation. */
-  version: number | null;
+  /** The body. */
+  response: Json<never>;
+  version: number;
 }
 
 /** The SELECT of the entry of the key, from this attempt or an earlier one. */
@@ -72,8 +71,8 @@ export const selectEntry = compile<Attempt, Entry[]>((db, parameter: Parameter<A
     .select({
       fingerprint: idempotencyKeys.fingerprint,
       resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
-      response: sql<Json<never> | null>`${idempotencyKeys.response}`.as("response"),
-      version: idempotencyKeys.version,
+      response: sql<Json<never>>`${idempotencyKeys.response}`.as("response"),
+      version: sql<number>`${idempotencyKeys.version}`.as("version"),
     })
     .from(idempotencyKeys)
     .where(isThisKey(parameter)),

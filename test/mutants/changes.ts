@@ -53,8 +53,8 @@ const IDEMPOTENCY = [
   workerd(
     "the replay of a patch has the tag of a creation",
     "changes/handlers.ts",
-    "entry.version ?? FIRST_VERSION",
-    "FIRST_VERSION",
+    "setEntityTag(c, entry.version)",
+    "setEntityTag(c, FIRST_VERSION)",
     "battery/idempotency",
   ),
   workerd(
