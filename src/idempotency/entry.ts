@@ -27,20 +27,27 @@ export function idInEntry(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
   return sql`${entry}`;
 }
 
+/** What makes one entry of several rows, with the last id. */
+export interface SeveralRows {
+  /** SQL for the body. */
+  body: SQL<string>;
+  having: SQL;
+  /** The rows under the name of the table, if the change comes later. */
+  from?: SQL;
+}
+
 /**
  * The INSERT of the entry of a key: the row that it created or changed, and the response, which is its body and the version in its
  * `ETag`.
  *
  * @param where selects the row, under the condition that its change is to be stored.
- * @param several makes one entry of several rows, with the last id: SQL for the body, a condition, and the rows under the name of the
- *   table, if the change comes later.
  */
 export function insertEntry<Body>(
   db: QueryBuilder,
   parameter: Parameter<Attempt>,
   { table, body }: Resource<Body>,
   where: SQL | undefined,
-  several?: { body: SQL<string>; having: SQL; from?: SQL },
+  several?: SeveralRows,
 ) {
   const row = {
     id: sql`NULL`.as("id"),

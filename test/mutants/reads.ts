@@ -38,14 +38,14 @@ const EXACT = [
   ),
   workerd(
     "the last id of a large batch is rounded",
-    "changes/batch.ts",
+    "changes/plan.ts",
     "CAST(${count} AS INTEGER)",
     "${count}",
     "events/changes",
   ),
   workerd(
     "the animals of a batch come in the order of their ids as text",
-    "changes/batch.ts",
+    "changes/insert.ts",
     "(BigInt(a.id) < BigInt(b.id) ? -1 : 1)",
     "(a.id < b.id ? -1 : 1)",
     "pets/create-pets",
@@ -257,23 +257,23 @@ const READS_FROM_MEMORY = [
 const EVENTS = [
   workerd(
     "a creation has no event",
-    "changes/creation.ts",
-    "sequence(insert(fields), ...recorded, ...consequences)",
-    "sequence(insert(fields), ...consequences)",
+    "changes/insert.ts",
+    "events: record(fields)",
+    "events: undefined",
     "events/changes",
   ),
   workerd(
     "the replay of a creation has an event",
-    "changes/creation.ts",
-    "recordStored: type && compileEventOf<Attempt>(type, resource, idInEntry),",
-    "recordStored: type && compileConsequence((db, parameter: Parameter<Attempt>) => insertEvents(db, type, resource, eq(table.id, idInEntry(db, parameter)))),",
+    "changes/insert.ts",
+    "compileEvents(resource, event, kept)",
+    "compileEvents(resource, event, (db) => sql`${table.id} = ${idInEntry(db, sql.placeholder)}` as never)",
     "battery/events",
   ),
   workerd(
     "a patch that changes nothing has an event",
-    "feed/event.ts",
-    "ifChanged(idOf(db, parameter))",
-    "idOf(db, parameter)",
+    "changes/update.ts",
+    "() => changedRow(table, id)",
+    "() => eq(table.id, id) as never",
     "battery/events",
   ),
   workerd(
@@ -285,7 +285,7 @@ const EVENTS = [
   ),
   workerd(
     "the event of a deletion has the last version",
-    "changes/deletion.ts",
+    "changes/delete.ts",
     "sql`${table.version} + 1`",
     "sql`${table.version}`",
     "events/changes",
