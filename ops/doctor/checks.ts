@@ -146,9 +146,8 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
 
 async function mainVersionOf(cloudflare: Cloudflare, { worker }: Target) {
   const [present] = await listDeployments(cloudflare, worker);
-  const id = present && mainVersion(present.versions);
-  if (present === undefined || id === undefined) throw new Error(`${worker} is not deployed.`);
-  return { present, version: await readVersion(cloudflare, worker, id) };
+  if (present === undefined) throw new Error(`${worker} is not deployed.`);
+  return { present, version: await readVersion(cloudflare, worker, mainVersion(present.versions)) };
 }
 
 /** The names of what wrangler.toml binds beside the database, the namespace and the variables. */

@@ -61,8 +61,8 @@ export function historyOf(deployments: readonly Deployment[], numbers: ReadonlyM
 }
 
 /** The version with most requests. */
-export function mainVersion(shares: Shares): string | undefined {
-  return shares.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id;
+export function mainVersion([first, ...rest]: Shares): string {
+  return rest.reduce((main, share) => (share.percentage > main.percentage ? share : main), first).version_id;
 }
 
 function isSame(left: readonly string[], right: readonly string[]): boolean {

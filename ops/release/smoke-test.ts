@@ -7,13 +7,13 @@ export interface SmokeTest {
   /** The id of the version that has to respond. */
   version: string;
   /** Has that version respond although others have a share of the requests. The Worker's name. */
-  pinnedTo?: string;
+  pinnedTo?: string | undefined;
   /** Whether the version may be from a time when /health did not tell its id. */
-  mayBeOlder?: true;
+  mayBeOlder?: boolean;
   /** Whether a 503 for the key is right, because D1 fails for the release too. */
-  mayLackDatabase?: true;
+  mayLackDatabase?: boolean;
   /** An API key for GET /v1/pets, which alone needs KV and D1. */
-  key?: string;
+  key?: string | undefined;
   /** Seconds for the deployment to arrive. */
   wait: number;
 }

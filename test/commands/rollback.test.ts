@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
+import type { Deployment } from "../../ops/release/deployment.ts";
 import { type History, historyOf } from "../../ops/release/history.ts";
 import { takeLease } from "../../ops/release/lease.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
@@ -328,7 +329,7 @@ test.each<[deployments: string[], history: History]>([
   const deployments = names.map((versions, time) => ({
     id: String(time),
     created_on: String(time),
-    versions: versions.split(" ").map((version_id) => ({ version_id, percentage: 50 })),
+    versions: versions.split(" ").map((version_id) => ({ version_id, percentage: 50 })) as Deployment["versions"],
   }));
   const numbers = new Map([..."ABCD"].map((id, number) => [id, number]));
   expect(historyOf(deployments.toReversed(), numbers)).toEqual(history);

@@ -77,8 +77,8 @@ export const RELEASES: Mutant[] = [
   command(
     "a deployment of somebody else is taken back",
     "release/deployment.ts",
-    "  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);\n  const path",
-    "  void present;\n  const path",
+    "  await confirmPresent(cloudflare, worker, expected);\n  const path",
+    "  const path",
     "rollback",
     "a rollback changes nothing when somebody else",
   ),
