@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
@@ -73,7 +74,7 @@ export async function findVersion(cloudflare: Cloudflare, worker: string, id: st
   return cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
 }
 
-/** @throws Error when there is no such version, and when Cloudflare fails. */
+/** @throws Error when there is no such version. */
 export async function readVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version> {
   const version = await findVersion(cloudflare, worker, id);
   if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
@@ -163,8 +164,8 @@ export async function passPointOfNoReturn(
   { deploy, before, during, after, commit }: PointOfNoReturn,
   interruption: Interruption,
 ): Promise<Deployment> {
-  const made = await interruption.pass(during, deploy, async (error) => {
-    if (error instanceof ChangedMeanwhile) return true;
+  const made = await interruption.pass(during, deploy, async (failure) => {
+    if (failure instanceof ChangedMeanwhile) return true;
     const now = await listDeployments(cloudflare, worker).catch(() => undefined);
     return now !== undefined && now[0]?.id === before?.id;
   });
@@ -239,17 +240,15 @@ export async function applySettings(cloudflare: Cloudflare, target: Target, conf
 
 /** Runs a command that uploads the Worker, and returns the id of the new version. */
 export async function upload(cloudflare: Cloudflare, args: readonly string[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-release-"));
-  const output = join(folder, "output.json");
+  // wrangler writes one JSON object a line there, for programs.
+  const output = join(tmpdir(), `petstore-release-${randomUUID()}.json`);
   try {
-    // wrangler writes one JSON object a line there, for programs.
     await cloudflare.wrangler(args, { WRANGLER_OUTPUT_FILE_PATH: output });
-    const lines = readFileSync(output, "utf8").trim().split("\n");
-    const id = lines.map((line) => (JSON.parse(line) as { version_id?: string | null }).version_id).findLast(Boolean);
-    if (!id) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
+    const [, id] = readFileSync(output, "utf8").match(/"version_id":"([^"]+)"/) ?? [];
+    if (id === undefined) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
     return id;
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(output, { force: true });
   }
 }
 

@@ -15,7 +15,6 @@ export interface History {
  * Reads the history of a Worker from its deployments alone, so that it makes no difference who went back, and how.
  *
  * @param deployments the present one first. The API lists the last ones only, so a place in the list is no age.
- * @throws Error when Cloudflare fails.
  */
 export async function readHistory(
   cloudflare: Cloudflare,
