@@ -72,7 +72,7 @@ export const RELEASES: Mutant[] = [
     "    if (isThere) return id;\n",
     "    if (isThere || id !== undefined) return id;\n",
     "rollback",
-    "a rollback skips a version whose database is gone",
+    "a rollback skips a version that",
   ),
   command(
     "a deployment of somebody else is taken back",

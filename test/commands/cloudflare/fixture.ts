@@ -55,12 +55,17 @@ export async function closeAccount(api: CloudflareApi): Promise<void> {
   await api.close();
 }
 
+/** Commits the files of a checkout, until the test ends. */
+export function commitUntilEnd(checkout: Checkout, message: string): void {
+  const before = checkout.git("rev-parse", "HEAD");
+  checkout.commit(message);
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", before));
+}
+
 /** Has a checkout name no resources, as before the first release, until the test ends. */
 export function forgetResources(checkout: Checkout): void {
-  const before = checkout.git("rev-parse", "HEAD");
   checkout.nameResources([]);
-  checkout.commit("No resources");
-  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", before));
+  commitUntilEnd(checkout, "No resources");
 }
 
 /**
