@@ -80,11 +80,8 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
 
   const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));
   // Nobody could roll back behind a release that brings a class, so a rollback waits for it, and then says so.
-  const holder = {
-    worker: target.worker,
-    command: `the release of ${name}`,
-    yields: before.migration === undefined,
-  };
+  const { worker } = target;
+  const holder = { worker, command: `the release of ${name}`, yields: before.migration === undefined };
   const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
   interruption.cleanUp = async () => lease?.free();
   try {
@@ -93,8 +90,7 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
     await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
     refuseSurvey(target, survey, revision, options);
     refuseOtherResources(readTarget(options.env), survey, options, terminal);
-    if (database !== undefined)
-      await prepareNamespace(cloudflare, target, database.jurisdiction ?? undefined, options, terminal);
+    if (database !== undefined) await prepareNamespace(cloudflare, target, database, options, terminal);
     const work = { cloudflare, target: readTarget(options.env), revision, d1, database, lease, survey, interruption };
     await releaseWith(work, options, terminal);
     if (hasNewIds())

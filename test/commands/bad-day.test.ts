@@ -223,20 +223,12 @@ const MINUTE = 60_000;
 /** They write when a key ends, or delete what is old. */
 const GO_BY_CLOCK = ["keys create", "keys rotate", "preview --sweep", "preview"];
 
-test.each(
-  Object.keys(COMMANDS).flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))),
-)(
-  "$name does what it can when the clock of Cloudflare is $clock ms ahead",
-  { timeout: 60_000 },
+test.each(GO_BY_CLOCK.flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))))(
+  "$name changes nothing when the clock of Cloudflare is $clock ms ahead",
   async ({ name, clock }) => {
     const command = COMMANDS[name] ?? expect.unreachable();
     const check = async (api: CloudflareApi, edge: Edge) => {
       const result = await command.run(edge, api);
-      if (!GO_BY_CLOCK.includes(name)) {
-        expect(result, result.stderr).toMatchObject({ code: 0 });
-        expect(await command.isDone(api, result)).toBeTruthy();
-        return;
-      }
       expect(result).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(result)).toMatch(
         /^The clock of this machine says \S+Z, and that of Cloudflare \S+Z\. Correct the clock, and start again\.$/,

@@ -7,7 +7,6 @@ import type { Checkout } from "../cloudflare/checkout.ts";
 import { Edge } from "../cloudflare/edge.ts";
 import { addReleases } from "../cloudflare/fixture.ts";
 import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
-import { Follower } from "./follower.ts";
 import { Reader } from "./reader.ts";
 
 const KEY_ID = "key_ABCDEFGHIJKL";
@@ -44,8 +43,6 @@ export class Operator {
   readonly key = generateKey("production");
   /** A time before the incident. */
   goodMoment = "";
-  /** A program that follows the feed of production. */
-  follower: Follower | undefined;
   readonly #edges: Edge[];
   readonly #reader: Reader;
 
@@ -86,12 +83,6 @@ export class Operator {
     operator.goodMoment = new Date().toISOString();
     api.logs.lines = LINES;
     return operator;
-  }
-
-  /** Has a program follow the feed of production from now on. */
-  async startFollower(): Promise<void> {
-    this.follower = new Follower(this.api.databases, "petstore-production");
-    await this.follower.takeCopy();
   }
 
   async stop(): Promise<void> {
