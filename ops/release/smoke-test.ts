@@ -37,7 +37,8 @@ export async function smokeTest(test: SmokeTest, terminal: Terminal): Promise<vo
       return terminal.say(await look(test));
     } catch (error) {
       const problem = oneLine(error);
-      if (Date.now() + PAUSE > end) throw new Error(`The smoke test of ${test.address.origin} failed: ${problem}`);
+      const failure = `The smoke test of ${test.address.origin} failed: ${problem}`;
+      if (Date.now() + PAUSE > end) throw new Error(failure, { cause: error });
       if (problem !== last) terminal.say(`Not yet: ${problem}`);
       last = problem;
       await sleep(PAUSE);

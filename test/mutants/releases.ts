@@ -140,8 +140,8 @@ export const RELEASES: Mutant[] = [
   command(
     "a rollback comes into a release that brings a class",
     "release/release.ts",
-    "yields: before.migration === undefined,",
-    "yields: true,",
+    "yields: before.migration === undefined",
+    "yields: true",
     "release",
     "makes a rollback wait",
   ),
