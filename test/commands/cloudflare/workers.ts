@@ -143,6 +143,7 @@ export class Workers {
         this.#find(params["name"]).crons = schedules.map(({ cron }) => cron);
         return { schedules };
       },
+      "POST /workers/observability/telemetry/query": () => ({ events: { events: [{ source: { level: "info" } }] } }),
       // No file is ever missing. The tests do not cover the files themselves.
       [`POST ${script}/assets-upload-session`]: () => ({ jwt: "assets", buckets: [] }),
     });

@@ -77,6 +77,9 @@ export const BEFORE: { [section: string]: (operator: Operator) => void | Promise
 
 /** Compares an account with the promises of a section. */
 export const AFTER: { [section: string]: (operator: Operator) => void | Promise<void> } = {
+  "docs/observability.md, Queries": ({ checkout }) => {
+    expect(readFileSync(join(checkout.folder, "lines.jsonl"), "utf8")).toBe('{"level":"info"}\n');
+  },
   "docs/releases.md, Gradual release": ({ api }) => {
     const { versions, deployments } = api.workers.all.get(PRODUCTION) ?? expect.unreachable();
     expect(deployments.at(-1)?.versions).toEqual([{ version_id: versions.at(-1)?.id, percentage: 100 }]);
