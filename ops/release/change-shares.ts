@@ -35,11 +35,7 @@ interface Change {
   isRollback: boolean;
 }
 
-/**
- * Gives a version of a gradual release all requests.
- *
- * @throws Error when it has no share of them yet, and when a step fails.
- */
+/** Gives a version of a gradual release all requests. @throws Error when it has no share of them yet. */
 export async function promote(options: TargetOptions & { promote: string }, terminal: Terminal): Promise<void> {
   const { promote: version, env } = options;
   terminal.say(`This gives version ${version} all requests of ${env}.`);
@@ -60,11 +56,7 @@ export async function promote(options: TargetOptions & { promote: string }, term
   await changeShares({ cloudflare, target, version, present, ...texts, isRollback: false }, options, terminal);
 }
 
-/**
- * Gives an uploaded version all requests, and tests it.
- *
- * @throws Error when somebody changed the deployment meanwhile, and when a step fails.
- */
+/** Gives an uploaded version all requests, and tests it. @throws ChangedMeanwhile */
 export async function changeShares(change: Change, options: TargetOptions, terminal: Terminal): Promise<void> {
   const interruption = new Interruption("Nothing was changed.");
   await interruption.run(terminal, () => changeSharesOnce(change, options, terminal, interruption));

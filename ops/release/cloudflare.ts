@@ -175,7 +175,7 @@ export async function eventually<Result>(
 /**
  * The account of CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or of wrangler's login.
  *
- * @throws Error when there is neither, when the login has several accounts and none is named, and when Cloudflare does not tell.
+ * @throws Error when there is neither, and when the login has several accounts and none is named.
  */
 export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;

@@ -14,7 +14,7 @@ const CHOICES = 10;
 /**
  * Gives an earlier version of the code all requests. The data stays as it is. Repeated, it tests the version again, and changes nothing.
  *
- * @throws Error when there is no earlier version, and when a step fails.
+ * @throws Error when there is no earlier version.
  */
 export async function rollback(options: TargetOptions & { to?: string }, terminal: Terminal): Promise<void> {
   const { env } = options;

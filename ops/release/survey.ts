@@ -39,14 +39,14 @@ export async function surveyWorker(cloudflare: Cloudflare, target: Target): Prom
 /** @throws Error when this commit may not follow what is deployed. */
 export function refuseSurvey(
   { worker }: Target,
-  { deployments, versions, migration }: Survey,
+  { versions, migration }: Survey,
   revision: Revision,
   { gradual, force }: { gradual?: number; force?: true },
 ): void {
   if (gradual !== undefined && versions.length === 0) {
     throw new Error(`${worker} has no version yet. The first release cannot be gradual: leave out --gradual.`);
   }
-  if (gradual !== undefined && (deployments[0]?.versions.length ?? 0) > 1) {
+  if (gradual !== undefined && versions.length > 1) {
     throw new Error(`A gradual release of ${worker} is under way. Promote a version or roll back first.`);
   }
   if (gradual !== undefined && migration !== undefined) {

@@ -7,12 +7,14 @@ import type { CloudflareApi } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import {
+  addKey,
   addReleases,
   closeAccount,
   endLeases,
   lastLine,
   makeSecondGradual,
   openAccount,
+  RECORD,
   runHere,
   succeed,
   useCheckout,
@@ -27,8 +29,6 @@ const RUNS = Number(process.env["BAD_DAY"] ?? 2);
 
 const STAGING = "petstore-staging";
 const PREVIEW = "petstore-preview-try-this";
-const KEY_ID = "key_ABCDEFGHIJKL";
-const RECORD = { id: KEY_ID, name: "Shop front", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 
 const EFFECTS: { [name: string]: Effect } = {
   "500 once": new Refusal(500, 10_013, "Unknown error"),
@@ -59,10 +59,9 @@ const isWhole = (api: CloudflareApi, version: number) =>
 const target = (edge: Edge) => ["--env", "staging", "--wait", "0", "--url", edge.url];
 const records = (api: CloudflareApi) =>
   [...(api.namespaces.titled(`${STAGING}-api-keys`)?.entries.values() ?? [])].map(({ value }) => JSON.parse(value));
-const addKey = (api: CloudflareApi) => {
+const prepareKey = (api: CloudflareApi) => {
   addReleases(api, STAGING, 1);
-  const entry = { value: JSON.stringify(RECORD), metadata: RECORD };
-  api.namespaces.titled(`${STAGING}-api-keys`)?.entries.set("key:0", entry);
+  addKey(api, STAGING);
 };
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env", "staging"]);
 
@@ -81,7 +80,7 @@ const COMMANDS: { [name: string]: Command } = {
     isDone: (api) => isWhole(api, 1),
   },
   "keys create": {
-    prepare: addKey,
+    prepare: prepareKey,
     run: () => keys("create", "--name", "New"),
     isDone: async (api, { stdout }) => {
       const name = await keyRecordName(/petstore_staging_\w+/.exec(stdout)?.[0] ?? "");
@@ -89,23 +88,23 @@ const COMMANDS: { [name: string]: Command } = {
     },
   },
   "keys list": {
-    prepare: addKey,
+    prepare: prepareKey,
     run: () => keys("list"),
-    isDone: (_, { stdout }) => stdout.includes(KEY_ID),
+    isDone: (_, { stdout }) => stdout.includes(RECORD.id),
   },
   "keys show": {
-    prepare: addKey,
-    run: () => keys("show", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("show", RECORD.id),
     isDone: (_, { stdout }) => stdout.includes("Shop front"),
   },
   "keys revoke": {
-    prepare: addKey,
-    run: () => keys("revoke", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("revoke", RECORD.id),
     isDone: (api) => records(api)[0]?.revokedAt !== undefined,
   },
   "keys rotate": {
-    prepare: addKey,
-    run: () => keys("rotate", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("rotate", RECORD.id),
     isDone: (api) => records(api)[0]?.expiresAt !== undefined && records(api).length > 1,
   },
   "preview --sweep": {

@@ -13,13 +13,12 @@ import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
-import { addReleases, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
+import { addKey, addReleases, RECORD, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
 import { FastClock, Limit } from "./cloudflare/limit.ts";
 import { type Effect, Page, Refusal } from "./cloudflare/route.ts";
 
 const STAGING = "petstore-staging";
 const cloudflare = useAccount(STAGING);
-const RECORD = { id: "key_ABCDEFGHIJKL", name: "x", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 
 const terminal = { print: () => {}, say: () => {}, read: async () => "" };
 const connect = () => new Cloudflare(ACCOUNT, "token", terminal);
@@ -353,25 +352,21 @@ test.each([
 });
 
 test("a key is revoked while the APIs of Workers and D1 fail", async () => {
-  const entries = addKey();
-  for (const path of ["/workers", "/d1"]) cloudflare.api.break("", path, new Page(500));
+  const { api } = cloudflare;
+  addReleases(api, STAGING, 1);
+  const entries = addKey(api, STAGING);
+  for (const path of ["/workers", "/d1"]) api.break("", path, new Page(500));
   await succeed(runHere(run, ["revoke", RECORD.id, "--env=staging"]));
-  expect(JSON.parse(entries?.get("key:0")?.value ?? "{}")).toHaveProperty("revokedAt");
+  expect(JSON.parse(entries.get("key:0")?.value ?? "{}")).toHaveProperty("revokedAt");
 });
-
-function addKey() {
-  addReleases(cloudflare.api, STAGING, 2);
-  const entries = cloudflare.api.namespaces.titled(`${STAGING}-api-keys`)?.entries;
-  entries?.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
-  return entries;
-}
 
 test("an operator whose clock is wrong revokes a key and rolls back by Cloudflare's time", async () => {
   const { api, edge } = cloudflare;
-  const entries = addKey();
+  addReleases(api, STAGING, 2);
+  const entries = addKey(api, STAGING);
   const clock = (api.clock = -86_400_000);
   await succeed(runHere(run, ["revoke", RECORD.id, "--env=staging"]));
-  const { revokedAt } = JSON.parse(entries?.get("key:0")?.value ?? "{}");
+  const { revokedAt } = JSON.parse(entries.get("key:0")?.value ?? "{}");
   expect(Math.abs(Date.parse(revokedAt) - Date.now() - clock)).toBeLessThan(60_000);
   const sent: Promise<string>[] = [];
   api.watch = (request, body) => void (request.startsWith("PUT /storage/kv") && sent.push(body.clone().text()));

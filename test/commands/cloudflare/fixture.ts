@@ -92,6 +92,19 @@ export function addReleases(api: CloudflareApi, worker: string, count: number, c
   return api.workers.add(worker, count, bindings, commit, readConfiguration("staging").migrations?.at(-1)?.tag);
 }
 
+export const RECORD = {
+  id: "key_ABCDEFGHIJKL",
+  name: "Shop front",
+  scopes: ["pets:read"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+
+/** Adds an API key to the namespace of a Worker, which has releases. Returns the entries of the namespace. */
+export function addKey(api: CloudflareApi, worker: string) {
+  const { entries } = api.namespaces.titled(`${worker}-api-keys`) ?? expect.unreachable();
+  return entries.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
+}
+
 /** Makes versions of a Worker, all unless given, those of a time before it had Durable Objects. */
 export function removeClasses(worker: Worker, versions = worker.versions): void {
   if (versions === worker.versions) worker.migrationTag = undefined;

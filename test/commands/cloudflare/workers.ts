@@ -85,10 +85,6 @@ export class Workers {
           },
         },
       }),
-      "DELETE /workers/services/:name": ({ params }) => {
-        this.all.delete(this.#find(params["name"]).name);
-        return null;
-      },
       [`DELETE ${script}`]: ({ params }) => {
         this.all.delete(this.#find(params["name"]).name);
         return null;
