@@ -43,25 +43,12 @@ export async function listDeployments(cloudflare: Cloudflare, worker: string): P
   return (answer?.deployments ?? []).toSorted((a, b) => b.created_on.localeCompare(a.created_on));
 }
 
-/**
- * The present deployment, as far as the API shows it.
- *
- * @param known one that was the present one before. The API may show older ones for some seconds: they are not believed.
- */
-export async function presentDeployment(
-  cloudflare: Cloudflare,
-  worker: string,
-  known?: Deployment,
-): Promise<Deployment | undefined> {
-  return eventually(
-    async () => {
-      const [present] = await listDeployments(cloudflare, worker);
-      return known !== undefined && (present === undefined || present.created_on < known.created_on)
-        ? undefined
-        : present;
-    },
-    known === undefined ? 1 : undefined,
-  );
+/** The present deployment. The API may show older ones than a known one for some seconds: they are not believed. */
+async function presentDeployment(cloudflare: Cloudflare, worker: string, known: Deployment) {
+  return eventually(async () => {
+    const [present] = await listDeployments(cloudflare, worker);
+    return present !== undefined && present.created_on >= known.created_on ? present : undefined;
+  });
 }
 
 /** The versions that can be deployed, the newest first, without their resources. */
@@ -208,7 +195,6 @@ export async function deployAtOnce(
 ): Promise<Deployment> {
   const { worker } = target;
   const { revision, config, bundle, before } = change;
-  if (before !== undefined) await confirmPresent(cloudflare, worker, before);
   const args = ["deploy", bundle, "--no-bundle", `--config=${config}`, "--env=", ...annotations(revision)];
   const version = await upload(cloudflare, args).catch(async (error: unknown) => {
     // The response to an upload that succeeded may be lost.

@@ -143,6 +143,7 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   try {
     const uploaded = bundle ?? (await uploadVersion(cloudflare, work.revision, config));
     await d1.use(async () => work.lease?.confirm());
+    if (present !== undefined) await confirmPresent(cloudflare, target.worker, present);
     const change = {
       deploy: () => deployCode(work, config, uploaded, options.gradual),
       before: present,

@@ -324,7 +324,7 @@ const ofProcesses = (read: (folder: string) => string) =>
   });
 
 /** Requests that a release sends. */
-const REQUESTS = 27;
+const REQUESTS = 28;
 /** How many releases are killed, each at a moment of its own. */
 const KILLS = Number(process.env["KILLS"] ?? 1);
 
