@@ -60,7 +60,6 @@ const TARGET = "petstore-production";
 const MARGIN = 1_000_000_000n;
 /** Requests of which one meets a failure. BAD_DAY=1000 goes through all of them, as in bad-day.test.ts. */
 const STEP = process.env["BAD_DAY"] === undefined ? 4 : 1;
-const SEEDS = Number(process.env["BAD_DAY"] ?? 30);
 /** Is repeated at once. */
 const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" });
 
@@ -944,6 +943,7 @@ async function expectTruth(before: (query: number, sql: string) => void, what = 
   return result.stderr;
 }
 
+// In test/world, the service makes random changes.
 test.each(Object.keys(CHANGES))("%s during a backup are in it", async (name) => {
   const random = randomNumbers(7);
   fillSource({ pets: 2_100, responses: 6 });
@@ -964,19 +964,6 @@ function changeSource(count: number, random: (limit: number) => number): void {
     for (; count > 0; count--) change(sqlite, names[random(names.length)] ?? "", random);
   });
 }
-
-test("random changes during a backup are in it", async () => {
-  const empty = api.databases.snapshot(SOURCE);
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const random = randomNumbers(seed);
-    folder = join(scratch, String(seed));
-    api.databases.restore(SOURCE, empty);
-    // Two pages of animals, and of keys.
-    const pets = seed % 3 === 0 ? 2_050 : 40;
-    fillSource({ pets, responses: 5 });
-    await expectTruth(() => changeSource(random(4) * random(3), random), `seed ${seed}`);
-  }
-});
 
 test.each(["before", "after"])("Time Travel to a moment %s the first page starts the backup anew", async (moment) => {
   const empty = api.databases.snapshot(SOURCE);
