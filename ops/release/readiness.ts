@@ -38,7 +38,7 @@ export async function createReadinessKey(
   };
   const entry = await keyRecordName(key);
   const namespace = openRemote(cloudflare, namespaceId);
-  await namespace.put(entry, JSON.stringify(record), record, READINESS_KEY_SECONDS);
+  await namespace.put(entry, { value: JSON.stringify(record), metadata: record }, READINESS_KEY_SECONDS);
   return {
     key,
     async remove() {
