@@ -267,7 +267,7 @@ class World {
     objects.close();
     const { attempts, failed, moods } = receivers;
     const { configurations, replays, calls } = owners;
-    const failures = [...objects.failures, ...owners.failures];
+    const { failures } = objects;
     const isMixed = this.#isMixed;
     return { attempts, failed, moods, configurations, replays, calls, endedAt: this.#endedAt, ends, failures, isMixed };
   }
