@@ -3,7 +3,6 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../../src/changes/purge.ts";
 import { decodeEventCursor, encodeEventCursor } from "../../src/feed/place.ts";
-import { FORGOTTEN_AFTER } from "../../src/webhooks/engine/endpoint.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { latest } from "../events/feed.ts";
@@ -280,25 +279,6 @@ describe("a replay", () => {
     expect(await hook.rows("SELECT * FROM replaying")).toEqual([]);
   });
 
-  // Promise: latest-skips
-  test("from the present end skips everything, and says what", async () => {
-    const hook = await addHook();
-    const before = (await placeOf(hook)) ?? "";
-    respond(() => 500);
-    const sent = await addEvents(...events(3));
-    await hook.run();
-    const end = (sent[2] ?? "").slice(4);
-    const later = (await addEvents([9])).map((id) => id.slice(4))[0] ?? "";
-    expect(await hook.stub.skip(hook.name, later)).toMatchObject({
-      pending: 0,
-      skipped: { from: encodeEventCursor(end), to: encodeEventCursor(later) },
-    });
-    expect(before < end).toBe(true);
-    const count = received.length;
-    await hook.leap(HOUR);
-    expect(received).toHaveLength(count);
-  });
-
   test("does not start what a jump has overtaken, and records what was delivered", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(3));
@@ -347,20 +327,6 @@ describe("a webhook that was deleted", () => {
     vi.setSystemTime(Date.now() + 3 * 24 * HOUR);
     await hook.run();
     expect(await hook.stub.secret(hook.name)).toBe(secret);
-  });
-
-  test("is forgotten after 31 days, and the object lives on", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
-    await hook.run();
-    const secret = await hook.stub.secret(hook.name);
-    await remove(hook);
-    await hook.pass(0);
-    expect(await hook.alarm()).toBe(FORGOTTEN_AFTER);
-    await hook.pass(FORGOTTEN_AFTER);
-    expect(await hook.alarm()).toBeUndefined();
-    expect(await hook.rows("SELECT name FROM state UNION ALL SELECT deliveries FROM history")).toEqual([]);
-    expect(await hook.stub.secret(hook.name)).not.toBe(secret);
   });
 
   // Promise: what-is-dropped
@@ -427,17 +393,6 @@ describe("the secret", () => {
     const signatures = received.map(({ init }) => new Headers(init.headers).get("webhook-signature")?.split(" "));
     expect(signatures.map((each) => each?.length)).toEqual([1, 2]);
   });
-});
-
-test("a test sends a message of the service, and says how the receiver responded", async () => {
-  const hook = await addHook();
-  expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 204, milliseconds: 0 });
-  const [{ id, body } = expect.unreachable()] = received;
-  expect(id).toMatch(/^msg_[0-9A-Za-z_-]{22}$/);
-  expect(JSON.parse(body)).toEqual({ id, type: "webhook.test", timestamp: new Date().toISOString(), data: {} });
-  respond(() => new Error("connection refused"));
-  expect(await hook.stub.sendTest(hook.name)).toEqual({ error: "connection", milliseconds: 0 });
-  expect(await hook.deliveries()).toEqual([]);
 });
 
 describe("a run that fails", () => {
