@@ -34,7 +34,6 @@ const SOON = 6 * MINUTE;
 /** Every promise of docs/webhooks.md, for each webhook on its own. */
 export function* deliveriesAreExact(outcome: Outcome): Generator<Finding> {
   const { webhooks } = outcome;
-  if (webhooks === undefined) return;
   for (const message of webhooks.failures) yield { message };
   const feed = feedOf(outcome);
   const attempts = Map.groupBy(webhooks.attempts, ({ name }) => name);
@@ -197,8 +196,8 @@ function isReasonable(
   const isRestored = history.events.some(
     (one) => one.kind === "occurrence" && one.restored !== undefined && one.at >= from - RUN && one.at <= to,
   );
-  const isReplayed = webhooks?.replays.some((one) => one.name === name && one.sentAt <= to && one.end >= from - RUN);
-  if (isRestored || isReplayed === true) return true;
+  const isReplayed = webhooks.replays.some((one) => one.name === name && one.sentAt <= to && one.end >= from - RUN);
+  if (isRestored || isReplayed) return true;
   const start = webhooks?.configurations.find(({ all }) => all.has(name))?.all.get(name)?.place ?? "";
   const place = idOf(last === undefined ? start : cursorOf(last));
   return feed.some(({ at, oldest }) => at <= to && oldest > place);

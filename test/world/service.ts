@@ -71,7 +71,7 @@ export class Service {
   #started = 0;
   /** Until when the database refuses everything. */
   overloadedUntil = 0;
-  /** In a world with webhooks. */
+  /** Undefined until they are set. */
   objects: Objects | undefined;
   /** Until when the storage is slow. */
   slowUntil = 0;
@@ -254,7 +254,7 @@ export class Service {
   }
 
   #objectsFor(path: Path, random: Random, onFailure?: () => void): object {
-    return this.objects === undefined ? {} : { WEBHOOKS: this.objects.binding(path, random, onFailure) };
+    return { WEBHOOKS: this.objects?.binding(path, random, onFailure) };
   }
 
   #bindings(isolate: Isolate, exchange: Exchange, random: Random): object {

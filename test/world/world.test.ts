@@ -27,7 +27,7 @@ test("worlds with new seeds keep every guarantee", { timeout: WORLDS * TIMEOUT }
   const first = randomInt(2 ** 31);
   console.log(`npm run test:world -- --seed ${first} --worlds ${WORLDS} --steps ${STEPS}`);
   for (let seed = first; seed < first + WORLDS; seed++) {
-    const failure = await fail(code, document, { seed, steps: STEPS, hasWebhooks: true });
+    const failure = await fail(code, document, { seed, steps: STEPS });
     expect(failure && picture(await shrink(code, document, failure)), `seed ${seed}`).toBeUndefined();
   }
 });
@@ -39,7 +39,7 @@ test.skipIf(isShallow)("the code of the last release beside that of today keeps 
   const released = await programAt<Worker>(commit, "src/index.ts");
   const both = { ...code, versions: [...code.versions, { name: "released", program: released }] };
   const seed = randomInt(2 ** 31);
-  const failure = await fail(both, document, { seed, steps: 800, hasWebhooks: true });
+  const failure = await fail(both, document, { seed, steps: 800 });
   expect(
     failure && picture(failure),
     `npm run test:world -- --seed ${seed} --steps 800 --beside ${commit}`,
@@ -47,11 +47,14 @@ test.skipIf(isShallow)("the code of the last release beside that of today keeps 
 });
 
 test("a seed has one history", async () => {
-  const linesOf = async () => [...(await runWorld(code, { seed: 7, steps: 400, hasWebhooks: true })).history.lines()];
+  const linesOf = async () => [...(await runWorld(code, { seed: 7, steps: 400 })).history.lines()];
   const lines = await linesOf();
   expect(lines.length).toBeGreaterThan(1_000);
   expect(await linesOf()).toEqual(lines);
 });
+
+/** They take time at the end of each world. */
+const WITHOUT_WEBHOOKS = new Set(["a webhook is managed"]);
 
 /** The service with another line in src/db/session.ts. */
 async function withSession(name: string, line: string, other: string): Promise<Code> {
@@ -68,7 +71,7 @@ async function withSession(name: string, line: string, other: string): Promise<C
 test("a session that ignores its bookmark is found, in a history that is short", async () => {
   const start = "this.#start = start ??";
   const mutant = await withSession("forgetful", start, "this.#start =");
-  const failure = await fail(mutant, document, { seed: 1, steps: 300 });
+  const failure = await fail(mutant, document, { seed: 1, steps: 300, calm: WITHOUT_WEBHOOKS });
   const shortest = failure && (await shrink(mutant, document, failure, 60));
   expect(shortest?.violation.checker).toBe("sessionsNeverGoBack");
   expect(shortest?.plan.only?.size).toBeLessThan(10);
@@ -77,7 +80,7 @@ test("a session that ignores its bookmark is found, in a history that is short",
 
 test("a session that does not repeat a read whose replica lacks a migration is found", async () => {
   const mutant = await withSession(PRESENT, "lacksSchema(cause)", "false");
-  const failure = await fail(mutant, document, { seed: 2, steps: 300 });
+  const failure = await fail(mutant, document, { seed: 2, steps: 300, calm: WITHOUT_WEBHOOKS });
   expect(failure?.violation).toMatchObject({
     checker: "failuresHaveCauses",
     message: "The client meets a replica that lacks a migration.",

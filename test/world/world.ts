@@ -30,7 +30,7 @@ import { Shops } from "./shops.ts";
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Milliseconds until every replica has what the last step did. */
 const QUIET = 180_000;
-/** The share of worlds with webhooks in which only the world as a whole has troubles. */
+/** The share of worlds in which only the world as a whole has troubles. */
 const PEACEFUL = 0.3;
 const START = Date.parse("2026-11-22T00:00:00Z");
 const HOUR = 3_600_000;
@@ -72,8 +72,6 @@ export interface Plan {
   only?: ReadonlySet<number> | undefined;
   /** Kinds of faults that do not happen. */
   calm?: ReadonlySet<string> | undefined;
-  /** Whether there are webhooks. Without them, a seed has the same world as before it had any. */
-  hasWebhooks?: boolean;
 }
 
 /** What a world leaves for the checkers. */
@@ -86,7 +84,7 @@ export interface Outcome {
   days: number;
   /** The followers that had a copy, after a while without faults and changes. */
   followers: FollowerCopy[];
-  webhooks: Webhooks | undefined;
+  webhooks: Webhooks;
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
   /** Lines of errors in the log of the service. */
@@ -110,15 +108,10 @@ const HAPPENINGS = {
   "clock jumps": 4,
   "a snapshot": 4,
   restore: 2,
-};
-
-const HAPPENINGS_OF_WEBHOOKS = {
   "a webhook is managed": 90,
   "a receiver changes": 30,
   "a release": 3,
 };
-
-const NONE = { ...HAPPENINGS, "a webhook is managed": 0, "a receiver changes": 0, "a release": 0 };
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
@@ -140,7 +133,7 @@ export async function runWorld(code: Code, plan: Plan): Promise<Outcome> {
   return new World(code, plan).run();
 }
 
-/** The parts of a world with webhooks. */
+/** The parts that webhooks need. */
 interface Parts {
   receivers: Receivers;
   owners: Owners;
@@ -160,7 +153,7 @@ class World {
   readonly #clients: Clients;
   readonly #shops: Shops;
   readonly #followers: Followers;
-  readonly #webhooks: Parts | undefined;
+  readonly #webhooks: Parts;
   readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
   readonly #snapshots: { content: Uint8Array; number: number }[] = [];
@@ -172,8 +165,7 @@ class World {
     this.#calm = new Set(plan.calm);
     const random = this.#random;
     // Only without faults it is sure how soon an event arrives.
-    if (plan.hasWebhooks === true && random("peace").chance(PEACEFUL))
-      for (const fault of FAULTS) this.#calm.add(fault);
+    if (random("peace").chance(PEACEFUL)) for (const fault of FAULTS) this.#calm.add(fault);
     const [clock, history, calm] = [this.#clock, this.#history, this.#calm];
     const setting = random("setting");
     const faults = new Faults(setting, history, calm);
@@ -185,14 +177,13 @@ class World {
       READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
       EVENT_DAYS: setting.pick(["7", "0.5", "0.1", "0.02"]),
     };
-    const webhookKey = plan.hasWebhooks ? () => this.#operators.create(undefined, ["webhooks:manage"]) : undefined;
     const platform = { clock, database, keys, faults, history, variables: this.#variables, random };
     const service = new Service(platform, code.versions);
     const alive = { clock, skew: () => 0, isAlive: () => true, onError: () => {} };
     const { generateKey } = code.keyFormat({ ...alive, random: random("secrets") });
     this.#operators = new Operators(clock, keys, () => generateKey("production"));
     this.#keys = Array.from({ length: LASTING_KEYS }, () => this.#operators.create());
-    const manager = webhookKey?.();
+    const manager = this.#operators.create(undefined, ["webhooks:manage"]);
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
@@ -201,7 +192,7 @@ class World {
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
-    if (manager !== undefined) this.#webhooks = this.#createWebhooks(code, manager);
+    this.#webhooks = this.#createWebhooks(code, manager);
     this.#feed = [readFeed(database.primary, clock.now, undefined)];
     database.onCommit = () => this.#onCommit();
   }
@@ -265,7 +256,7 @@ class World {
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
     this.#followers.catchUp(QUIET, this.#random);
-    const webhooks = this.#webhooks && (await this.#endWebhooks(this.#webhooks));
+    const webhooks = await this.#endWebhooks(this.#webhooks);
     await this.#clock.run();
     const { primary } = this.#database;
     const database = Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, primary.rows(sql)]));
@@ -294,7 +285,7 @@ class World {
       if (step === undefined) {
         this.#isOver = true;
         // Their alarms would never end.
-        this.#webhooks?.objects.runUntil(0);
+        this.#webhooks.objects.runUntil(0);
         this.#endedAt = this.#clock.now;
         return;
       }
@@ -309,7 +300,7 @@ class World {
   #run(step: number): void {
     this.#clients.step = step;
     const random = this.#random("step", step);
-    const kind = random.weighted(this.#webhooks ? { ...HAPPENINGS, ...HAPPENINGS_OF_WEBHOOKS } : NONE);
+    const kind = random.weighted(HAPPENINGS);
     const shop = this.#shops.pick(random);
     if (this.#calm.has(kind)) return;
     const [shops, service, now] = [this.#shops, this.#service, this.#clock.now];
@@ -354,12 +345,12 @@ class World {
       case "restore":
         return this.#restoreSnapshot(random);
       case "a webhook is managed":
-        return void this.#webhooks?.owners.manage(random);
+        return void this.#webhooks.owners.manage(random);
       case "a receiver changes":
-        return this.#webhooks?.receivers.change(random);
+        return this.#webhooks.receivers.change(random);
       case "a release":
         this.#history.fault(kind);
-        return this.#webhooks?.objects.crash();
+        return this.#webhooks.objects.crash();
     }
   }
 
@@ -431,7 +422,7 @@ class World {
   }
 
   #onCommit(): void {
-    this.#webhooks?.owners.onCommit();
+    this.#webhooks.owners.onCommit();
     const last = this.#feed.at(-1);
     this.#feed.push(readFeed(this.#database.primary, this.#clock.now, last));
     this.#checkInvariants();
