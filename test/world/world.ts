@@ -425,10 +425,6 @@ class World {
     this.#webhooks.owners.onCommit();
     const last = this.#feed.at(-1);
     this.#feed.push(readFeed(this.#database.primary, this.#clock.now, last));
-    this.#checkInvariants();
-  }
-
-  #checkInvariants(): void {
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
       const ids = this.#database.primary.rows(sql).map(({ id }) => id);
       if (ids.length === 0) continue;
