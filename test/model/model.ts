@@ -87,7 +87,7 @@ export class Model {
   orders = new Map<number, Order>();
   /** Each event: its type, its version and its data. */
   feed: string[] = [];
-  /** The last count of the animals, and its time in milliseconds. */
+  /** The last count of the animals, and its time in milliseconds. The restore of a backup leaves it out. */
   count: { body: string; at: number } | undefined;
   #lastPet = 0;
   #lastCategory = 0;
@@ -267,6 +267,7 @@ export class Model {
     return list([...this.categories.values()], view, writeCategory);
   }
 
+  /** The hourly job removes a key. */
   /** The animals of each status. The last count stands for ten seconds: no test has as many animals that it stands longer. */
   inventory(at: number): Answer {
     if (this.count === undefined || at < this.count.at || at >= this.count.at + 10_000) {
@@ -277,9 +278,18 @@ export class Model {
     return { status: 200, body: this.count.body };
   }
 
-  /** The hourly job removes a key. */
   forget(key: string): void {
     this.#done.delete(key);
+  }
+
+  /** The last ids that were given out, by table. */
+  get counters(): { [table: string]: number } {
+    return { pets: this.#lastPet, categories: this.#lastCategory, orders: this.#lastOrder };
+  }
+
+  /** The restore of a backup raises the counters of ids. */
+  raise({ pets = 0, categories = 0, orders = 0 }: { [table: string]: number }): void {
+    [this.#lastPet, this.#lastCategory, this.#lastOrder] = [pets, categories, orders];
   }
 
   copy(): Model {

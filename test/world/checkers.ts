@@ -76,7 +76,18 @@ function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   for (const event of history.events) {
     if (event.kind === "occurrence") {
       if (event.snapshot !== undefined) copies.set(event.snapshot, model.copy());
-      if (event.restored !== undefined) model = (copies.get(event.restored) as Model).copy();
+      if (event.restored !== undefined) {
+        const before = model.counters;
+        model = (copies.get(event.restored) as Model).copy();
+        if (event.counters !== undefined) {
+          for (const [table, last] of [...Object.entries(before), ...Object.entries(model.counters)]) {
+            const { [table]: raised = 0 } = event.counters;
+            if (raised <= last) yield { message: `The restore gives out the ids of ${table} after ${raised} again.` };
+          }
+          model.raise(event.counters);
+          model.count = undefined;
+        }
+      }
       for (const { apiKeyId, key } of event.forgotten ?? []) model.forget(`${apiKeyId} ${key}`);
       if (event.state !== undefined) yield* readsOf(event.state);
     } else if (event.kind === "trip" && event.instance !== undefined) {
@@ -472,6 +483,11 @@ function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
   }
 }
 
+/** A backup and its restore succeed in the end, with exactly the rows of one moment. */
+function* backupsAreExact({ backupFailures }: Outcome): Generator<Finding> {
+  for (const message of backupFailures) yield { message };
+}
+
 /** Every checker by its name. docs/decisions/simulated-world.md names the one of each guarantee. */
 export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker } => ({
   oneAfterAnother,
@@ -489,6 +505,7 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   deliveriesAreExact,
   responsesFit: responsesFit(document),
   invariantsHold,
+  backupsAreExact,
 });
 
 /** The first violations that each checker finds in a history. */

@@ -28,20 +28,41 @@ export class Clock {
     if (timer !== undefined) timer.run = undefined;
   }
 
+  #stopped = 0;
+  #onGo = (): void => {};
+
+  /** Lets the time stand still, for work that is not of this world, such as that on files. Returns what lets it go on. */
+  stop(): () => void {
+    this.#stopped++;
+    let isStopped = true;
+    return () => {
+      if (isStopped && --this.#stopped === 0) this.#onGo();
+      isStopped = false;
+    };
+  }
+
   wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
 
   /** Runs every event, also those that events bring about, until there is none, or until a time. */
   async run(until = Infinity): Promise<void> {
-    await settled();
+    await this.#settled();
     for (let next = this.#events.at(-1); next !== undefined && next.time <= until; next = this.#events.at(-1)) {
       this.#events.pop();
       if (next.run === undefined) continue;
       this.now = next.time;
       next.run();
-      await settled();
+      await this.#settled();
     }
     if (until !== Infinity) this.now = until;
+  }
+
+  async #settled(): Promise<void> {
+    await settled();
+    while (this.#stopped > 0) {
+      await new Promise<void>((resolve) => (this.#onGo = resolve));
+      await settled();
+    }
   }
 }

@@ -101,6 +101,11 @@ export class Database {
     return state === 0 ? 0 : Math.max(0, (times[state - 1] ?? Infinity) - this.#clock.now);
   }
 
+  /** Milliseconds until every replica has the present state. */
+  get longestLag(): number {
+    return Math.max(0, ...this.#replicas.keys().map((index) => this.lagOf(index, this.state)));
+  }
+
   get replicas(): number {
     return this.#replicas.length;
   }

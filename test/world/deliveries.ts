@@ -272,6 +272,7 @@ function* judgeEnd(
     const came = first.get(`evt_${place}`) ?? Infinity;
     const isDue = id > Math.max(idOf(start), told) && types.has(type) && at + SOON < webhooks.endedAt;
     const isOn = webhooks.configurations.findLast((one) => one.at <= at)?.all.get(name)?.enabled === 1;
+    // The service is closed during the restore of a backup, which disables webhooks.
     const isDisturbed = restores.some((time) => time >= at - SOON && time <= came);
     if (isDue && isOn && !isDisturbed && came > at + SOON) yield `evt_${place} of ${at} came at ${came}.`;
   }

@@ -24,6 +24,8 @@ export interface Feed {
   newest: number;
   /** The rows that are newer than those of the state before. */
   added: Row[];
+  /** The feed began anew here, with a hidden row. */
+  isAnew?: true;
 }
 
 const ADDED = `SELECT id, printf('%016x%08x', id, tag) AS place, type, version, data, created_at AS createdAt FROM events
@@ -117,9 +119,10 @@ export function viewsOf(outcome: Outcome): View[] {
   const restores = restoresOf(outcome);
   const views: View[] = [];
   let rows: Row[] = [];
-  for (const [state, { oldest, newest, added }] of outcome.feed.entries()) {
+  for (const [state, { oldest, newest, added, isAnew }] of outcome.feed.entries()) {
     const restored = views[restores.get(state) ?? -1];
-    if (restored === undefined) rows.push(...added);
+    if (isAnew) rows = [...added];
+    else if (restored === undefined) rows.push(...added);
     else rows = rowsAfter(restored, 0, restored.newest);
     views.push({ rows, oldest, newest });
   }
@@ -194,8 +197,14 @@ function* rowsStay(outcome: Outcome, views: readonly View[]): Generator<Finding>
   const { feed, days } = outcome;
   const restores = restoresOf(outcome);
   for (const [state, view] of views.entries()) {
-    const { added, at, oldest, newest } = feed[state] as Feed;
+    const { added, at, oldest, newest, isAnew } = feed[state] as Feed;
     const restored = views[restores.get(state) ?? -1];
+    if (isAnew) {
+      const last = Math.max(views[state - 1]?.newest ?? 0, restored?.newest ?? 0);
+      const isHidden = added.length === 1 && added[0]?.type === "feed.started" && oldest > last;
+      if (!isHidden) yield { message: `The feed does not begin anew with one hidden row above ${last}.` };
+      continue;
+    }
     const before = restored ?? views[state - 1] ?? { ...view, newest: view.oldest - 1 };
     const isWhole = restored !== undefined || added.every(({ id }, index) => id === before.newest + 1 + index);
     const isEnd = newest === before.newest + (restored === undefined ? added.length : 0);
@@ -235,10 +244,10 @@ export function* copiesAreTrue(outcome: Outcome): Generator<Finding> {
   /** The resources after each event, and at the states that operators noted. */
   let contents = new Map<string, { version: number; text: string }>();
   const notes = new Map<number, typeof contents>();
-  for (const [state, { added }] of feed.entries()) {
+  for (const [state, { added, isAnew }] of feed.entries()) {
     const restored = restores.get(state);
     if (restored !== undefined) contents = new Map(notes.get(restored));
-    if (restored === undefined) {
+    if (restored === undefined || isAnew) {
       for (const { id, place, type, version, data } of added) {
         const name = `${kindOf(type)} ${/^\{"id":(\d+)/.exec(data)?.[1]}`;
         if (type.endsWith(".deleted")) contents.delete(name);

@@ -57,6 +57,8 @@ export interface Occurrence {
   state?: number;
   /** The state of a snapshot. */
   noted?: number;
+  /** The counters of ids after the restore of a backup, by table. */
+  counters?: { [table: string]: number };
   /** A session that goes on from the bookmark of another. */
   session?: string;
   bookmark?: string;

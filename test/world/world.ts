@@ -6,6 +6,7 @@ import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
 import { pets } from "../../src/pets/table.ts";
 import type { Delivery, WebhookState } from "../../src/webhooks/engine/view.ts";
+import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
 import { Clock } from "./clock.ts";
@@ -87,6 +88,8 @@ export interface Outcome {
   webhooks: Webhooks;
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
+  /** What went wrong with backups and their restores. */
+  backupFailures: string[];
   /** Lines of errors in the log of the service. */
   errors: string[];
   /** How long the world lasted, in milliseconds of its time. */
@@ -108,6 +111,8 @@ const HAPPENINGS = {
   "clock jumps": 4,
   "a snapshot": 4,
   restore: 2,
+  "a backup": 10,
+  "a restore of a backup": 5,
   "a webhook is managed": 90,
   "a receiver changes": 30,
   "a release": 3,
@@ -154,9 +159,16 @@ class World {
   readonly #shops: Shops;
   readonly #followers: Followers;
   readonly #webhooks: Parts;
+  readonly #backups: Backups;
+  /** Whether every version leaves events. */
+  readonly #hasFeed: boolean;
   readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
   readonly #snapshots: { content: Uint8Array; number: number }[] = [];
+  /** How many moments operators have noted, for snapshots and backups. */
+  #notes = 0;
+  /** Whether an operator restores a backup. */
+  #isRestoring = false;
   #isOver = false;
   #endedAt = 0;
 
@@ -192,7 +204,10 @@ class World {
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
+    this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
     this.#webhooks = this.#createWebhooks(code, manager);
+    const nextNote = () => this.#notes++;
+    this.#backups = new Backups({ clock, database, history, calm, nextNote });
     this.#feed = [readFeed(database.primary, clock.now, undefined)];
     database.onCommit = () => this.#onCommit();
   }
@@ -261,6 +276,7 @@ class World {
     const { primary } = this.#database;
     const database = Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, primary.rows(sql)]));
     this.#database.close();
+    this.#backups.close();
     return {
       history: this.#history,
       operators: this.#operators,
@@ -270,6 +286,7 @@ class World {
       followers: this.#followers.copies,
       webhooks,
       breaches: this.#breaches,
+      backupFailures: this.#backups.failures,
       errors: this.#service.errors,
       duration: this.#clock.now - START,
     };
@@ -351,6 +368,11 @@ class World {
       case "a release":
         this.#history.fault(kind);
         return this.#webhooks.objects.crash();
+      case "a backup":
+        if (this.#hasFeed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
+        return;
+      case "a restore of a backup":
+        if (!this.#isRestoring && !this.#backups.isBusy && this.#backups.hasOne) void this.#restoreBackup(random);
     }
   }
 
@@ -393,8 +415,9 @@ class World {
 
   /** Notes a time, to which Time Travel may return. */
   #takeSnapshot(): void {
+    if (this.#isRestoring) return;
     const { state } = this.#database;
-    const number = this.#snapshots.length;
+    const number = this.#notes++;
     this.#snapshots.push({ content: this.#database.snapshot(), number });
     const what = `an operator notes the time, state ${state}`;
     this.#history.occurred(this.#clock.now, what, { snapshot: number, noted: state });
@@ -402,13 +425,37 @@ class World {
 
   /** Time Travel. */
   #restoreSnapshot(random: Random): void {
-    if (this.#snapshots.length === 0) return;
+    if (this.#snapshots.length === 0 || this.#isRestoring) return;
     const { content, number } = random.pick(this.#snapshots.slice(-3));
     this.#history.fault("restore");
     this.#database.restore(content);
     const { state } = this.#database;
     const what = `an operator restores what note ${number} had, state ${state}`;
     this.#history.occurred(this.#clock.now, what, { restored: number, state });
+    this.#shops.goOnAfterRestore(random);
+  }
+
+  /**
+   * Replaces the database by a backup. The service is closed meanwhile. The restore begins when no read waits for a replica, and the
+   * service opens again when every replica has the restored data.
+   */
+  async #restoreBackup(random: Random): Promise<void> {
+    const [clock, database] = [this.#clock, this.#database];
+    this.#history.fault("a restore of a backup");
+    this.#isRestoring = true;
+    this.#service.overloadedUntil = Infinity;
+    await clock.wait(database.longestLag);
+    const restored = await this.#backups.restore(random);
+    this.#checkInvariants();
+    const { state } = database;
+    this.#feed[state] = { ...readFeed(database.primary, clock.now, undefined), isAnew: true };
+    const rows = database.primary.rows("SELECT name, seq FROM sqlite_sequence");
+    const counters = Object.fromEntries(rows.map(({ name, seq }) => [String(name), Number(seq)]));
+    const what = `an operator restores what note ${restored} had from a backup, state ${state}`;
+    this.#history.occurred(clock.now, what, { restored, state, counters });
+    await clock.wait(database.longestLag);
+    this.#service.overloadedUntil = clock.now;
+    this.#isRestoring = false;
     this.#shops.goOnAfterRestore(random);
   }
 
@@ -424,7 +471,16 @@ class World {
   #onCommit(): void {
     this.#webhooks.owners.onCommit();
     const last = this.#feed.at(-1);
+    // The service does not use what a restore has half done.
+    if (this.#isRestoring && last !== undefined) {
+      this.#feed.push({ at: this.#clock.now, oldest: last.oldest, newest: last.newest, added: [] });
+      return;
+    }
     this.#feed.push(readFeed(this.#database.primary, this.#clock.now, last));
+    this.#checkInvariants();
+  }
+
+  #checkInvariants(): void {
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
       const ids = this.#database.primary.rows(sql).map(({ id }) => id);
       if (ids.length === 0) continue;
