@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { forgetOld } from "../../src/changes/purge.ts";
+import { forgetOld } from "../../src/jobs/purge.ts";
 import { decodeEventCursor, encodeEventCursor } from "../../src/feed/place.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
