@@ -17,7 +17,7 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   ],
   // The commands of operators, and the checks.
   [["ops/**", "scripts/{docs,expand}/**"], []],
-  [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
+  [["scripts/{affected-projects,check*,generate-docs,release-notes}.ts"], []],
   // The libraries of others verify webhooks in Node.js.
   [["test/world/workerd.ts"], ["third-party"]],
   // Importers read the document from `npm run dev`.
