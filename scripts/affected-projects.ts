@@ -59,7 +59,7 @@ export function affectedProjects(files: readonly string[]): Set<Project> {
  * The files that differ from the last commit that this branch shares with main, uncommitted ones included. None on main itself, and
  * when that commit is unknown: in a shallow clone, or without main.
  */
-export function changedFiles(): string[] {
+function changedFiles(): string[] {
   try {
     if (git("rev-parse", "--is-shallow-repository") === "true" || git("branch", "--show-current") === "main") return [];
     const names = ["refs/remotes/origin/main", "refs/heads/main"];

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 const LIFETIME = 15_000;
 
 /** The end of a connection: the status of the response, or the side that hung up. */
-export type Ending = number | "closed by the service" | "closed by the client";
+type Ending = number | "closed by the service" | "closed by the client";
 
 interface Troublemaker {
   /** The number of concurrent clients. */
