@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OpenAPIObject, PathItemObject, ResponseObject } from "openapi3-ts/oas31";
+import type { OpenAPIObject, ResponseObject } from "openapi3-ts/oas31";
 import { CLIENT, operationsOf, originOf, readDocument } from "./client/document.ts";
 
 /** Has openapi-typescript. That needs TypeScript 5, so it is not among the packages of the service. */
@@ -20,7 +20,7 @@ function reduced(document: OpenAPIObject): OpenAPIObject {
       ...(failure ? [["default", { description: "A failure.", content: failure[1].content }]] : []),
     ]);
   }
-  for (const item of Object.values(document.webhooks ?? {}) as PathItemObject[])
+  for (const item of Object.values(document.webhooks ?? {}))
     item.post = { operationId: item.post?.operationId ?? "", responses: {} };
   delete document.components?.headers;
   return document;

@@ -111,7 +111,7 @@ test("a page without a bundler imports the package that the service serves, and 
     response.end(isModule ? readFileSync(join(folder, url)) : html);
   });
   const { faults: messages } = await openPage("/", { origin, expectsFaults: true });
-  await expect.poll(() => messages).toContain("The program ended.");
+  await expect.poll(() => messages, { timeout: 60_000 }).toContain("The program ended.");
   // Playwright shows no bigint. The other messages are that the page asks the service.
   const printed = messages.filter((text) => !text.startsWith(`asks ${options.baseUrl}/`));
   expect(printed).toEqual(expect.arrayContaining(["undefined Rex", "The program ended."]));

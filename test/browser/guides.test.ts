@@ -166,16 +166,6 @@ test.each(names)("the code of the guide %s fits, and a reader copies it without 
   }
 });
 
-test("code is coloured, in both modes", async () => {
-  const colours: string[] = [];
-  for (const colorScheme of ["light", "dark"] as const) {
-    const { page } = await openPage("/docs/orders", { colorScheme });
-    const command = page.locator("pre span", { hasText: /^curl$/ }).first();
-    colours.push(await command.evaluate((one) => getComputedStyle(one).color));
-  }
-  expect(colours).toEqual(["rgb(107, 63, 176)", "rgb(203, 168, 255)"]);
-});
-
 test("a guide has the colours that the reader chose in the reference", async () => {
   const { page } = await openPage("/docs/reference");
   await page.getByRole("button", { name: /dark mode/i }).click();
@@ -242,7 +232,7 @@ test("Enter opens the first result, also of words typed at once", async () => {
   await page.keyboard.press("ControlOrMeta+K");
   await page.keyboard.type("rotate a key");
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/docs/keys#a-new-key");
+  await expect.poll(() => page.url(), { timeout: 30_000 }).toBe(`${origins.loopback}/docs/keys#a-new-key`);
 });
 
 test("on the reference, Enter scrolls to an operation, a parameter or a field", async () => {

@@ -188,7 +188,7 @@ test("the first page has the quick start, and needs little of a slow phone", asy
       page.on("response", async (response) => (bytes += (await response.body().catch(() => Buffer.alloc(0))).length)),
   });
   const steps = page.locator("article .code");
-  await expect.poll(() => steps.count()).toBe(6);
+  await expect.poll(() => steps.count(), { timeout: 60_000 }).toBe(6);
   for (const step of await steps.all()) {
     await step.getByRole("button", { name: "Copy" }).click();
     await step.getByRole("button", { name: "Copied" }).waitFor();

@@ -64,7 +64,7 @@ describe.each([
     const other = await startOtherSite(origin, fields);
     for (const site of [other, other.replace("127.0.0.1", "petstore.example")]) {
       const { page, faults } = await openPage("/", { origin: site, expectsFaults: true });
-      await expect.poll(() => faults.join("\n")).toContain("frame-ancestors 'none'");
+      await expect.poll(() => faults.join("\n"), { timeout: 60_000 }).toContain("frame-ancestors 'none'");
       const refused = page.waitForResponse((response) => response.request().method() === "POST");
       await page.getByRole("button", { name: "Win a prize" }).click();
       expect((await refused).status()).toBe(403);

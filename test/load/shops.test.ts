@@ -139,7 +139,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(orders).toHaveLength(1);
     for (const { status, html } of clicks) {
       expect(status).toBe(200);
-      expect(html).toContain(`Your order has the number ${orders[0]}.`);
+      expect(html).toContain(`Your order has the number ${String(orders[0])}.`);
     }
 
     const late = await shop.visit("/orders", other);
