@@ -1,7 +1,6 @@
 // npm run generate:client-types: writes the types of the client from the OpenAPI document, to another file if one is given.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIObject, ResponseObject } from "openapi3-ts/oas31";
 import { CLIENT, operationsOf, originOf, readDocument } from "./client/document.ts";
@@ -28,16 +27,12 @@ function reduced(document: OpenAPIObject): OpenAPIObject {
 
 const document = readDocument();
 const origin = originOf(document);
-const folder = mkdtempSync(join(tmpdir(), "petstore-client-types-"));
-try {
-  const input = join(folder, "openapi.json");
-  writeFileSync(input, JSON.stringify(reduced(document)));
-  execFileSync("npm", ["ci", "--no-fund", "--no-audit", "--prefix", TOOL], { stdio: ["ignore", "ignore", "inherit"] });
-  const types = execFileSync(join(TOOL, "node_modules/.bin/openapi-typescript"), [input], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  writeFileSync(file, `${origin}\n${types}`);
-} finally {
-  rmSync(folder, { recursive: true });
-}
+const input = ".dist/client-openapi.json";
+mkdirSync(".dist", { recursive: true });
+writeFileSync(input, JSON.stringify(reduced(document)));
+execFileSync("npm", ["ci", "--no-fund", "--no-audit", "--prefix", TOOL], { stdio: ["ignore", "ignore", "inherit"] });
+const types = execFileSync(join(TOOL, "node_modules/.bin/openapi-typescript"), [input], {
+  encoding: "utf8",
+  stdio: ["ignore", "pipe", "inherit"],
+});
+writeFileSync(file, `${origin}\n${types}`);
