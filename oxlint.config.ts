@@ -76,11 +76,5 @@ export default defineConfig({
     engine,
     only([`src/{${SHARED.join()}}.ts`], ["./*/**", "!./exact/**"]),
   ],
-  ignorePatterns: [
-    "src/worker-configuration.d.ts",
-    "client/src/schema.ts",
-    "bench/baselines",
-    "bench/bindings.js",
-    "openapi/page.js",
-  ],
+  ignorePatterns: ["src/worker-configuration.d.ts", "client/src/schema.ts", "bench/bindings.js", "openapi/page.js"],
 });

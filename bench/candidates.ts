@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build, type BuildOptions, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { git } from "../scripts/git.ts";
 import { bundleOf, checkOut } from "../scripts/revision.ts";
 import { buildBundle } from "../scripts/wrangler.ts";
@@ -20,28 +19,16 @@ export interface Candidate {
   insert?: string;
 }
 
-export const SERVICE = "this service";
-export const PETS_ALONE = "pets alone";
+/** The same responses as the service (only cursors differ), log and rate limit, without any library. */
 export const FLOOR = "hand-written";
+/** The same lookups and SQL, without any library, log, rate limit, or headers but `Content-Type`. */
 export const BARE = "bare";
-export const EMPTY = "empty";
-/** The Workers in baselines/, with their descriptions. */
-export const BASELINES: { [name: string]: string } = {
-  [FLOOR]: "the same responses (only cursors differ), log and rate limit, without any library",
-  [BARE]:
-    "the lower limit: the same lookups and SQL, without any library, log, rate limit, or headers but `Content-Type`",
-  "tutorial-plain": "Hono, zod, zod-validator, bearer-auth and drizzle, used as their tutorials show",
-  tutorial: "tutorial-plain with Hono's middleware for log, request id, CORS and more, with scopes and a rate limit",
-  chanfana: "chanfana on Hono, with the middleware of tutorial",
-  "zod-openapi": "@hono/zod-openapi, with the middleware of tutorial",
-  [EMPTY]: "an empty response: the cost of workerd itself",
-};
 
 const ROOT = join(import.meta.dirname, "..");
 
 /** The production bundle of the service, as `wrangler deploy` makes it. */
 export async function buildService(): Promise<Candidate> {
-  return candidate(SERVICE, readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8"));
+  return candidate("this service", readFileSync(join(ROOT, await buildBundle("production"), "index.js"), "utf8"));
 }
 
 /** The service with an enabled webhook, which each change nudges. */
@@ -60,51 +47,17 @@ export async function buildRevision(revision: string, folder: string): Promise<C
   return candidate(`before (${commit})`, bundleOf(copy), copy);
 }
 
-/** Baselines by their names. */
-export async function buildBaselines(names: string[]): Promise<Candidate[]> {
-  const unknown = names.filter((name) => !(name in BASELINES));
-  if (unknown.length > 0) throw new Error(`There is no baseline ${unknown.join(", ")}.`);
-  if (!existsSync(join(ROOT, "bench/node_modules"))) {
-    execFileSync("npm", ["ci"], { cwd: join(ROOT, "bench"), stdio: "inherit" });
-  }
-  return Promise.all(names.map((name) => bundle(name, { entryPoints: [join(ROOT, `bench/baselines/${name}.ts`)] })));
-}
-
-/**
- * The service with only the routes of the animals. The difference of its start to that of the service shows whether more
- * operations slow down the start.
- *
- * @throws Error when src/v1.ts no longer mounts the routes.
- */
-export async function buildPetsAlone(): Promise<Candidate> {
-  const contents = `import { createRoutes } from "./operation.ts";
-    import { pets } from "./pets/routes.ts";
-    export const v1 = createRoutes().route("/pets", pets);`;
-  const replaced: string[] = [];
-  const setup: Plugin["setup"] = (bundling) =>
-    bundling.onLoad({ filter: /\/src\/v1\.ts$/ }, ({ path }) => {
-      replaced.push(path);
-      return { contents, loader: "ts", resolveDir: dirname(path) };
-    });
-  const plugins = [{ name: "pets-alone", setup }];
-  const petsAlone = await bundle(PETS_ALONE, { entryPoints: [join(ROOT, "src/index.ts")], plugins });
-  if (replaced.length !== 1) throw new Error("src/v1.ts is not part of the service.");
-  return petsAlone;
-}
-
-/** Bundles with the settings that wrangler uses for the service. */
-async function bundle(name: string, options: BuildOptions): Promise<Candidate> {
+/** The Workers in baselines/, bundled with the settings that wrangler uses for the service. */
+export async function buildBaselines(): Promise<Candidate[]> {
   const { outputFiles } = await build({
-    ...options,
-    bundle: true,
+    entryPoints: [FLOOR, BARE].map((name) => join(ROOT, `bench/baselines/${name}.ts`)),
+    outdir: "out",
     minify: true,
     format: "esm",
     target: "es2024",
-    conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:workers"],
     write: false,
   });
-  return candidate(name, outputFiles?.[0]?.text ?? "");
+  return [FLOOR, BARE].map((name, index) => candidate(name, outputFiles[index]?.text ?? ""));
 }
 
 function candidate(name: string, script: string, root = ROOT): Candidate {

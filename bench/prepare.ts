@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMPATIBILITY_DATE, type Module, RECORD } from "../scripts/bundles.ts";
 import { keyRecordName } from "../src/auth/key-record.ts";
-import type { Candidate } from "./candidates.ts";
+import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
-import { type Answer, FROM_BROWSER, KEY, LIST, requestsOf, send } from "./requests.ts";
+import { type Answer, FROM_BROWSER, KEY, LIST, REQUESTS, requestsOf, send } from "./requests.ts";
 
 /** A candidate that `Server` can run. */
 export interface Prepared extends Candidate {
@@ -37,6 +37,26 @@ async function prepareOne(candidate: Candidate, directory: string): Promise<Prep
   for (const { path, contents } of await recorder(JSON.parse(ofD1.body)))
     writeFileSync(join(directory, path), contents);
   return { ...candidate, config, answers };
+}
+
+/**
+ * Compares the responses of the candidates with those of the first, because costs are comparable only for equal work. The floor has to
+ * have the same headers too. The bare Worker may have other failures. The differences of an earlier version are printed.
+ *
+ * @throws Error when a baseline has another response.
+ */
+export function checkAnswers([ours, ...others]: Prepared[]): void {
+  for (const { name: candidate, answers } of others) {
+    const text = (answer?: Answer) =>
+      (candidate === FLOOR ? `${[...(answer?.headers.keys() ?? [])].join()} ` : "") + answer?.body;
+    for (const { name, status } of [...REQUESTS, FROM_BROWSER]) {
+      const [theirs, expected] = [text(answers.get(name)), text(ours?.answers.get(name))];
+      if (theirs === expected || (status >= 400 && candidate !== FLOOR)) continue;
+      const difference = `${name}: ${candidate} answers ${theirs.slice(0, 600)} instead of ${expected.slice(0, 600)}`;
+      if ([FLOOR, BARE].includes(candidate)) throw new Error(difference);
+      console.log(difference);
+    }
+  }
 }
 
 /** The modules in front of a Worker that record what D1 returns to it, for `/answers`. Without a D1, they replay these answers. */

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { Prepared } from "./prepare.ts";
 import { LIST, send } from "./requests.ts";
 
-export const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
+const WORKERD = join(import.meta.dirname, "../node_modules/workerd/bin/workerd");
 
 /** A candidate in its own workerd, without a proxy and with its bindings stubbed in JavaScript (bindings.js). */
 export class Server {

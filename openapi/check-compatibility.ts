@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBreakingChanges } from "./compatibility.ts";
-import { unreleasedOf } from "../scripts/changelog.ts";
 import { operationsOf, parseDocument } from "./read.ts";
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), "utf8");
@@ -18,7 +17,7 @@ const open = breaking.filter((change) => !(change in acknowledged));
 const stale = Object.keys(acknowledged).filter((change) => !breaking.includes(change));
 for (const change of open) console.error(change);
 for (const change of stale) console.error(`This acknowledged change does not exist: ${change}`);
-const notes = unreleasedOf(read("../CHANGELOG.md"));
+const [notes = ""] = /^## \[Unreleased\]\n(?:(?!## ).*\n?)*/m.exec(read("../CHANGELOG.md")) ?? [];
 const known = operationsOf(released);
 for (const [route, { operationId = "" }] of operationsOf(current)) {
   if (known.has(route) || [operationId, route.replace(" ", " /v1")].some((name) => notes.includes(`\`${name}\``)))

@@ -21,7 +21,7 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   ],
   // The commands of operators, and the checks.
   [["ops/**", "scripts/{docs,expand}/**"], []],
-  [["scripts/{affected-projects,changelog,check*,generate-docs,release-notes}.ts"], []],
+  [["scripts/{affected-projects,check*,generate-docs,release-notes}.ts"], []],
   // The libraries of others verify webhooks in Node.js.
   [["test/world/workerd.ts"], ["third-party"]],
   // Importers read the document from `npm run dev`.
@@ -65,7 +65,7 @@ export function affectedProjects(files: readonly string[]): Set<Project> {
  * The files that differ from the last commit that this branch shares with main, uncommitted ones included. None on main itself, and
  * when that commit is unknown: in a shallow clone, or without main.
  */
-export function changedFiles(): string[] {
+function changedFiles(): string[] {
   try {
     if (git("rev-parse", "--is-shallow-repository") === "true" || git("branch", "--show-current") === "main") return [];
     const names = ["refs/remotes/origin/main", "refs/heads/main"];

@@ -19,16 +19,16 @@ if (failed.length > 0) {
 
 async function runAll(): Promise<void> {
   for (const name of queue) {
-    const { code, output } = await run(name);
+    const { error, output } = await run(name);
     console.log(`> ${name}\n${output}`);
-    if (code !== 0) failed.push(name);
+    if (error !== null) failed.push(name);
   }
 }
 
-function run(name: string): Promise<{ code: number; output: string }> {
+function run(name: string): Promise<{ error: Error | null; output: string }> {
   return new Promise((resolve) => {
-    execFile("npm", ["run", "--silent", name], { maxBuffer: Infinity }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : 1, output: stdout + stderr || (error?.message ?? "") });
-    });
+    execFile("npm", ["run", "--silent", name], { maxBuffer: Infinity }, (error, stdout, stderr) =>
+      resolve({ error, output: stdout + stderr || (error?.message ?? "") }),
+    );
   });
 }

@@ -31,12 +31,12 @@ const rawJSON = (text: string) => (JSON as unknown as { rawJSON(text: string): u
 const known = new Map<string, { at: number; record: { id: string; scopes: string[] } }>();
 
 class Failure {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    readonly message: string,
-    readonly headers: Record<string, string> = {},
-  ) {}
+  readonly body: { code: string; message: string; status: number };
+  readonly headers: Record<string, string>;
+  constructor(status: number, code: string, message: string, headers: Record<string, string> = {}) {
+    this.body = { code, message, status };
+    this.headers = headers;
+  }
 }
 
 export default {
@@ -134,9 +134,8 @@ export default {
     } catch (error) {
       const failure = error instanceof Failure ? error : new Failure(500, "internal_error", "");
       Object.assign(headers, failure.headers);
-      log["errorCode"] = failure.code;
-      status = failure.status;
-      body = { code: failure.code, message: failure.message, status };
+      body = failure.body;
+      ({ status, code: log["errorCode"] } = failure.body);
     }
     const share = status < 400 ? Number(env.LOG_SUCCESS_SHARE) : 1;
     if (share === 1 || Math.random() < share) {

@@ -1,4 +1,5 @@
-import type { Connection, Memory } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import type { Call } from "./connection.ts";
 import { type Fields, fits } from "./fields.ts";
 import { toDigits } from "./int64.ts";
 import { stringifyExact } from "./json.ts";
@@ -78,7 +79,7 @@ async function* batchesOf<Item extends NewPet | PetChange>(
  * @returns the number of items.
  */
 export async function sendBatches<Item extends NewPet | PetChange, Count extends "created" | "done", Result>(
-  { connection, memory }: { connection: Connection; memory: Memory | undefined },
+  pets: { send(call: Call): Promise<Answer> },
   request: { operation: "createPets"; method: "POST" } | { operation: "updatePets"; method: "PATCH" },
   items: Iterable<Item> | AsyncIterable<Item>,
   {
@@ -102,7 +103,7 @@ export async function sendBatches<Item extends NewPet | PetChange, Count extends
     const headers = { "Content-Type": "application/json", "Idempotency-Key": `${idempotencyKey}-${done}` };
     const path = "/pets/batch";
     const call = { ...options, ...request, path, body, headers, idempotencyKey, [count]: done, expects };
-    const { value } = await connection.send(call, memory);
+    const { value } = await pets.send(call);
     done += body.length;
     onProgress?.({ [count]: done, animals: value } as Record<Count, number> & { animals: Result[] });
   }

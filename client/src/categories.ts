@@ -1,19 +1,14 @@
 import type { ReadOptions } from "./options.ts";
 import { CATEGORY } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
-import { List } from "./list.ts";
+import type { List } from "./list.ts";
 import {
-  change,
   type ChangeOptions,
-  create,
   type Created,
   type CreateOptions,
-  get,
   type GetOptions,
   type Got,
-  pathOf,
-  remove,
-  type ResourceScope,
+  Resource,
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
@@ -21,10 +16,10 @@ import type { Category, CategoryPatch, CategoryQuery, Etags, Listed, NewCategory
 
 /** The categories of the animals. */
 export class Categories {
-  readonly #scope: ResourceScope<"category", Category>;
+  readonly #categories: Resource<"category", Category>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, path: "/categories", name: "category", fields: CATEGORY };
+    this.#categories = new Resource(scope, "/categories", "category", CATEGORY);
   }
 
   /**
@@ -36,7 +31,7 @@ export class Categories {
     query: CategoryQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
   ): List<Listed<Category, Asked>> {
-    return new List(this.#scope, "listCategories", query, options);
+    return this.#categories.list("listCategories", query, options);
   }
 
   /**
@@ -45,7 +40,7 @@ export class Categories {
    * @beta
    */
   async create(category: NewCategory, options: CreateOptions = {}): Promise<Created & { category: Category }> {
-    return create(this.#scope, "createCategory", category, options);
+    return this.#categories.create("createCategory", category, options);
   }
 
   /**
@@ -57,7 +52,7 @@ export class Categories {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ category: Category }, Etag>> {
-    return get(this.#scope, "getCategory", pathOf(this.#scope, id), options);
+    return this.#categories.get("getCategory", id, options);
   }
 
   /**
@@ -70,7 +65,7 @@ export class Categories {
     patch: CategoryPatch,
     options: UpdateOptions = {},
   ): Promise<Created & { category: Category }> {
-    return change(this.#scope, "updateCategory", pathOf(this.#scope, id), patch, options);
+    return this.#categories.change("updateCategory", id, patch, options);
   }
 
   /**
@@ -80,6 +75,6 @@ export class Categories {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deleteCategory", pathOf(this.#scope, id), options, true);
+    await this.#categories.remove("deleteCategory", this.#categories.pathOf(id), options, true);
   }
 }

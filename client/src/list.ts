@@ -1,7 +1,7 @@
-import type { ReadOptions } from "./options.ts";
+import { cacheControl, type ReadOptions } from "./options.ts";
 import { type Fields, fits } from "./fields.ts";
 import { type Int64Input, isInt64Field, toDigits } from "./int64.ts";
-import { cacheControl, type ResourceScope } from "./requests.ts";
+import type { Scope } from "./requests.ts";
 import type { operations } from "./schema.ts";
 
 /** A page of a list. */
@@ -14,8 +14,11 @@ export interface Page<Item> {
   next(options?: ReadOptions): Promise<Page<Item> | undefined>;
 }
 
-/** A resource, whatever its items are. */
-type ListScope = Omit<ResourceScope<string, object>, "fields"> & { fields: Fields };
+/** Where the list is, and what an item has. */
+interface ListScope extends Scope {
+  path: string;
+  fields: Fields;
+}
 
 interface Query {
   q?: string | undefined;

@@ -107,6 +107,17 @@ export function checkApiKey(apiKey: string): string {
   return key;
 }
 
+/**
+ * Allows a response of some age.
+ *
+ * @throws TypeError when the service would not understand the age, and ignore it.
+ */
+export function cacheControl({ maxAge }: ReadOptions): string | undefined {
+  if (maxAge === undefined) return undefined;
+  if (!Number.isSafeInteger(maxAge) || maxAge < 0) throw new TypeError("maxAge has to be a whole number of seconds.");
+  return `max-age=${maxAge}`;
+}
+
 /** When an attempt and a request end. */
 export interface Limits extends RetryPolicy {
   timeout: number;

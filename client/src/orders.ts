@@ -1,19 +1,14 @@
 import type { ReadOptions, RequestOptions } from "./options.ts";
 import { fits, ORDER } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
-import { List } from "./list.ts";
+import type { List } from "./list.ts";
 import {
-  change,
   type ChangeOptions,
-  create,
   type Created,
   type CreateOptions,
-  get,
   type GetOptions,
   type Got,
-  pathOf,
-  remove,
-  type ResourceScope,
+  Resource,
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
@@ -21,10 +16,10 @@ import type { Etags, Inventory, Listed, NewOrder, Order, OrderPatch, OrderQuery,
 
 /** The orders for animals. */
 export class Orders {
-  readonly #scope: ResourceScope<"order", Order>;
+  readonly #orders: Resource<"order", Order>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, path: "/store/orders", name: "order", fields: ORDER };
+    this.#orders = new Resource(scope, "/store/orders", "order", ORDER);
   }
 
   /**
@@ -36,7 +31,7 @@ export class Orders {
     query: OrderQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
   ): List<Listed<Order, Asked>> {
-    return new List(this.#scope, "listOrders", query, options);
+    return this.#orders.list("listOrders", query, options);
   }
 
   /**
@@ -45,7 +40,7 @@ export class Orders {
    * @beta
    */
   async place(order: NewOrder, options: CreateOptions = {}): Promise<Created & { order: Order }> {
-    return create(this.#scope, "placeOrder", order, options);
+    return this.#orders.create("placeOrder", order, options);
   }
 
   /**
@@ -57,7 +52,7 @@ export class Orders {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ order: Order }, Etag>> {
-    return get(this.#scope, "getOrder", pathOf(this.#scope, id), options);
+    return this.#orders.get("getOrder", id, options);
   }
 
   /**
@@ -66,10 +61,9 @@ export class Orders {
    * @experimental
    */
   async inventory(options: RequestOptions = {}): Promise<{ inventory: Inventory; age: number }> {
-    const { connection, memory } = this.#scope;
     const expects = fits({ available: "number", pending: "number", sold: "number" });
     const call = { ...options, operation: "getInventory", method: "GET", path: "/store/inventory", expects } as const;
-    const { value, headers } = await connection.send(call, memory);
+    const { value, headers } = await this.#orders.send(call);
     return { inventory: value as Inventory, age: Number(headers.get("Age")) };
   }
 
@@ -79,7 +73,7 @@ export class Orders {
    * @experimental
    */
   async update(id: Int64Input, patch: OrderPatch, options: UpdateOptions = {}): Promise<Created & { order: Order }> {
-    return change(this.#scope, "updateOrder", pathOf(this.#scope, id), patch, options);
+    return this.#orders.change("updateOrder", id, patch, options);
   }
 
   /**
@@ -101,6 +95,6 @@ export class Orders {
    */
   async cancel(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
     // The order stays, so that a 404 is an error.
-    await remove(this.#scope, "cancelOrder", pathOf(this.#scope, id), options, false);
+    await this.#orders.remove("cancelOrder", this.#orders.pathOf(id), options, false);
   }
 }

@@ -2,19 +2,14 @@ import type { ReadOptions } from "./options.ts";
 import { type CreateManyOptions, sendBatches, type UpdateManyOptions } from "./batches.ts";
 import { ANIMAL, VERSIONED_ANIMAL } from "./fields.ts";
 import type { Int64Input } from "./int64.ts";
-import { List } from "./list.ts";
+import type { List } from "./list.ts";
 import {
-  change,
   type ChangeOptions,
-  create,
   type Created,
   type CreateOptions,
-  get,
   type GetOptions,
   type Got,
-  pathOf,
-  remove,
-  type ResourceScope,
+  Resource,
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
@@ -22,10 +17,10 @@ import type { Animal, Etags, Listed, NewPet, PetChange, PetPatch, PetQuery, With
 
 /** The animals of the store. */
 export class Pets {
-  readonly #scope: ResourceScope<"animal", Animal>;
+  readonly #pets: Resource<"animal", Animal>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, path: "/pets", name: "animal", fields: ANIMAL };
+    this.#pets = new Resource(scope, "/pets", "animal", ANIMAL);
   }
 
   /**
@@ -36,12 +31,12 @@ export class Pets {
     query: PetQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
   ): List<Listed<Animal, Asked>> {
-    return new List(this.#scope, "listPets", query, options);
+    return this.#pets.list("listPets", query, options);
   }
 
   /** Adds an animal, exactly once. */
   async create(pet: NewPet, options: CreateOptions = {}): Promise<Created & { animal: Animal }> {
-    return create(this.#scope, "createPet", pet, options);
+    return this.#pets.create("createPet", pet, options);
   }
 
   /**
@@ -53,7 +48,7 @@ export class Pets {
    * @beta
    */
   async createMany(pets: Iterable<NewPet> | AsyncIterable<NewPet>, options: CreateManyOptions = {}): Promise<number> {
-    return sendBatches(this.#scope, { operation: "createPets", method: "POST" }, pets, options, ANIMAL, "created");
+    return sendBatches(this.#pets, { operation: "createPets", method: "POST" }, pets, options, ANIMAL, "created");
   }
 
   /**
@@ -65,7 +60,7 @@ export class Pets {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ animal: Animal }, Etag>> {
-    return get(this.#scope, "getPet", pathOf(this.#scope, id), options);
+    return this.#pets.get("getPet", id, options);
   }
 
   /**
@@ -74,7 +69,7 @@ export class Pets {
    * @beta
    */
   async update(id: Int64Input, patch: PetPatch, options: UpdateOptions = {}): Promise<Created & { animal: Animal }> {
-    return change(this.#scope, "updatePet", pathOf(this.#scope, id), patch, options);
+    return this.#pets.change("updatePet", id, patch, options);
   }
 
   /**
@@ -91,7 +86,7 @@ export class Pets {
     options: UpdateManyOptions = {},
   ): Promise<number> {
     const request = { operation: "updatePets", method: "PATCH" } as const;
-    return sendBatches(this.#scope, request, changes, options, VERSIONED_ANIMAL, "done");
+    return sendBatches(this.#pets, request, changes, options, VERSIONED_ANIMAL, "done");
   }
 
   /**
@@ -100,6 +95,6 @@ export class Pets {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deletePet", pathOf(this.#scope, id), options, true);
+    await this.#pets.remove("deletePet", this.#pets.pathOf(id), options, true);
   }
 }

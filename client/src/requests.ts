@@ -1,22 +1,16 @@
+import type { Answer } from "./answer.ts";
 import type { Call, Connection, Memory } from "./connection.ts";
 import { PetStoreError } from "./error.ts";
-import type { ReadOptions, RequestOptions } from "./options.ts";
+import { cacheControl, type ReadOptions, type RequestOptions } from "./options.ts";
 import { type FieldsOf, fits } from "./fields.ts";
 import { type Int64Input, toDigits } from "./int64.ts";
+import { List } from "./list.ts";
 import type { operations } from "./schema.ts";
 
 /** Where requests go. Without a memory, each is on its own. */
 export interface Scope {
   connection: Connection;
   memory: Memory | undefined;
-}
-
-/** The same for the requests of one resource. */
-export interface ResourceScope<Name extends string, Item> extends Scope {
-  path: string;
-  /** The name of the resource in a result. */
-  name: Name;
-  fields: FieldsOf<Item>;
 }
 
 /** Options of a creation. */
@@ -82,90 +76,91 @@ export function checkFirstUsed(
   throw Object.assign(new PetStoreError("idempotency_key_expired", message), details);
 }
 
-/**
- * Allows a response of some age.
- *
- * @throws TypeError when the service would not understand the age, and ignore it.
- */
-export function cacheControl({ maxAge }: ReadOptions): string | undefined {
-  if (maxAge === undefined) return undefined;
-  if (!Number.isSafeInteger(maxAge) || maxAge < 0) throw new TypeError("maxAge has to be a whole number of seconds.");
-  return `max-age=${maxAge}`;
-}
+/** The requests for the resources of one kind. The class of the kind names the operations, and this sends them. */
+export class Resource<Name extends string, Item> {
+  readonly #scope: Scope;
+  readonly #path: string;
+  readonly #name: Name;
+  readonly #fields: FieldsOf<Item>;
 
-export async function get<Name extends string, Item, Etag extends string | undefined>(
-  scope: ResourceScope<Name, Item>,
-  operation: Operation,
-  path: string,
-  { ifNoneMatch, ...options }: GetOptions<Etag>,
-): Promise<Got<Record<Name, Item>, Etag>> {
-  const headers = { "Cache-Control": cacheControl(options), "If-None-Match": ifNoneMatch };
-  const found = await one(scope, { ...options, operation, method: "GET", path, headers });
-  return { ...found, notModified: found[scope.name] === undefined };
-}
+  /** @param name of the resource in a result. */
+  constructor(scope: Scope, path: string, name: Name, fields: FieldsOf<Item>) {
+    this.#scope = scope;
+    this.#path = path;
+    this.#name = name;
+    this.#fields = fields;
+  }
 
-/** The service creates once for each key, so that a creation can be repeated. */
-export async function create<Name extends string, Item>(
-  scope: ResourceScope<Name, Item>,
-  operation: Operation,
-  body: object,
-  options: CreateOptions,
-): Promise<Created & Record<Name, Item>> {
-  return once(scope, { operation, method: "POST", path: scope.path, body }, options);
-}
+  /**
+   * The path of one.
+   *
+   * @throws RangeError when the id is no exact integer.
+   */
+  pathOf(id: Int64Input): string {
+    return `${this.#path}/${toDigits(id)}`;
+  }
 
-/** The service applies a patch once for each key, so that an update can be repeated, with `ifMatch` too. */
-export async function change<Name extends string, Item>(
-  scope: ResourceScope<Name, Item>,
-  operation: Operation,
-  path: string,
-  body: object,
-  options: UpdateOptions,
-): Promise<Created & Record<Name, Item>> {
-  return once(scope, { operation, method: "PATCH", path, body }, options);
-}
+  list<Listed>(operation: Operation, query: object, options: ReadOptions): List<Listed> {
+    return new List({ ...this.#scope, path: this.#path, fields: this.#fields }, operation, query, options);
+  }
 
-async function once<Name extends string, Item>(
-  scope: ResourceScope<Name, Item>,
-  request: Pick<Call, "operation" | "method" | "path" | "body">,
-  { idempotencyKey = crypto.randomUUID(), firstUsed = new Date(), ifMatch, ...options }: UpdateOptions,
-): Promise<Created & Record<Name, Item>> {
-  checkFirstUsed(firstUsed, { idempotencyKey });
-  const headers = { "Idempotency-Key": idempotencyKey, "If-Match": ifMatch };
-  return one(scope, { ...options, ...request, headers }) as Promise<Created & Record<Name, Item>>;
-}
+  async get<Etag extends string | undefined>(
+    operation: Operation,
+    id: Int64Input,
+    { ifNoneMatch, ...options }: GetOptions<Etag>,
+  ): Promise<Got<Record<Name, Item>, Etag>> {
+    const headers = { "Cache-Control": cacheControl(options), "If-None-Match": ifNoneMatch };
+    const found = await this.#one({ ...options, operation, method: "GET", path: this.pathOf(id), headers });
+    return { ...found, notModified: found[this.#name] === undefined };
+  }
 
-/**
- * An id never names another resource, so that a deletion can be repeated.
- *
- * @param deletes whether the resource is gone afterwards. A 404 after a lost response is then a success.
- */
-export async function remove(
-  scope: ResourceScope<string, unknown>,
-  operation: Operation,
-  path: string,
-  { ifMatch, ...options }: ChangeOptions,
-  deletes: boolean,
-): Promise<void> {
-  const request = { operation, method: "DELETE", path, deletes } as const;
-  await scope.connection.send({ ...options, ...request, headers: { "If-Match": ifMatch } }, scope.memory);
-}
+  /** The service creates once for each key, so that a creation can be repeated. */
+  create(operation: Operation, body: object, options: CreateOptions): Promise<Created & Record<Name, Item>> {
+    return this.#once({ operation, method: "POST", path: this.#path, body }, options);
+  }
 
-/** Sends a request whose response is one resource. */
-async function one<Name extends string, Item>(
-  { connection, memory, name, fields }: ResourceScope<Name, Item>,
-  call: Call,
-): Promise<Versioned & Record<Name, Item>> {
-  const { value, headers } = await connection.send({ ...call, expects: fits(fields) }, memory);
-  const created = call.body && { replayed: headers.get("Idempotency-Replayed") === "true" };
-  return { [name]: value, etag: headers.get("ETag") ?? "", ...created } as Versioned & Record<Name, Item>;
-}
+  /** The service applies a patch once for each key, so that an update can be repeated, with `ifMatch` too. */
+  async change(
+    operation: Operation,
+    id: Int64Input,
+    body: object,
+    options: UpdateOptions,
+  ): Promise<Created & Record<Name, Item>> {
+    return this.#once({ operation, method: "PATCH", path: this.pathOf(id), body }, options);
+  }
 
-/**
- * The path of a resource.
- *
- * @throws RangeError when the id is no exact integer.
- */
-export function pathOf({ path }: { path: string }, id: Int64Input): string {
-  return `${path}/${toDigits(id)}`;
+  async #once(
+    request: Pick<Call, "operation" | "method" | "path" | "body">,
+    { idempotencyKey = crypto.randomUUID(), firstUsed = new Date(), ifMatch, ...options }: UpdateOptions,
+  ): Promise<Created & Record<Name, Item>> {
+    checkFirstUsed(firstUsed, { idempotencyKey });
+    const headers = { "Idempotency-Key": idempotencyKey, "If-Match": ifMatch };
+    return this.#one({ ...options, ...request, headers }) as Promise<Created & Record<Name, Item>>;
+  }
+
+  /**
+   * An id never names another resource, so that a deletion can be repeated.
+   *
+   * @param path of what is deleted.
+   * @param deletes whether it is gone afterwards. A 404 after a lost response is then a success.
+   */
+  async remove(
+    operation: Operation,
+    path: string,
+    { ifMatch, ...options }: ChangeOptions,
+    deletes: boolean,
+  ): Promise<void> {
+    await this.send({ ...options, operation, method: "DELETE", path, deletes, headers: { "If-Match": ifMatch } });
+  }
+
+  /** Sends a request whose response is one resource. */
+  async #one(call: Call): Promise<Versioned & Record<Name, Item>> {
+    const { value, headers } = await this.send({ ...call, expects: fits(this.#fields) });
+    const created = call.body && { replayed: headers.get("Idempotency-Replayed") === "true" };
+    return { [this.#name]: value, etag: headers.get("ETag") ?? "", ...created } as Versioned & Record<Name, Item>;
+  }
+
+  send(call: Call): Promise<Answer> {
+    return this.#scope.connection.send(call, this.#scope.memory);
+  }
 }

@@ -3,17 +3,12 @@ import type { Int64Input } from "./int64.ts";
 import { List, nextCursor, search } from "./list.ts";
 import type { ReadOptions, RequestOptions } from "./options.ts";
 import {
-  change,
   type ChangeOptions,
-  create,
   type Created,
   type CreateOptions,
-  get,
   type GetOptions,
   type Got,
-  pathOf,
-  remove,
-  type ResourceScope,
+  Resource,
   type Scope,
   type UpdateOptions,
 } from "./requests.ts";
@@ -51,15 +46,17 @@ export interface DeliveryPage {
 }
 
 const STATE: Fields = { health: "string", pending: "number", cursor: "string", resets: "number" };
+const SECRET = { secret: "string" };
+type WithSecret = { secret: string };
 const DELIVERY = fits({ event: "string", type: "string", status: "string", attempts: "number" });
 const isDeliveries = (value: unknown) => Array.isArray(value) && value.every(DELIVERY);
 
 /** The webhooks, which deliver events to receivers. */
 export class Webhooks {
-  readonly #scope: ResourceScope<"webhook", Webhook>;
+  readonly #webhooks: Resource<"webhook", Webhook>;
 
   constructor(scope: Scope) {
-    this.#scope = { ...scope, path: "/webhooks", name: "webhook", fields: WEBHOOK };
+    this.#webhooks = new Resource(scope, "/webhooks", "webhook", WEBHOOK);
   }
 
   /**
@@ -71,7 +68,7 @@ export class Webhooks {
     query: WebhookQuery & WithEtags<Asked> = {},
     options: ReadOptions = {},
   ): List<Listed<Webhook, Asked>> {
-    return new List(this.#scope, "listWebhooks", query, options);
+    return this.#webhooks.list("listWebhooks", query, options);
   }
 
   /**
@@ -80,7 +77,7 @@ export class Webhooks {
    * @beta
    */
   async create(webhook: NewWebhook, options: CreateOptions = {}): Promise<Created & { webhook: Webhook }> {
-    return create(this.#scope, "createWebhook", webhook, options);
+    return this.#webhooks.create("createWebhook", webhook, options);
   }
 
   /**
@@ -92,7 +89,7 @@ export class Webhooks {
     id: Int64Input,
     options: GetOptions<Etag> = {},
   ): Promise<Got<{ webhook: Webhook }, Etag>> {
-    return get(this.#scope, "getWebhook", pathOf(this.#scope, id), options);
+    return this.#webhooks.get("getWebhook", id, options);
   }
 
   /**
@@ -105,7 +102,7 @@ export class Webhooks {
     patch: WebhookPatch,
     options: UpdateOptions = {},
   ): Promise<Created & { webhook: Webhook }> {
-    return change(this.#scope, "updateWebhook", pathOf(this.#scope, id), patch, options);
+    return this.#webhooks.change("updateWebhook", id, patch, options);
   }
 
   /**
@@ -114,7 +111,7 @@ export class Webhooks {
    * @beta
    */
   async delete(id: Int64Input, options: ChangeOptions = {}): Promise<void> {
-    await remove(this.#scope, "deleteWebhook", pathOf(this.#scope, id), options, true);
+    await this.#webhooks.remove("deleteWebhook", this.#webhooks.pathOf(id), options, true);
   }
 
   /**
@@ -123,7 +120,7 @@ export class Webhooks {
    * @beta
    */
   async state(id: Int64Input, options: RequestOptions = {}): Promise<WebhookState> {
-    return this.#ask("getWebhookState", "GET", `${pathOf(this.#scope, id)}/state`, STATE, options);
+    return this.#ask("getWebhookState", "GET", `${this.#webhooks.pathOf(id)}/state`, STATE, options);
   }
 
   /**
@@ -132,8 +129,8 @@ export class Webhooks {
    * @beta
    */
   async secret(id: Int64Input, options: RequestOptions = {}): Promise<string> {
-    const path = `${pathOf(this.#scope, id)}/secret`;
-    return (await this.#ask<{ secret: string }>("getWebhookSecret", "GET", path, { secret: "string" }, options)).secret;
+    const path = `${this.#webhooks.pathOf(id)}/secret`;
+    return (await this.#ask<WithSecret>("getWebhookSecret", "GET", path, SECRET, options)).secret;
   }
 
   /**
@@ -143,15 +140,8 @@ export class Webhooks {
    * @beta
    */
   async rotateSecret(id: Int64Input, options: RequestOptions = {}): Promise<string> {
-    const path = `${pathOf(this.#scope, id)}/rotate-secret`;
-    const found = await this.#ask<{ secret: string }>(
-      "rotateWebhookSecret",
-      "POST",
-      path,
-      { secret: "string" },
-      options,
-    );
-    return found.secret;
+    const path = `${this.#webhooks.pathOf(id)}/rotate-secret`;
+    return (await this.#ask<WithSecret>("rotateWebhookSecret", "POST", path, SECRET, options)).secret;
   }
 
   /**
@@ -160,7 +150,7 @@ export class Webhooks {
    * @beta
    */
   async test(id: Int64Input, options: RequestOptions = {}): Promise<WebhookTest> {
-    return this.#ask("testWebhook", "POST", `${pathOf(this.#scope, id)}/test`, { milliseconds: "number" }, options);
+    return this.#ask("testWebhook", "POST", `${this.#webhooks.pathOf(id)}/test`, { milliseconds: "number" }, options);
   }
 
   /**
@@ -172,7 +162,7 @@ export class Webhooks {
    * @beta
    */
   async replay(id: Int64Input, cursor: string, options: RequestOptions = {}): Promise<WebhookState> {
-    return this.#ask("replayWebhook", "POST", `${pathOf(this.#scope, id)}/replay`, STATE, options, { cursor });
+    return this.#ask("replayWebhook", "POST", `${this.#webhooks.pathOf(id)}/replay`, STATE, options, { cursor });
   }
 
   /**
@@ -181,7 +171,7 @@ export class Webhooks {
    * @beta
    */
   async stopReplay(id: Int64Input, options: RequestOptions = {}): Promise<void> {
-    await remove(this.#scope, "stopReplay", `${pathOf(this.#scope, id)}/replay`, options, false);
+    await this.#webhooks.remove("stopReplay", `${this.#webhooks.pathOf(id)}/replay`, options, false);
   }
 
   /**
@@ -190,18 +180,14 @@ export class Webhooks {
    * @beta
    */
   async deliveries(id: Int64Input, { status, limit, cursor, ...options }: DeliveryQuery = {}): Promise<DeliveryPage> {
-    const { connection, memory } = this.#scope;
-    const { value, headers } = await connection.send(
-      {
-        ...options,
-        operation: "listDeliveries",
-        method: "GET",
-        path: `${pathOf(this.#scope, id)}/deliveries`,
-        query: search({ status, limit, cursor }),
-        expects: isDeliveries,
-      },
-      memory,
-    );
+    const { value, headers } = await this.#webhooks.send({
+      ...options,
+      operation: "listDeliveries",
+      method: "GET",
+      path: `${this.#webhooks.pathOf(id)}/deliveries`,
+      query: search({ status, limit, cursor }),
+      expects: isDeliveries,
+    });
     return { deliveries: value as Delivery[], cursor: nextCursor(headers) };
   }
 
@@ -213,8 +199,7 @@ export class Webhooks {
     options: RequestOptions,
     body?: object,
   ): Promise<Result> {
-    const { connection, memory } = this.#scope;
     const call = { ...options, operation, method, path, expects: fits(fields), ...(body && { body }) };
-    return (await connection.send(call, memory)).value as Result;
+    return (await this.#webhooks.send(call)).value as Result;
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { git } from "../git.ts";
 
 /** A commit to compare with. `name` is for people. */
-export interface Release {
+interface Release {
   name: string;
   commit: string;
 }
@@ -22,17 +22,14 @@ export function previousRelease(): Release | undefined {
       "This clone is shallow, so the last release is not known. Fetch the history: git fetch --unshallow",
     );
   }
+  const tags = git("tag", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname", "v*");
+  const [tag = ""] = tags.split("\n");
+  if (tag !== "") return { name: tag, commit: git("rev-list", "--max-count=1", tag) };
   const head = git("rev-parse", "HEAD");
-  const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname", "--format=%(refname:short)");
-  const releases = tags.split("\n").flatMap((name) => (name === "" ? [] : { name, commit: commitOf(name) }));
-  const documents = git("rev-list", "HEAD", "--", RELEASED).split("\n");
-  return [
-    ...releases,
-    ...documents.map((commit) => ({ name: `the last commit that changed ${RELEASED}`, commit })),
-  ].find(({ commit }) => commit !== "" && commit !== head);
+  const changes = git("rev-list", "HEAD", "--", RELEASED).split("\n");
+  const commit = changes.find((one) => one !== "" && one !== head);
+  return commit === undefined ? undefined : { name: `the last commit that changed ${RELEASED}`, commit };
 }
-
-const commitOf = (tag: string) => git("rev-list", "--max-count=1", tag);
 
 /** The migrations here that a commit does not have. */
 export function newMigrations(commit: string): string[] {

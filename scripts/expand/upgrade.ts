@@ -30,8 +30,8 @@ interface Code {
 }
 
 /**
- * Runs earlier code on its own schema, migrates the database while it responds, and then runs the current code next to it. It
- * uses only the stable operations of the earlier code.
+ * Runs earlier code on its own schema, migrates the database while it responds, and then runs the current code on it. It uses only the
+ * stable operations of the earlier code. test/world/world.test.ts runs both beside each other.
  *
  * @throws AssertionError for a wrong response.
  */
@@ -121,17 +121,6 @@ export async function upgrade(before: Code, after: Code): Promise<void> {
     deepEqual([retry.replayed, retry.text], ["true", text], "the retry of a creation from before creates again");
   }
   equal(await countPets(), ANIMALS + created.size, "the retry of a creation from before creates again");
-
-  // Each sees the changes of the other while both run.
-  const ifMatch = { headers: { "If-Match": '"1"' } };
-  const pending = { ...animal(42), status: "pending" };
-  await expect("after", "/v1/pets/42", 200, pending, { method: "PATCH", body: '{"status":"pending"}', ...ifMatch });
-  await expect("before", "/v1/pets/42", 200, pending);
-  await expect("after", "/v1/pets/43", 204, undefined, { method: "DELETE", ...ifMatch });
-  await expect("before", "/v1/pets/43", 404);
-  await create("Last");
-  const last = [...created].at(-1);
-  equal((await expect("after", `/v1/pets/${last?.[0]}`, 200, last?.[1])).etag, '"1"', "an animal has another version");
 }
 
 const worker = (contents: string): Module => ({ type: "ESModule", path: "index.js", contents });

@@ -52,5 +52,4 @@ test.each(
   const faults = violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
   expect(faults).toEqual([]);
   expect(passes.map(({ id }) => id)).toContain("color-contrast");
-  await page.context().close();
 });

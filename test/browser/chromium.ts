@@ -1,15 +1,13 @@
 // Starts the built service, and a Chromium that can reach nothing else.
-import { mkdirSync } from "node:fs";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
-import { afterAll, beforeAll, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
 
 /** Debian's Chromium by default. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-export const SCREENSHOTS = ".dist/screenshots";
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
@@ -23,7 +21,6 @@ let browser: Browser;
 export const origins = { loopback: "", other: "" };
 
 beforeAll(async () => {
-  mkdirSync(SCREENSHOTS, { recursive: true });
   harness = createTestHarness({
     workers: [{ configPath: "wrangler.toml", prebuiltWorkerDir: inject("bundle") }],
   });
@@ -53,12 +50,27 @@ afterAll(async () => {
   await harness?.close();
 });
 
-/** Opens a page and records every fault in its console and its network log. */
+/** The pages of the present test, with the faults that no page may have. */
+const opened: { context: BrowserContext; faults: string[] }[] = [];
+afterEach(async () => {
+  const closing = opened.splice(0);
+  await Promise.all(closing.map(({ context }) => context.close()));
+  expect(closing.flatMap(({ faults }) => faults)).toEqual([]);
+});
+
+/**
+ * Opens a page until the test ends, and records every fault in its console and its network log. The test then fails, unless it expects
+ * faults.
+ */
 export async function openPage(
   path: string,
-  options: BrowserContextOptions & { origin?: string; prepare?: (page: Page) => Promise<unknown> } = {},
+  options: BrowserContextOptions & {
+    origin?: string;
+    prepare?: (page: Page) => Promise<unknown>;
+    expectsFaults?: boolean;
+  } = {},
 ): Promise<{ page: Page; faults: string[] }> {
-  const { origin = origins.loopback, prepare, ...settings } = options;
+  const { origin = origins.loopback, prepare, expectsFaults = false, ...settings } = options;
   const context = await browser.newContext({
     viewport: DESKTOP,
     permissions: ["clipboard-read", "clipboard-write"],
@@ -66,6 +78,7 @@ export async function openPage(
   });
   const page = await context.newPage();
   const faults: string[] = [];
+  opened.push({ context, faults: expectsFaults ? [] : faults });
   page.on("console", (message) => {
     if (!EXPECTED_MESSAGE.test(message.text())) faults.push(message.text());
   });

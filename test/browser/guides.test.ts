@@ -4,7 +4,7 @@ import { GUIDES, sourceOf } from "../../openapi/guides.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
 import { readPage } from "../commands/documentation/page.ts";
-import { DESKTOP, openPage, openReference, origins, PHONE, SCREENSHOTS } from "./chromium.ts";
+import { DESKTOP, openPage, openReference, origins, PHONE } from "./chromium.ts";
 
 /** Of the page, where some of the functions below run. */
 declare const getComputedStyle: (element: unknown) => { color: string; fill: string; opacity: string };
@@ -90,7 +90,7 @@ const ANSWERS: [question: string, places: string[]][] = [
 ];
 
 test.each(names)("the links of the guide %s exist", async (guide) => {
-  const { page, faults } = await openPage(`/docs/${guide}`);
+  const { page } = await openPage(`/docs/${guide}`);
   expect(await page.locator("h1").count()).toBe(1);
   // Operators have pages of their own, in the repository.
   expect(await page.locator("article").innerText()).not.toMatch(/npm run (--silent )?(keys|release)/);
@@ -105,14 +105,11 @@ test.each(names)("the links of the guide %s exist", async (guide) => {
   }
   const contents = page.getByRole("navigation", { name: "On this page" }).getByRole("link");
   expect(await contents.allInnerTexts()).toEqual(await page.locator("h2").allInnerTexts());
-  await page.screenshot({ path: `${SCREENSHOTS}/${guide}.png` });
-  expect(faults).toEqual([]);
-  await page.context().close();
 });
 
 test("one navigation is at the side of every page, and names each page once", async () => {
   for (const path of ["/docs", "/docs/orders", "/docs/nothing"]) {
-    const { page } = await openPage(path);
+    const { page } = await openPage(path, { expectsFaults: path === "/docs/nothing" });
     const navigation = page.getByRole("navigation", { name: "Documentation" });
     const titles = await navigation.getByRole("link").allInnerTexts();
     expect(titles).toEqual([...new Set(titles)]);
@@ -121,15 +118,13 @@ test("one navigation is at the side of every page, and names each page once", as
       const box = await link.boundingBox();
       expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(DESKTOP.height);
     }
-    await page.context().close();
   }
   // Its links lead to the sections that the renderer makes.
-  const { page } = await openReference("/docs/reference#tag/webhooks");
-  await page.context().close();
+  await openReference("/docs/reference#tag/webhooks");
 });
 
 test.each(names)("the guide %s is not wider than a phone", async (guide) => {
-  const { page, faults } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
+  const { page } = await openPage(`/docs/${guide}`, { viewport: PHONE, colorScheme: "dark" });
   const width: number = await page.evaluate("document.documentElement.scrollWidth");
   expect(width).toBeLessThanOrEqual(PHONE.width);
   expect(await countCutOff(page)).toBe(0);
@@ -142,9 +137,6 @@ test.each(names)("the guide %s is not wider than a phone", async (guide) => {
   expect((shown?.x ?? -1) + (shown?.width ?? Infinity)).toBeLessThanOrEqual(PHONE.width);
   await page.keyboard.press("Escape");
   expect(await current.isVisible()).toBe(false);
-  await page.screenshot({ path: `${SCREENSHOTS}/${guide}-phone-dark.png` });
-  expect(faults).toEqual([]);
-  await page.context().close();
 });
 
 /** Blocks of code with a line that is wider than the block. */
@@ -172,18 +164,6 @@ test.each(names)("the code of the guide %s fits, and a reader copies it without 
     expect(block).not.toMatch(/^\$ /m);
     if (prints !== undefined) expect(block).toBe(named);
   }
-  await page.context().close();
-});
-
-test("code is coloured, in both modes", async () => {
-  const colours: string[] = [];
-  for (const colorScheme of ["light", "dark"] as const) {
-    const { page } = await openPage("/docs/orders", { colorScheme });
-    const command = page.locator("pre span", { hasText: /^curl$/ }).first();
-    colours.push(await command.evaluate((one) => getComputedStyle(one).color));
-    await page.context().close();
-  }
-  expect(colours).toEqual(["rgb(107, 63, 176)", "rgb(203, 168, 255)"]);
 });
 
 test("a guide has the colours that the reader chose in the reference", async () => {
@@ -191,12 +171,11 @@ test("a guide has the colours that the reader chose in the reference", async () 
   await page.getByRole("button", { name: /dark mode/i }).click();
   await page.goto(`${origins.loopback}/docs/errors`);
   expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(15, 15, 15)");
-  await page.context().close();
 });
 
 test.each([DESKTOP, PHONE])("the states of an order are drawn ($width px)", async (viewport) => {
   for (const colorScheme of ["light", "dark"] as const) {
-    const { page, faults } = await openPage("/docs/orders", { viewport, colorScheme });
+    const { page } = await openPage("/docs/orders", { viewport, colorScheme });
     const drawing = page.getByRole("img", { name: "The states of an order" });
     const states = await drawing.locator(".node text").allTextContents();
     expect(states.toSorted()).toEqual(ORDER_STATUSES.toSorted());
@@ -209,8 +188,6 @@ test.each([DESKTOP, PHONE])("the states of an order are drawn ($width px)", asyn
       .evaluate((text) => getComputedStyle(text).fill);
     expect(colour).toBe(colorScheme === "dark" ? "rgb(231, 231, 231)" : "rgb(27, 27, 27)");
     expect(await page.locator("article").innerText()).not.toContain("stateDiagram");
-    expect(faults).toEqual([]);
-    await page.context().close();
   }
 });
 
@@ -225,7 +202,6 @@ test("every error code has an anchor with its status, its condition and advice",
     await page.locator("table").getByRole("link", { name: code, exact: true }).click();
     expect(new URL(page.url()).hash).toBe(`#${code}`);
   }
-  await page.context().close();
 });
 
 const search = (page: Page) => page.getByRole("combobox", { name: "Search the reference and the guides" });
@@ -236,7 +212,7 @@ test.each([DESKTOP, PHONE])("the first result answers each question on every pag
     ["/docs/keys", openPage],
     ["/docs/reference", openReference],
   ] as const) {
-    const { page, faults } = await open(path, { viewport, hasTouch: viewport === PHONE });
+    const { page } = await open(path, { viewport, hasTouch: viewport === PHONE });
     await page.getByRole("button", { name: "Search" }).click();
     for (const [question, places] of ANSWERS) {
       await search(page).fill(question);
@@ -244,36 +220,23 @@ test.each([DESKTOP, PHONE])("the first result answers each question on every pag
       expect(places, question).toContain(await first(page).getAttribute("href"));
       const box = await page.getByRole("dialog").boundingBox();
       expect((box?.x ?? Infinity) + (box?.width ?? 0)).toBeLessThanOrEqual(viewport.width);
-      const file = `search-${question.replaceAll(/\W/g, "-")}-${viewport.width}.png`;
-      if (path !== "/docs/reference") await page.screenshot({ path: `${SCREENSHOTS}/${file}` });
     }
     await search(page).fill("409");
     const shown = await page.locator("#results a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
     expect(new Set(shown.slice(0, CONFLICTS.length))).toEqual(new Set(CONFLICTS));
-    expect(faults).toEqual([]);
-    await page.context().close();
   }
 });
 
-test.each([DESKTOP, PHONE])(
-  "Enter opens the first result, also of words typed at once ($width px)",
-  async (viewport) => {
-    const { page } = await openPage("/docs/versioning", { viewport, hasTouch: viewport === PHONE });
-    for (const [question, places] of ANSWERS) {
-      await page.goto(`${origins.loopback}/docs/versioning`);
-      await page.keyboard.press("ControlOrMeta+K");
-      await page.keyboard.type(question);
-      await page.keyboard.press("Enter");
-      await expect
-        .poll(() => decodeURI(page.url().slice(origins.loopback.length)), { timeout: 30_000 })
-        .toSatisfy((place: string) => places.includes(place));
-    }
-    await page.context().close();
-  },
-);
+test("Enter opens the first result, also of words typed at once", async () => {
+  const { page } = await openPage("/docs/versioning");
+  await page.keyboard.press("ControlOrMeta+K");
+  await page.keyboard.type("rotate a key");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.url(), { timeout: 30_000 }).toBe(`${origins.loopback}/docs/keys#a-new-key`);
+});
 
 test("on the reference, Enter scrolls to an operation, a parameter or a field", async () => {
-  const { page, faults } = await openReference("/docs/reference");
+  const { page } = await openReference("/docs/reference");
   for (const [question, places] of ANSWERS.filter(([, [place]]) => place?.startsWith("/docs/reference#"))) {
     await page.keyboard.press("ControlOrMeta+K");
     await search(page).fill(question);
@@ -286,8 +249,6 @@ test("on the reference, Enter scrolls to an operation, a parameter or a field", 
       })
       .toBeLessThan(DESKTOP.height / 2);
   }
-  expect(faults).toEqual([]);
-  await page.context().close();
 });
 
 test("the arrows choose a result, and Escape gives the focus back", async () => {
@@ -319,5 +280,4 @@ test("the arrows choose a result, and Escape gives the focus back", async () => 
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   expect(await button.evaluate("document.activeElement.id")).toBe("open-search");
   expect(new URL(page.url()).pathname).toBe("/docs/keys");
-  await page.context().close();
 });

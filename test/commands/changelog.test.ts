@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { document } from "../../openapi/document.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { releasesOf } from "../../scripts/changelog.ts";
+import { releasesOf } from "../../scripts/release-notes.ts";
 
 const CHANGELOG = readFileSync("CHANGELOG.md", "utf8");
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const INSTALLATIONS = [".", "bench", "scripts/client/types", "test/third-party"];
+const INSTALLATIONS = [".", "scripts/client/types", "test/third-party"];
 
 interface LockedPackage {
   /** Set when it is installed under another name. */

@@ -1,10 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
-import { createServer, type IncomingMessage } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { type FaultName, startChaosProxy } from "./chaos/proxy.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
+import { serve } from "../built/serve.ts";
 import { type BuiltService, startBuiltService } from "../built/service.ts";
 
 // Tests the programs in examples/clients, which do and print the same in four languages.
@@ -89,19 +88,14 @@ interface Reply {
 /** A service that returns one error for the first request and another for the following ones. */
 async function startStub({ onTestFinished }: TestContext, first: Reply, following = first) {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const { status, code, retryAfter } = received.length === 0 ? first : following;
     received.push(receive(request));
     response.setHeader("X-Request-Id", "request-7");
     if (retryAfter !== undefined) response.setHeader("Retry-After", retryAfter);
     response.writeHead(status).end(JSON.stringify({ code, message: "Because.", status }));
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, "listening");
-  return { base: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), received };
+  };
+  return { base: new URL(await serve(listener, onTestFinished)), received };
 }
 
 function receive({ headers }: IncomingMessage): Received {
@@ -121,7 +115,7 @@ for (const { language, tools, run, animal } of EXAMPLES) {
       expect(received).toEqual([]);
     });
 
-    test("adds one animal exactly through a faulty network", async ({ onTestFinished }) => {
+    test("adds one animal exactly through a faulty network", async () => {
       const faults: Record<string, FaultName[]> = {
         POST: [
           "connection dropped after the write",
@@ -133,16 +127,11 @@ for (const { language, tools, run, animal } of EXAMPLES) {
       };
       const creations: Received[] = [];
       const bookmarks: unknown[] = [];
-      const proxy = await startChaosProxy(
-        service.url,
-        (request) => {
-          if (request.method === "POST") creations.push(receive(request));
-          else bookmarks.push(request.headers["x-d1-bookmark"]);
-          return faults[request.method ?? ""]?.shift();
-        },
-        0,
-      );
-      onTestFinished(() => proxy.close());
+      await using proxy = await startChaosProxy(service.url, (request) => {
+        if (request.method === "POST") creations.push(receive(request));
+        else bookmarks.push(request.headers["x-d1-bookmark"]);
+        return faults[request.method ?? ""]?.shift();
+      });
       const { code, stdout, stderr } = await runExample(run, proxy.url, await grantProductionKey(service.worker));
       expect(code, stderr).toBe(0);
       expect(faults).toEqual({ POST: [], GET: [] });

@@ -38,25 +38,13 @@ const anyFieldValue = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e\t]{0,60}[\x21-\
 const anyPath = fc.stringMatching(/^[\w.~!$&'()*+,;=:@/%-]{0,40}$/).map((path) => `/${path}`);
 const anyQueryValue = fc.stringMatching(/^[\w.~!$'()*+,;:@/?%-]{0,20}$/);
 
-const number = fc.oneof(
-  fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String),
-  fc.double().map(String),
-  fc.stringMatching(/^-?\d{1,25}(\.\d{1,25})?([eE][+-]?\d{1,6})?$/),
-);
-/** Mostly the first: one invalid field makes a whole body invalid. */
-const mostly = <Value>(valid: fc.Arbitrary<Value>, other: fc.Arbitrary<Value>) =>
-  fc.oneof({ weight: 5, arbitrary: valid }, other);
-const jsonText = mostly(
-  fc
-    .record({
-      name: fc.string({ unit: "binary", maxLength: 300 }),
-      categoryId: mostly(fc.maxSafeInteger().map(String), number),
-      status: fc.option(mostly(fc.constantFrom("available", "pending", "sold"), fc.string({ maxLength: 1 }))),
-    })
-    .map(({ name, categoryId, status }) => {
-      const optional = status === null ? "" : `,"status":${JSON.stringify(status)}`;
-      return `{"name":${JSON.stringify(name)},"categoryId":${categoryId}${optional}}`;
-    }),
+const animal = fc.tuple(fc.string({ unit: "binary", maxLength: 300 }), fc.bigInt(), fc.string({ maxLength: 1 }));
+const jsonText = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: animal.map(([name, id]) => `{"name":${JSON.stringify(name)},"categoryId":${id % 2n ** 53n}}`),
+  },
+  animal.map(([name, id, status]) => `{"name":${JSON.stringify(name)},"categoryId":${id},"status":"${status}"}`),
   fc.json(),
 );
 const body = fc.oneof(
@@ -87,20 +75,19 @@ const headers = fc.array(
 const request: fc.Arbitrary<FuzzRequest> = fc.record({
   method: fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom("GET", "POST", "HEAD") },
-    { weight: 1, arbitrary: fc.constantFrom("PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY") },
+    fc.constantFrom("PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY"),
   ),
   path: fc.oneof(
     { weight: 6, arbitrary: fc.constant("/v1/pets") },
     {
-      weight: 4,
+      weight: 6,
       arbitrary: fc
-        .tuple(fc.constantFrom("limit", "status", "cursor"), anyQueryValue)
-        .map(([name, value]) => `/v1/pets?${name}=${value}`),
+        .tuple(fc.constantFrom("pets?limit", "pets?status", "pets?cursor", "store/orders?reference"), anyQueryValue)
+        .map(([query, value]) => `/v1/${query}=${value}`),
     },
-    { weight: 2, arbitrary: anyQueryValue.map((value) => `/v1/store/orders?reference=${value}`) },
     { weight: 3, arbitrary: fc.oneof(fc.nat().map(String), anyPath).map((id) => `/v1/pets/${id}`) },
-    { weight: 1, arbitrary: anyPath },
-    { weight: 1, arbitrary: anyPath.map((path) => `/v1${path}`) },
+    anyPath,
+    anyPath.map((path) => `/v1${path}`),
   ),
   headers,
   body: fc.option(body, { nil: undefined }),
@@ -122,32 +109,18 @@ function serialise({ method, path, headers, body }: FuzzRequest, index: number):
     ...(body === undefined ? [] : [chunked ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`]),
   ];
   const payload = body ?? new Uint8Array();
-  return Buffer.concat([
-    utf8(`${lines.join("\r\n")}\r\n\r\n`),
-    ...(chunked
-      ? payload.length > 0
-        ? [utf8(`${payload.length.toString(16)}\r\n`), payload, utf8("\r\n0\r\n\r\n")]
-        : [utf8("0\r\n\r\n")]
-      : [payload]),
-  ]);
+  const chunk = payload.length === 0 ? [] : [utf8(`${payload.length.toString(16)}\r\n`), payload, utf8("\r\n")];
+  const sent = chunked ? [...chunk, utf8("0\r\n\r\n")] : [payload];
+  return Buffer.concat([utf8(`${lines.join("\r\n")}\r\n\r\n`), ...sent]);
 }
 
-const animal = String.raw`\{"id":\d+,"name":"(?:[^"\\]|\\.)+","categoryId":-?\d+,"status":"(?:available|pending|sold)"\}`;
-const ANIMAL = new RegExp(`^${animal}$`);
-const LIST = new RegExp(String.raw`^\[(?:${animal}(?:,(?=\{)|(?=\])))*\]$`);
-
-/** The fault of a response, or undefined. */
+/** The fault of a response, or undefined. test/built/generated/requests.test.ts compares what succeeds with the document. */
 function fault({ status, headers, body }: RawResponse, { method }: FuzzRequest): string | undefined {
   if (!headers.get("X-Request-Id")) return "no X-Request-Id";
-  // The redirect to the documentation, which is not JSON.
-  if (status === 302) return headers.get("Location") === "/docs" ? undefined : "302";
-  if (status === 204) return method === "OPTIONS" ? undefined : "204";
+  if (status < 400) return undefined;
   if (headers.get("Content-Type") !== "application/json") return "not JSON";
   if (method === "HEAD") return body === "" ? undefined : "a body for HEAD";
-  const value: unknown = JSON.parse(body);
-  if (status === 200 && Array.isArray(value)) return LIST.test(body) ? undefined : "not a list of animals";
-  if (status === 200 || status === 201) return ANIMAL.test(body) ? undefined : "not an animal";
-  const { code, message, ...rest } = value as { code: keyof typeof ERRORS; message: unknown };
+  const { code, message, ...rest } = JSON.parse(body) as { code: keyof typeof ERRORS; message: unknown };
   const whole = typeof message === "string" && JSON.stringify(rest) === `{"status":${status}}`;
   return whole && ERRORS[code].status === status && status < 500 ? undefined : "not the error envelope";
 }
@@ -162,7 +135,7 @@ async function inParallel<Item>(items: Item[], task: (item: Item, index: number)
 }
 
 test(
-  `${REQUESTS} random requests get documented responses, none of them a 5xx`,
+  `${REQUESTS} random requests get responses of the service, none of them a 5xx`,
   async () => {
     const statuses: Record<number, number> = {};
     const faults: unknown[] = [];
@@ -171,13 +144,8 @@ test(
       const response = parseResponse(text);
       statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       const wrong = fault(response, sent);
-      if (wrong !== undefined)
-        faults.push({
-          wrong,
-          index,
-          sent: Buffer.from(serialise(sent, index)).toString().slice(0, 600),
-          text: text.slice(-300),
-        });
+      const shown = Buffer.from(serialise(sent, index)).toString().slice(0, 600);
+      if (wrong !== undefined) faults.push({ wrong, index, shown, text: text.slice(-300) });
     });
     console.log("Answers by status", statuses);
     expect(faults.slice(0, 5)).toEqual([]);

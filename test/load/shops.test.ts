@@ -41,12 +41,9 @@ async function stock(): Promise<void> {
   );
 }
 
-async function ordersOf(id: string): Promise<string[]> {
+async function ordersOf(id: string): Promise<unknown[]> {
   const { DB } = await service.worker.getEnv();
-  const { results } = await DB.prepare(`SELECT CAST(id AS TEXT) AS id FROM orders WHERE pet_id = ${id}`).all<{
-    id: string;
-  }>();
-  return results.map(({ id }) => id);
+  return (await DB.prepare(`SELECT CAST(id AS TEXT) FROM orders WHERE pet_id = ${id}`).raw()).flat();
 }
 
 interface Page {
@@ -115,16 +112,11 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     await stock();
     // The response to the first order does not arrive.
     let lost = false;
-    const proxy = await startChaosProxy(
-      service.url,
-      ({ method }) => {
-        if (method !== "POST" || lost) return undefined;
-        lost = true;
-        return "connection dropped after the write";
-      },
-      0,
-    );
-    onTestFinished(() => proxy.close());
+    await using proxy = await startChaosProxy(service.url, ({ method }) => {
+      if (method !== "POST" || lost) return undefined;
+      lost = true;
+      return "connection dropped after the write";
+    });
     const shop = await open(start, proxy.url);
 
     const animals = await listAnimals(shop);
@@ -147,7 +139,7 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect(orders).toHaveLength(1);
     for (const { status, html } of clicks) {
       expect(status).toBe(200);
-      expect(html).toContain(`Your order has the number ${orders[0]}.`);
+      expect(html).toContain(`Your order has the number ${String(orders[0])}.`);
     }
 
     const late = await shop.visit("/orders", other);
@@ -183,60 +175,41 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     expect((await listAnimals(shop, "/?q=jerry")).map(({ text }) => text)).toEqual([ESCAPED_NAME]);
   });
 
-  test("responds with 404 for an unknown page, animal or method", async () => {
+  test("responds with 404 for what does not exist or is invalid, and keeps working", async () => {
     await stock();
     const shop = await open(start, service.url);
     const [animal] = await listAnimals(shop);
     for (const id of ["12345", "9223372036854775808", "x", "%3Cb%3E"]) {
       expect((await shop.visit(animal?.to.replace(/\d+$/, id) ?? "")).status, id).toBe(404);
     }
-    for (const fields of [{}, { animal: "x", key: "k" }, { animal: "12345678901234567890", key: "k" }]) {
-      expect((await shop.visit("/orders", new URLSearchParams(fields))).status).toBe(404);
+    for (const cursor of ["bad", "", "☃", "%", "AAAAAAAAAAAAAAAA", "A".repeat(2_000), "bad&cursor=worse"]) {
+      expect((await shop.visit(`/?cursor=${cursor}`)).status, cursor).toBe(404);
     }
     for (const method of ["PUT", "DELETE", "OPTIONS"]) {
       expect((await shop.visit("/", undefined, { method, headers: { Origin: shop.origin } })).status, method).toBe(404);
     }
-  });
-
-  test("keeps working after invalid requests", async () => {
-    await stock();
-    const shop = await open(start, service.url);
-    for (const cursor of ["bad", "", "☃", "%", "AAAAAAAAAAAAAAAA", "A".repeat(2_000), "bad&cursor=worse"]) {
-      expect((await shop.visit(`/?cursor=${cursor}`)).status, cursor).toBe(404);
+    const keys = ["☃", "a\nb", "", " ", "k".repeat(256)].map((key) => ({ animal: ID, key }));
+    const ids = ["☃", "x", "1e3", "-", "", `${ID}.0`, "12345678901234567890"].map((animal) => ({ animal, key: "k" }));
+    for (const fields of [...keys, ...ids, {}, { animal: ID }, { key: "k" }] as Record<string, string>[]) {
+      const { status } = await shop.visit("/orders", new URLSearchParams(fields));
+      expect(status, JSON.stringify(fields)).toBe(404);
     }
-    const fields = { animal: ID, key: crypto.randomUUID() };
-    for (const [animal, key] of [
-      [ID, "☃"],
-      [ID, "a\nb"],
-      [ID, ""],
-      [ID, " "],
-      [ID, "k".repeat(256)],
-      ["☃", "k"],
-      ["1e3", "k"],
-      ["-", "k"],
-      ["", "k"],
-      [`${ID}.0`, "k"],
-    ] as const) {
-      expect((await shop.visit("/orders", new URLSearchParams({ animal, key }))).status, animal + key).toBe(404);
-    }
-    for (const form of [`animal=${ID}`, "key=k", `animal=${ID}&key=${"k".repeat(2_000)}`, `x=${"x".repeat(2 ** 20)}`]) {
-      const { status } = await shop.visit("/orders", new URLSearchParams(form));
-      expect([404, 413], form.slice(0, 50)).toContain(status);
-    }
-    for (const headers of [
-      { "Content-Type": "multipart/form-data" },
-      { "Content-Type": "multipart/form-data; boundary=x" },
-      { "Content-Type": "application/json" },
-    ]) {
-      const init = { body: "--y\r\n", headers: { ...headers, Origin: shop.origin } };
-      expect([400, 404]).toContain((await shop.visit("/orders", new URLSearchParams(), init)).status);
+    const large = new URLSearchParams({ x: "x".repeat(2 ** 20) });
+    expect([404, 413]).toContain((await shop.visit("/orders", large)).status);
+    for (const type of ["multipart/form-data", "multipart/form-data; boundary=x", "application/json"]) {
+      const init = { body: "--y\r\n", headers: { "Content-Type": type, Origin: shop.origin } };
+      expect([400, 404], type).toContain((await shop.visit("/orders", large, init)).status);
     }
     expect(await ordersOf(ID)).toEqual([]);
 
+    const fields = { animal: ID, key: crypto.randomUUID() };
     expect((await shop.visit("/orders", new URLSearchParams(fields))).status).toBe(200);
     // The key of this form is that of another order.
     expect((await shop.visit("/orders", new URLSearchParams({ ...fields, animal: "1" }))).status).toBe(404);
     expect(await ordersOf("1")).toEqual([]);
+    for (const path of ["/", animal?.to ?? ""]) {
+      expect(await shop.visit(path, undefined, { method: "HEAD" })).toMatchObject({ status: 200, html: "" });
+    }
     expect(shop.log.join("")).not.toContain("PetStoreError");
   });
 
@@ -246,24 +219,20 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     const shop = await open(start, service.url);
     const form = new URLSearchParams({ animal: ID, key: crypto.randomUUID() });
     const { port } = new URL(shop.origin);
-    for (const headers of [
-      {},
-      { Origin: "null" },
-      { Origin: "" },
-      { Origin: "https://evil.test" },
-      { Origin: `https://evil.test:${port}` },
-      { Origin: `http://localhost:${port}` },
-      { Origin: `http://127.0.0.1:${Number(port) - 1}` },
-      { Origin: "http://127.0.0.1" },
-      { Origin: `${shop.origin}.evil.test` },
-      { Origin: `https://evil.test/${shop.origin}` },
-      { "Sec-Fetch-Site": "cross-site" },
-      { "Sec-Fetch-Site": "same-site" },
-      { "Sec-Fetch-Site": "none" },
-      { "Sec-Fetch-Site": "SAME-ORIGIN" },
-      { "Sec-Fetch-Site": "cross-site", Origin: "null" },
-      { "Sec-Fetch-Site": "same-site", Origin: `http://sub.127.0.0.1:${port}` },
-    ] as Record<string, string>[]) {
+    const origins = [
+      "null",
+      "",
+      "https://evil.test",
+      `https://evil.test:${port}`,
+      `http://localhost:${port}`,
+      `http://127.0.0.1:${Number(port) - 1}`,
+      "http://127.0.0.1",
+      `${shop.origin}.evil.test`,
+      `https://evil.test/${shop.origin}`,
+    ].map((Origin) => ({ Origin }));
+    const sites = ["cross-site", "same-site", "none", "SAME-ORIGIN"].map((site) => ({ "Sec-Fetch-Site": site }));
+    const both = { "Sec-Fetch-Site": "same-site", Origin: `http://sub.127.0.0.1:${port}` };
+    for (const headers of [{}, ...origins, ...sites, both] as Record<string, string>[]) {
       expect((await shop.visit("/orders", form, { headers })).status, JSON.stringify(headers)).toBe(403);
     }
     const body = String(form);
@@ -274,8 +243,6 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
       "application/x-www-form-urlencoded;charset=utf-8",
       "multipart/form-data; boundary=x",
       "application/json",
-      "application/octet-stream",
-      "x",
       "",
     ]) {
       const headers = { "Content-Type": type, Origin: "https://evil.test" };
@@ -289,15 +256,6 @@ describe.each(SHOPS)("the shop %s", (_runtime, start) => {
     const headers = { "Sec-Fetch-Site": "same-origin" };
     expect((await shop.visit("/orders", form, { headers })).status).toBe(200);
     expect(await ordersOf(ID)).toHaveLength(1);
-  });
-
-  test("responds to HEAD like to GET, without a body", async () => {
-    await stock();
-    const shop = await open(start, service.url);
-    const [animal] = await listAnimals(shop);
-    for (const path of ["/", animal?.to ?? ""]) {
-      expect(await shop.visit(path, undefined, { method: "HEAD" })).toMatchObject({ status: 200, html: "" });
-    }
   });
 
   // Promise: shops-keep-the-key

@@ -1,10 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json, text } from "node:stream/consumers";
+import { json } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { expect, inject, test, vi } from "vitest";
+import { serve } from "../built/serve.ts";
 import { FragileService } from "./fragile-service.ts";
 
 /** Kills of the service. `WEBHOOK_KILLS=30` is for a change of the engine. */
@@ -44,21 +41,15 @@ const RECEIVERS: { [name: string]: Answer } = {
 
 /** A receiver with the animal and the version of each event that it took, in their order. */
 async function startReceiver(answer: Answer) {
-  const receiver = { url: "", taken: [] as string[] };
-  const server = createServer(async (request, response) => {
+  const taken: string[] = [];
+  const url = await serve(async (request, response) => {
     const { data, version } = (await json(request)) as { data: { id: number }; version: number };
     const status = await answer(data.id, version);
     if (status === undefined) return;
-    if (status < 300) receiver.taken.push(`${data.id}:${version}`);
+    if (status < 300) taken.push(`${data.id}:${version}`);
     response.writeHead(status).end();
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  await once(server, "listening");
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return receiver;
+  return { url, taken };
 }
 
 // Promise: crashes-repeat-54, delivered-at-least-once
@@ -72,9 +63,9 @@ test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { time
   };
   const receivers = await Promise.all(
     Object.entries(RECEIVERS).map(async ([name, answer]) => {
-      const receiver = await startReceiver(answer);
-      const { id } = await send("POST", "/v1/webhooks", { url: receiver.url, types: TYPES });
-      return { name, id, ...receiver, taken: receiver.taken };
+      const { url, taken } = await startReceiver(answer);
+      const { id } = await send("POST", "/v1/webhooks", { url, types: TYPES });
+      return { name, id, taken };
     }),
   );
   await send("POST", `/v1/webhooks/${receivers[0]?.id}/rotate-secret`, {});
@@ -114,59 +105,4 @@ test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { time
     ({ name, taken }) => `${name}: ${taken.length} deliveries of ${new Set(taken).size} events`,
   );
   console.log(counts.join("\n"));
-});
-
-// Promise: listen-signs
-test("petstore listen sends the requests of the service", async () => {
-  const received = new Map<string, { [path: string]: { headers: IncomingHttpHeaders; body: string } }>();
-  const server = createServer(async (request, response) => {
-    const { url = "", headers } = request;
-    const id = String(headers["webhook-id"]);
-    received.set(id, { ...received.get(id), [url]: { headers, body: await text(request) } });
-    response.writeHead(204).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await using service = await FragileService.start(inject("bundle"), 1, [], "local");
-  const base = new URL("/v1", service.url).href;
-  const send = async (path: string, body?: object): Promise<{ id: number; secret: string }> => {
-    const headers = { Authorization: `Bearer ${service.keys[0]}`, "Content-Type": "application/json" };
-    const response = await fetch(base + path, { headers, ...(body && { method: "POST", body: JSON.stringify(body) }) });
-    return (await response.json()) as { id: number; secret: string };
-  };
-  const { id } = await send("/webhooks", { url: `${receiver}/service`, types: ["pet.created"] });
-  const { secret } = await send(`/webhooks/${id}/secret`);
-  const options = ["--base", base, "--forward-to", `${receiver}/command`, "--secret", secret];
-  const command = spawn(process.execPath, ["client/src/command/petstore.ts", "listen", ...options], {
-    env: { ...process.env, PETSTORE_API_KEY: service.keys[0] },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => {
-    command.kill();
-    server.closeAllConnections();
-    server.close();
-  });
-  let output = "";
-  command.stdout.on("data", (part: Buffer) => (output += String(part)));
-  await vi.waitFor(() => expect(output).toContain("Forwarding what follows"), TIMEOUT);
-  for (const name of ['Zoë 🐕 "\\', "\u0001\u007f\u2028\t/"]) await send("/pets", { name, categoryId: 7 });
-  const isComplete = () => expect([...received.values()].map((one) => Object.keys(one).length)).toEqual([2, 2]);
-  await vi.waitFor(isComplete, TIMEOUT);
-  // Node.js and workerd add headers of their own.
-  const partsOf = ({ headers, body }: { headers: IncomingHttpHeaders; body: string }) => ({
-    type: headers["content-type"],
-    agent: headers["user-agent"],
-    length: headers["content-length"],
-    names: Object.keys(headers)
-      .filter((name) => name.startsWith("webhook-"))
-      .toSorted(),
-    body,
-  });
-  for (const { "/service": theirs, "/command": ours } of received.values()) {
-    if (theirs === undefined || ours === undefined) expect.unreachable();
-    expect(partsOf(ours)).toEqual(partsOf(theirs));
-    // The second of a signature is part of it.
-    if (ours.headers["webhook-timestamp"] === theirs.headers["webhook-timestamp"])
-      expect(ours.headers["webhook-signature"]).toBe(theirs.headers["webhook-signature"]);
-  }
 });

@@ -222,7 +222,7 @@ const ANSWERS = [
     "headers: {} }",
     "secrets",
   ),
-  client("an age may be negative", "requests.ts", " || maxAge < 0", "", "versions"),
+  client("an age may be negative", "options.ts", " || maxAge < 0", "", "versions"),
   client(
     "the tag of an item is that of the list",
     "list.ts",

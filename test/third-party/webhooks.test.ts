@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type * as StandardWebhooks from "standardwebhooks";
 import type * as Svix from "svix";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { verifyWebhook } from "../../client/src/index.ts";
 import { newSecret, sign } from "../../src/webhooks/engine/signing.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -25,44 +25,40 @@ async function delivery(secrets: string[], seconds = Math.floor(Date.now() / 1_0
   };
 }
 
-// Promise: signatures
-test.each(Object.entries(LIBRARIES))("%s verifies a delivery, also during a rotation", async (_name, Webhook) => {
-  const [older, newer] = [newSecret(), newSecret()];
-  for (const secret of [older, newer])
-    expect(new Webhook(secret).verify(BODY, await delivery([newer, older]))).toEqual(JSON.parse(BODY));
-  const headers = await delivery([newer]);
-  expect(() => new Webhook(older).verify(BODY, headers)).toThrow(/signature/i);
-  expect(() => new Webhook(newer).verify(`${BODY} `, headers)).toThrow(/signature/i);
-});
+describe.each(Object.entries(LIBRARIES))("%s", (_name, Webhook) => {
+  // Promise: signatures
+  test("verifies a delivery, also during a rotation", async () => {
+    const [older, newer] = [newSecret(), newSecret()];
+    for (const secret of [older, newer])
+      expect(new Webhook(secret).verify(BODY, await delivery([newer, older]))).toEqual(JSON.parse(BODY));
+    const headers = await delivery([newer]);
+    expect(() => new Webhook(older).verify(BODY, headers)).toThrow(/signature/i);
+    expect(() => new Webhook(newer).verify(`${BODY} `, headers)).toThrow(/signature/i);
+  });
 
-test.each(Object.entries(LIBRARIES))("%s and the client refuse the same times", async (_name, Webhook) => {
-  const secret = newSecret();
-  const now = Math.floor(Date.now() / 1_000);
-  for (const [difference, isAccepted] of [
+  test.each([
     [-310, false],
     [-290, true],
     [290, true],
     [310, false],
-  ] as const) {
-    const headers = await delivery([secret], now + difference);
+  ])("and the client accept a delivery of %d seconds from now: %s", async (difference, isAccepted) => {
+    const secret = newSecret();
+    const headers = await delivery([secret], Math.floor(Date.now() / 1_000) + difference);
     const theirs = () => new Webhook(secret).verify(BODY, headers);
     if (isAccepted) expect(theirs()).toEqual(JSON.parse(BODY));
     else expect(theirs).toThrow(/timestamp/i);
-    const ours = await verifyWebhook(BODY, headers, secret).then(
-      () => true,
-      () => false,
+    expect((await Promise.allSettled([verifyWebhook(BODY, headers, secret)]))[0].status === "fulfilled").toBe(
+      isAccepted,
     );
-    expect(ours).toBe(isAccepted);
-  }
-});
+  });
 
-test.each(Object.entries(LIBRARIES))("the client verifies what %s signs", async (_name, Webhook) => {
-  const secret = newSecret();
-  const at = new Date();
-  const headers = {
-    "webhook-id": "msg_1",
-    "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
-    "webhook-signature": new Webhook(secret).sign("msg_1", at, BODY),
-  };
-  expect(await verifyWebhook(BODY, headers, secret)).toMatchObject({ type: "pet.created", data: { id: 1n } });
+  test("signs what the client verifies", async () => {
+    const [secret, at] = [newSecret(), new Date()];
+    const headers = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+      "webhook-signature": new Webhook(secret).sign("msg_1", at, BODY),
+    };
+    expect(await verifyWebhook(BODY, headers, secret)).toMatchObject({ type: "pet.created", data: { id: 1n } });
+  });
 });

@@ -86,7 +86,7 @@ export function atRandom(share: number): Choice {
 /** Counted when the service itself did not respond. */
 const UNPLANNED = "connection to the service failed";
 
-export interface ChaosProxy {
+export interface ChaosProxy extends AsyncDisposable {
   url: URL;
   /** How often each fault happened. */
   faults: Map<string, number>;
@@ -96,11 +96,11 @@ export interface ChaosProxy {
 }
 
 /**
- * Starts a proxy on 127.0.0.1 that makes some requests fail.
+ * Starts a proxy on 127.0.0.1 that makes some requests fail, or none.
  *
  * @param delay milliseconds, more than the client waits for a response.
  */
-export async function startChaosProxy(service: URL, choose: Choice, delay: number): Promise<ChaosProxy> {
+export async function startChaosProxy(service: URL, choose: Choice = () => undefined, delay = 0): Promise<ChaosProxy> {
   const agent = new Agent({ keepAlive: true });
   const faults = new Map<string, number>(Object.keys(FAULTS).map((name) => [name, 0]));
 
@@ -135,6 +135,7 @@ export async function startChaosProxy(service: URL, choose: Choice, delay: numbe
       server.closeAllConnections();
       agent.destroy();
     },
+    [Symbol.asyncDispose]: () => proxy.close(),
   };
   return proxy;
 }

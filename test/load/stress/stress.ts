@@ -22,7 +22,7 @@ const LIFE = 4_000;
 /** What has to happen, or else a run proves nothing. */
 const NEEDED = ["POST 201", "POST 409", "PATCH 200", "PATCH 412", "DELETE 204", "DELETE 409", "GET 200", "GET 304"];
 
-export interface Report {
+interface Report {
   lines: string[];
   violations: string[];
 }

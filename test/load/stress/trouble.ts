@@ -4,7 +4,7 @@ import { connect } from "node:net";
 const LIFETIME = 15_000;
 
 /** The end of a connection: the status of the response, or the side that hung up. */
-export type Ending = number | "closed by the service" | "closed by the client";
+type Ending = number | "closed by the service" | "closed by the client";
 
 interface Troublemaker {
   /** The number of concurrent clients. */
@@ -66,17 +66,12 @@ export class Trouble {
   readonly endings = new Map<string, Map<Ending, number>>();
   readonly #url: URL;
   readonly #keys: string[];
-  #open = 0;
   #connections = 0;
 
   /** @param keys used in turn, so that no rate limit stops the load. */
   constructor(url: URL, keys: string[]) {
     this.#url = url;
     this.#keys = keys;
-  }
-
-  get isActive(): boolean {
-    return this.#open > 0;
   }
 
   /** Runs clients of all kinds for the given time. Returns when every connection has ended. */
@@ -107,7 +102,6 @@ export class Trouble {
         if (piece !== undefined) socket.write(piece);
         else if (aborts) hangUp();
       }, pause);
-      this.#open++;
       socket.setEncoding("latin1").on("data", (text: string) => {
         answer += text;
       });
@@ -116,7 +110,6 @@ export class Trouble {
       socket.on("close", () => {
         clearTimeout(lifetime);
         clearInterval(sending);
-        this.#open--;
         const status = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1];
         resolve(status === undefined ? ending : Number(status));
       });

@@ -2,10 +2,12 @@
 // load on the machine affects all of them equally.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { FLOOR } from "./candidates.ts";
 import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
 import { LIST, requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
+import { spread } from "./spread.ts";
 
 /** Seconds of CPU measurement for each candidate by default, without the warm-up. */
 export const SECONDS = 10;
@@ -21,43 +23,54 @@ const CONNECTIONS = 16;
 const STARTS = 2;
 /** The core for starts, if this machine has taskset. Otherwise V8 would compile on all cores. */
 const CORE = lastCore();
-const PLACE = CORE === undefined ? "on any core, because this machine has no taskset" : "on one core";
+/** The names of two figures beside those of the requests: workerd itself, the Worker's top level, and what the first request compiles. */
+const [START, START_CPU] = ["start, ms", "CPU of a start, ms"];
 
-/** A description of the method. */
-export const OWN_COST_METHOD = `CPU: rounds of ${ROUND} requests over ${CONNECTIONS} connections, after ${WARM_UP.toLocaleString("en")} of each kind to warm up.
-Start: ${STARTS} times for each second of CPU measurement, ${PLACE}, from the start of the process to the end of its first response, a list of 20.
-The candidates take turns in random order.`;
-
-export interface OwnCost {
+interface Cost {
   candidate: Prepared;
   /**
-   * Microseconds of CPU time per request, user and system, of the whole process: for each request of `requestsOf`, one figure per
-   * round.
+   * The series of each figure by its name. That of a request is the CPU time of the whole process in microseconds, user and system: one
+   * value for each round. Other programs on the machine disturb the CPU of a start less than its time.
    */
-  cpu: number[][];
-  /** Milliseconds of each start: workerd itself, the Worker's top level, and what the first request compiles. */
-  starts: number[];
-  /** Milliseconds of CPU of each start. Other programs on the machine disturb it less than the time. */
-  startCpu: number[];
+  series: Map<string, number[]>;
 }
 
-/** @param seconds of CPU measurement for each candidate. */
-export async function measureOwnCosts(candidates: Prepared[], seconds: number): Promise<OwnCost[]> {
-  const costs = candidates.map((candidate) => ({ candidate, cpu: [] as number[][], starts: [], startCpu: [] }));
+/**
+ * Prints the costs. Each is the 10th percentile, then the median, and the ratio of 10th percentiles to those of the hand-written Worker.
+ * Other programs on the machine only add to a figure, and they add least to the fastest rounds.
+ *
+ * @param seconds of CPU measurement for each candidate.
+ */
+export async function showCosts(candidates: Prepared[], seconds: number): Promise<void> {
+  const costs = candidates.map((candidate) => ({ candidate, series: new Map<string, number[]>() }));
   await measureCpu(costs, seconds);
   await measureStarts(costs, seconds * STARTS);
-  return costs;
+  const floor = costs.find(({ candidate }) => candidate.name === FLOOR)?.series;
+  const rows = [...(costs[0]?.series.keys() ?? [])].map((figure) => {
+    const cells = costs.map(({ candidate, series }) => [candidate.name, cell(series.get(figure), floor?.get(figure))]);
+    return [figure, Object.fromEntries(cells)];
+  });
+  const sizes = costs.map(({ candidate: { name, gzip } }) => [name, (gzip / 1_024).toFixed(1)]);
+  console.table(Object.fromEntries([...rows, ["bundle, KiB gzip", Object.fromEntries(sizes)]]));
 }
 
-async function measureCpu(costs: OwnCost[], seconds: number): Promise<void> {
+function cell(values: number[] | undefined, bases: number[] | undefined): string {
+  if (values === undefined) return "";
+  const { p10, median } = spread(values);
+  return `${p10.toFixed(1)} (${median.toFixed(1)})${bases ? ` ×${(p10 / spread(bases).p10).toFixed(2)}` : ""}`;
+}
+
+async function measureCpu(costs: Cost[], seconds: number): Promise<void> {
   await using running = new AsyncDisposableStack();
   const measured = [];
-  for (const { candidate, cpu } of costs) {
+  for (const { candidate, series } of costs) {
     const server = running.use(await Server.start(candidate));
-    for (const [index, request] of requestsOf(candidate).entries()) {
+    for (const request of requestsOf(candidate)) {
       using load = await Load.open(server.port, CONNECTIONS);
       await load.repeat(request, WARM_UP);
-      measured.push({ server, request, rounds: (cpu[index] = []) as number[] });
+      const rounds: number[] = [];
+      series.set(request.name, rounds);
+      measured.push({ server, request, rounds });
     }
   }
   const end = performance.now() + seconds * costs.length * 1_000;
@@ -72,13 +85,14 @@ async function measureCpu(costs: OwnCost[], seconds: number): Promise<void> {
   }
 }
 
-async function measureStarts(costs: OwnCost[], times: number): Promise<void> {
+async function measureStarts(costs: Cost[], times: number): Promise<void> {
+  for (const { series } of costs) for (const figure of [START, START_CPU]) series.set(figure, []);
   for (let round = 0; round < times; round++) {
-    for (const { candidate, starts, startCpu } of shuffle(costs)) {
+    for (const { candidate, series } of shuffle(costs)) {
       const began = performance.now();
       await using server = await Server.start(candidate, CORE);
-      starts.push(performance.now() - began);
-      startCpu.push(server.cpuMicroseconds() / 1_000);
+      series.get(START)?.push(performance.now() - began);
+      series.get(START_CPU)?.push(server.cpuMicroseconds() / 1_000);
     }
   }
 }
@@ -87,8 +101,8 @@ async function measureStarts(costs: OwnCost[], times: number): Promise<void> {
 const LISTS = 60_000;
 const MEMORY_SAMPLES = 5;
 
-/** Lines with the memory of each candidate after many lists, in a new process for each sample. */
-export async function measureMemory(candidates: Prepared[]): Promise<string> {
+/** Prints the memory of each candidate after many lists, in a new process for each sample. */
+export async function showMemory(candidates: Prepared[]): Promise<void> {
   const samples = candidates.map((candidate) => ({ candidate, mebibytes: [] as number[] }));
   for (let sample = 0; sample < MEMORY_SAMPLES; sample++) {
     for (const { candidate, mebibytes } of shuffle(samples)) {
@@ -98,11 +112,10 @@ export async function measureMemory(candidates: Prepared[]): Promise<string> {
       mebibytes.push(server.residentBytes() / 2 ** 20);
     }
   }
-  const lines = samples.map(({ candidate: { name }, mebibytes }) => {
-    const sorted = mebibytes.toSorted((a, b) => a - b).map((value) => value.toFixed(0));
-    return `${name}: ${sorted[Math.floor(MEMORY_SAMPLES / 2)]} MiB after ${LISTS.toLocaleString("en")} lists (${sorted.join(", ")})`;
-  });
-  return lines.join("\n");
+  for (const { candidate, mebibytes } of samples)
+    console.log(
+      `${candidate.name}: ${spread(mebibytes).median.toFixed(0)} MiB after ${LISTS.toLocaleString("en")} lists`,
+    );
 }
 
 /** In random order, so that no candidate always follows the same other. */
