@@ -11,16 +11,9 @@ import { json } from "../../src/http/respond.ts";
 test.each([
   ["https://pets.example", "https://pets.example"],
   ["http://[::1]:8787", "http://[::1]:8787"],
-  ...[
-    "",
-    "pets>.example",
-    'pets".example',
-    "pets,example",
-    "pets example",
-    "user@pets.example",
-    "pets;x",
-    "p\u00e9ts",
-  ].map((host) => [`https://${host}`, ""] as const),
+  ...["pets>.example", 'pets".example', "pets,example", "pets example", "user@pets.example", "pets;x", "p\u00e9ts"].map(
+    (host) => [`https://${host}`, ""] as const,
+  ),
 ])("the next page from %j keeps the parameters of the path and every filter, encoded", async (origin, inLink) => {
   const filters = { limit: 2, name: "a&b=c/ö", id: ["1", "2"], status: undefined };
   const app = new Hono<AppEnv>().use(lifecycle).get("/v1/categories/:categoryId/pets", (c) => {

@@ -93,7 +93,11 @@ describe("createWebhook", () => {
     ["an address of the loopback", { ...NEW, url: "https://0x7f.1/" }, "url has to be an https address"],
     ["an address with a port", { ...NEW, url: "https://hooks.shop.com:8443/" }, "url has to be"],
     ["no types", { url: NEW.url }, "types is required"],
-    ["an empty list of types", { ...NEW, types: [] }, "types has to be an array of 1 to 100"],
+    [
+      "an empty list of types",
+      { ...NEW, types: [] },
+      "types has to be an array of 1 to 100 of pet.created, pet.updated, ",
+    ],
     // The first is a repeated one.
     ...["pet.created", "pet.sold", "feed.reset", "pet.created ", "", null, 1, ["pet.updated"]].flatMap((type) => [
       [
