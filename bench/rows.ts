@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { table } from "../scripts/docs/generated.ts";
 import { applyMigrations } from "../scripts/migrations.ts";
-import { forgetOld } from "../src/changes/purge.ts";
+import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { encodeEventCursor } from "../src/feed/place.ts";
 import { BEFORE, COSTS, type CostRequest, END, type RequestKind, REQUESTS, ROWS } from "../test/costs.ts";

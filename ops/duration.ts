@@ -5,12 +5,7 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** The form of a duration, for messages. */
 export const DURATION = "90d, 12h, 30m or 45s";
 
-/**
- * The value of an option.
- *
- * @returns milliseconds.
- * @throws InvalidArgumentError when it is not a duration.
- */
+/** The value of an option, in milliseconds. @throws InvalidArgumentError */
 export function toDuration(value: string): number {
   const duration = parseDuration(value);
   if (duration === undefined) throw new InvalidArgumentError(`A duration is a number and a unit: ${DURATION}.`);

@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { forgetOld } from "./changes/purge.ts";
+import { forgetOld } from "./jobs/purge.ts";
 import { nudgeAll } from "./webhooks/nudge.ts";
 
 export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";

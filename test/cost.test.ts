@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { forgetOld } from "../src/changes/purge.ts";
+import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
 import {

@@ -36,42 +36,37 @@ export class Bucket {
   /** The names of the objects whose names begin like this, in their order. */
   async list(prefix: string): Promise<string[]> {
     const path = `/r2/buckets/${this.name}/objects?prefix=${encodeURIComponent(prefix)}`;
-    const found = await this.#named(this.#cloudflare.listByCursor<{ key: string }>(path, this.#headers));
-    return found.map(({ key }) => key).toSorted();
+    const found = await this.#ask(this.#cloudflare.listByCursor<{ key: string }>(path, this.#headers));
+    return (found ?? []).map(({ key }) => key).toSorted();
   }
 
   async put(key: string, body: Blob): Promise<void> {
-    await this.#named(this.#cloudflare.send({ ...this.#request(key), method: "PUT", body }));
+    await this.#ask(this.#cloudflare.send({ ...this.#request(key), method: "PUT", body }));
   }
 
   /** The bytes of an object, or undefined when there is none. */
   async get(key: string): Promise<Buffer | undefined> {
-    return this.#named(unlessAbsent(this.#cloudflare.getBytes(this.#request(key))));
+    return this.#ask(this.#cloudflare.getBytes(this.#request(key)));
   }
 
   /** Removes an object, if it is there: another run or an attempt without a response may have removed it. */
   async delete(key: string): Promise<void> {
-    await this.#named(unlessAbsent(this.#cloudflare.send({ ...this.#request(key), method: "DELETE" })));
+    await this.#ask(this.#cloudflare.send({ ...this.#request(key), method: "DELETE" }));
   }
 
   #request(key: string) {
     return { path: `/r2/buckets/${this.name}/objects/${key}`, headers: this.#headers, timeout: TIMEOUT };
   }
 
-  async #named<Result>(request: Promise<Result>): Promise<Result> {
+  /** Undefined when there is no such object. */
+  async #ask<Result>(request: Promise<Result>): Promise<Result | undefined> {
     return request.catch((error: unknown) => {
-      if (!(error instanceof ApiFailure) || !error.codes.includes(NO_BUCKET)) throw error;
+      const codes = error instanceof ApiFailure ? error.codes : [];
+      if (codes.includes(NO_OBJECT)) return undefined;
+      if (!codes.includes(NO_BUCKET)) throw error;
       throw new Error(`The account has no bucket ${this.name} ${this.#where}.`, { cause: error });
     });
   }
-}
-
-/** Undefined when there is no such object. */
-async function unlessAbsent<Result>(request: Promise<Result>): Promise<Result | undefined> {
-  return request.catch((error: unknown) => {
-    if (error instanceof ApiFailure && error.codes.includes(NO_OBJECT)) return undefined;
-    throw error;
-  });
 }
 
 // A backup in a bucket: its files under the name of its database and its moment.

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "./connection.ts";
 import { type Manifest, sha256 } from "./manifest.ts";
@@ -14,16 +14,20 @@ export interface Migrations {
   later: MigrationFiles;
 }
 
-/** The migrations of this code: those of the backup, and the later ones. @throws Error when they are not the same. */
-export function readMigrationFiles({ migrations }: Manifest): Migrations {
-  const all: MigrationFiles = readdirSync(MIGRATIONS)
+/** All migrations of this code, in their order. */
+export const migrationFiles = (): MigrationFiles =>
+  readdirSync(MIGRATIONS)
     .filter((file) => file.endsWith(".sql"))
     .toSorted()
     .map((file) => [file, readFileSync(join(MIGRATIONS, file), "utf8")]);
+
+/** The migrations of this code: those of the backup, and the later ones. @throws Error when they are not the same. */
+export function readMigrationFiles({ migrations }: Manifest): Migrations {
+  const all = migrationFiles();
   for (const [index, { name, sha256: expected }] of migrations.entries()) {
     const [file, sql = ""] = all[index] ?? [];
     if (file === name && sha256(sql) === expected) continue;
-    const known = existsSync(join(MIGRATIONS, name)) ? "Its text differs here." : "This code does not have it.";
+    const known = all.some(([other]) => other === name) ? "Its text differs here." : "This code does not have it.";
     throw new Error(`The backup has the migration ${name}. ${known} Restore it with the code that wrote it, or newer.`);
   }
   return { ofBackup: all.slice(0, migrations.length), later: all.slice(migrations.length) };

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Environment } from "../../src/auth/key-format.ts";
-import { toEnvironment, toFolder } from "../keys/values.ts";
+import { newLocalProgram, toFolder } from "../keys/values.ts";
 import { toDuration } from "../duration.ts";
 import { oneLine } from "../one-line.ts";
-import { newProgram, refuseOption, runProgram } from "../program.ts";
+import { refuseOption, runProgram } from "../program.ts";
 import { type Clock, PROCESS_CLOCK } from "../clock.ts";
 import { type Cloudflare, connect } from "../release/cloudflare.ts";
 import { JURISDICTIONS, type Place, toPlace } from "../release/database.ts";
@@ -18,12 +18,9 @@ import { readManifest } from "./manifest.ts";
 import type { RestoreOptions } from "./restore.ts";
 import { recordBackup } from "./tables.ts";
 
-interface CommonOptions {
+interface Options {
   env: Environment;
   persistTo?: string;
-}
-
-interface BucketOptions {
   bucket?: string;
   jurisdiction?: string;
 }
@@ -37,35 +34,27 @@ export async function runBackup(args: readonly string[], terminal: Terminal, clo
     .requiredOption("--to <folder>", "Where the backup is written. It has no finished backup yet.", toFolder)
     .option("--bucket <name>", "Copies the backup into this R2 bucket too.", toName)
     .option("--keep <duration>", "Then removes older backups from the bucket (30d). The new one stays.", toDuration)
-    .addOption(jurisdictionOption())
-    .action((options: CommonOptions & BucketOptions & { to: string; keep?: number }) =>
-      withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
+    .action((options: Options & { to: string; keep?: number }) =>
+      withDatabase(options, terminal, clock, async ({ database, bucket, interruption }) => {
+        const { to, keep } = options;
         const began = performance.now();
-        const bucket = await openBucket();
         // An upload that failed is repeated alone.
-        const isUpload = options.bucket !== undefined && isFinished(options.to);
-        if (isUpload)
-          terminal.say(`${options.to} has a finished backup already. Only its copy into the bucket is made.`);
-        else interruption.state = `${options.to} has no finished backup. Repeat the command: it goes on.`;
-        const manifest = isUpload
-          ? readManifest(options.to).manifest
-          : await copyDatabase(database, resolve(options.to), terminal);
+        const isUpload = bucket !== undefined && isFinished(to);
+        if (isUpload) terminal.say(`${to} has a finished backup already. Only its copy into the bucket is made.`);
+        else interruption.state = `${to} has no finished backup. Repeat the command: it goes on.`;
+        const manifest = isUpload ? readManifest(to).manifest : await copyDatabase(database, resolve(to), terminal);
         const copy = bucket === undefined ? "" : " The bucket may have a part of it: repeat the command.";
-        interruption.state = `${options.to} has a finished backup.${copy}`;
+        interruption.state = `${to} has a finished backup.${copy}`;
         if (manifest.database !== database.name)
-          throw new Error(`${options.to} has a backup of ${manifest.database}, and not of ${database.name}.`);
-        if (bucket !== undefined) await upload(bucket, options.to, terminal);
-        if (bucket !== undefined && options.keep !== undefined)
-          await removeOld(bucket, manifest, options.keep, terminal).catch((error: unknown) =>
-            terminal.say(`${oneLine(error)} The backup is finished, and an old one is left.`),
-          );
-        await database
-          .run(recordBackup(manifest.moment.time))
-          .catch((error: unknown) =>
-            terminal.say(`${oneLine(error)} The backup is finished, but no release will name it.`),
-          );
+          throw new Error(`${to} has a backup of ${manifest.database}, and not of ${database.name}.`);
+        const sayThat = (text: string) => (error: unknown) =>
+          terminal.say(`${oneLine(error)} The backup is finished, ${text}`);
+        if (bucket !== undefined) await upload(bucket, to, terminal);
+        if (bucket !== undefined && keep !== undefined)
+          await removeOld(bucket, manifest, keep, terminal).catch(sayThat("and an old one is left."));
+        await database.run(recordBackup(manifest.moment.time)).catch(sayThat("but no release will name it."));
         const seconds = ((performance.now() - began) / 1_000).toFixed(0);
-        terminal.say(`${options.to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s.`);
+        terminal.say(`${to} has ${database.name} as it was at ${manifest.moment.time}, after ${seconds} s.`);
       }),
     );
   return runProgram(program, args, terminal);
@@ -77,72 +66,69 @@ export async function runRestore(args: readonly string[], terminal: Terminal, cl
     .description("Replaces the database of an environment by a backup. The service must not serve it meanwhile.")
     .requiredOption("--from <folder>", "The folder of the backup, or its name in the bucket.", toFolder)
     .option("--bucket <name>", "The R2 bucket that has the backup, under the name in --from.", toName)
-    .addOption(jurisdictionOption())
     .option("--overwrite <database>", "The name of the database, if it has data that may be replaced.")
     .option("--new-database <place>", "Creates a database there, if the one in wrangler.toml is gone.", toPlace)
     .option("--source <database>", "The name of the database of the backup, if it is another one.")
-    .addOption(new Option("--yes", "Changes production without asking."))
-    .action(
-      (options: CommonOptions & BucketOptions & RestoreOptions & { from: string; newDatabase?: Place; yes?: true }) =>
-        withDatabase(options, terminal, clock, async (database, openBucket, interruption) => {
-          const { bucket: name, from } = options;
-          const path = name === undefined ? from : toPath(from);
-          await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
-          const folder = name === undefined ? resolve(path) : resolve("backups", name, path);
-          const bucket = await openBucket();
-          if (bucket !== undefined) await download(bucket, path, folder, terminal);
-          // Loaded here, because it loads wrangler, which a backup does not need.
-          const { restoreDatabase } = await import("./restore.ts");
-          const restoring = restoreDatabase(database, folder, options, terminal, interruption);
-          const { moment, tables } = await restoring.catch((error: unknown) => {
-            throw interruption.explain(error);
-          });
-          if ((tables["webhooks"]?.rows ?? 0) > 0)
-            terminal.say("Every webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.");
-          terminal.say(
-            `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
-              "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
-          );
-        }),
+    .option("--yes", "Changes production without asking.")
+    .action((options: Options & RestoreOptions & { from: string; newDatabase?: Place; yes?: true }) =>
+      withDatabase(options, terminal, clock, async ({ database, bucket, interruption }) => {
+        const path = bucket === undefined ? options.from : toPath(options.from);
+        await confirmProduction(options, terminal, `This replaces the data of ${database.name}.`);
+        const folder = bucket === undefined ? resolve(path) : resolve("backups", bucket.name, path);
+        if (bucket !== undefined) await download(bucket, path, folder, terminal);
+        // Loaded here, because it loads wrangler, which a backup does not need.
+        const { restoreDatabase } = await import("./restore.ts");
+        const restoring = restoreDatabase(database, folder, options, terminal, interruption);
+        const { moment, tables } = await restoring.catch((error: unknown) => {
+          throw interruption.explain(error);
+        });
+        if ((tables["webhooks"]?.rows ?? 0) > 0)
+          terminal.say("Every webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.");
+        terminal.say(
+          `${database.name} is as it was at ${moment.time}. Every cursor of the feed from before has expired. ` +
+            "ETags and idempotency keys since then are void: a client may meet one of them with another meaning.",
+        );
+      }),
     );
   return runProgram(program, args, terminal);
 }
 
 function describe(name: string, terminal: Terminal): Command {
-  return newProgram(name, terminal)
-    .requiredOption("--env <local|staging|production>", "Whose database it is.", toEnvironment)
-    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+  return newLocalProgram(name, terminal)
+    .addOption(
+      new Option("--jurisdiction <law>", "The law that the bucket is under, if it was created with one.").choices(
+        JURISDICTIONS,
+      ),
+    )
     .hook("preAction", (command) => {
-      const { env, persistTo, bucket, jurisdiction, keep } = command.opts<
-        CommonOptions & BucketOptions & { keep?: number }
-      >();
-      if (keep !== undefined && bucket === undefined) command.error("--keep is for --bucket.");
-      if (jurisdiction !== undefined && bucket === undefined) command.error("--jurisdiction is for --bucket.");
-      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
+      const { bucket, ...others } = command.opts<Options & { keep?: number }>();
+      for (const option of ["keep", "jurisdiction"] as const)
+        if (others[option] !== undefined && bucket === undefined) command.error(`--${option} is for --bucket.`);
     });
 }
 
-const jurisdictionOption = () =>
-  new Option("--jurisdiction <jurisdiction>", "The law that the bucket is under, if it was created with one.").choices(
-    JURISDICTIONS,
-  );
+/** What a command works with. The bucket is that of --bucket. */
+interface Resources {
+  database: Database;
+  bucket: Bucket | undefined;
+  interruption: Interruption;
+}
 
-/** @param use gets the database, and the bucket of --bucket if there is one. Both share the pace of one account. */
+/** Database and bucket share the pace of one account. */
 async function withDatabase(
-  { env, persistTo, bucket, jurisdiction, newDatabase }: CommonOptions & BucketOptions & { newDatabase?: Place },
+  { env, persistTo, bucket: name, jurisdiction, newDatabase }: Options & { newDatabase?: Place },
   terminal: Terminal,
   clock: Clock,
-  use: (database: Database, openBucket: () => Promise<Bucket | undefined>, interruption: Interruption) => Promise<void>,
+  use: (resources: Resources) => Promise<void>,
 ): Promise<void> {
   let account: Promise<Cloudflare> | undefined;
   const connectOnce = () => (account ??= connect(terminal, { clock, share: SUSTAINED }));
-  const openBucket = async () =>
-    bucket === undefined ? undefined : new Bucket(await connectOnce(), bucket, jurisdiction);
   const interruption = new Interruption();
   await interruption.watch(terminal, async () => {
+    const bucket = name === undefined ? undefined : new Bucket(await connectOnce(), name, jurisdiction);
     const database = await openDatabase(env, persistTo, connectOnce, terminal, newDatabase);
     try {
-      await use(database, openBucket, interruption);
+      await use({ database, bucket, interruption });
     } finally {
       await database.close();
     }

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "../../src/auth/key-format.ts";
 import { openLocalBindings } from "../../scripts/local-bindings.ts";
@@ -46,8 +47,16 @@ export async function openDatabase(
 
 async function openLocal(persistTo?: string): Promise<Database> {
   const { env, dispose } = await openLocalBindings(persistTo);
-  const local = databaseOf(env.DB, "petstore-local");
-  return { ...local, run: (statements) => retryLocked(() => local.run(statements)), close: dispose };
+  const { DB } = env;
+  return {
+    name: "petstore-local",
+    async run(statements) {
+      const results = await retryLocked(() => DB.batch<Row>(statements.map((statement) => DB.prepare(statement))));
+      return results.map(({ results: rows }) => rows);
+    },
+    load: async (statement, parameter) => void (await DB.prepare(statement).bind(parameter).run()),
+    close: dispose,
+  };
 }
 
 /** Repeats what fails because npm run dev writes to the same storage in this moment. */
@@ -61,20 +70,13 @@ async function retryLocked<Result>(attempt: () => Promise<Result>, retries = LOC
   }
 }
 
-/** A database behind the binding of a Worker. */
-function databaseOf(d1: D1Database, name: string): Database {
-  return {
-    name,
-    async run(statements) {
-      const results = await d1.batch<Row>(statements.map((statement) => d1.prepare(statement)));
-      return results.map(({ results: rows }) => rows);
-    },
-    async load(statement, parameter) {
-      await d1.prepare(statement).bind(parameter).run();
-    },
-    close: async () => {},
-  };
-}
+/** A database of this process. Each statement is a transaction, unless one of them begins one. */
+export const databaseOf = (sqlite: DatabaseSync, name: string): Database => ({
+  name,
+  run: async (statements) => statements.map((statement) => sqlite.prepare(statement).all() as Row[]),
+  load: async (statement, parameter) => void sqlite.prepare(statement).run(parameter),
+  close: async () => sqlite.close(),
+});
 
 async function openRemote(
   env: DeployedEnvironment,

@@ -1,18 +1,19 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Terminal } from "../terminal.ts";
-import { verify, writeTable } from "./archive.ts";
+import { readLines, writeTable } from "./archive.ts";
+import { migrationFiles } from "./checks.ts";
 import type { Database, Row } from "./connection.ts";
 import { MANIFEST, type ManifestContents, manifestText, readManifest, sha256, writeWhole } from "./manifest.ts";
 import { readProgress } from "./progress.ts";
 import {
   BEFORE_ALL,
   type Line,
-  lineOf,
   readMigrations,
   readTables,
   SELECT_MIGRATIONS,
   SELECT_TIME,
+  selectLines,
   selectMaximum,
   selectPage,
   selectRow,
@@ -26,7 +27,6 @@ import { isDamage, isUnfinished, removeUnfinished, Unfinished } from "./unfinish
 // it names, the idempotency keys since, the webhooks, the counters and the number of rows in one transaction: the backup is the truth of
 // that moment.
 
-const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Times that a backup starts anew by itself, because the history of the database is another one. */
 const STARTS = 3;
 /** Pages between two lines of progress. */
@@ -36,14 +36,6 @@ const EVENTS = "events";
 const KEYS = "idempotency_keys";
 /** Its changes leave no event, and its few rows are less than a page. The last transaction reads it whole. */
 const WEBHOOKS = "webhooks";
-/** The table of the resource that an event reports, by the first part of its type. Null if it reports none. */
-const RESOURCES: { [type: string]: string | null } = {
-  pet: "pets",
-  category: "categories",
-  order: "orders",
-  feed: null,
-};
-const RESOURCE_TABLES = Object.values(RESOURCES).filter((name) => name !== null);
 /** Tables whose oldest rows a job removes. */
 const AGING = [EVENTS, KEYS];
 
@@ -100,27 +92,13 @@ export async function copyDatabase(database: Database, folder: string, terminal:
     removeUnfinished(folder);
     return manifest;
   }
-  const unfinished = new Unfinished(folder);
-  try {
-    const manifest = await copyInto(unfinished, database, folder, terminal);
-    removeUnfinished(folder);
-    return manifest;
-  } finally {
-    unfinished.close();
-  }
-}
-
-async function copyInto(
-  unfinished: Unfinished,
-  database: Database,
-  folder: string,
-  terminal: Terminal,
-): Promise<ManifestContents> {
+  using unfinished = new Unfinished(folder);
   for (let start = 1; ; start++) {
     try {
-      const state = await begin(database, unfinished, terminal);
-      const copy = new Copy(database, unfinished, terminal, state);
-      return await copy.write(folder, await copy.readAll());
+      const copy = new Copy(database, unfinished, terminal, await begin(database, unfinished, terminal));
+      const manifest = await copy.write(folder, await copy.readAll());
+      removeUnfinished(folder);
+      return manifest;
     } catch (error) {
       if (!(error instanceof Useless) && !isDamage(error)) throw error;
       unfinished.clear();
@@ -160,6 +138,11 @@ class Copy {
       const ended = await this.#readEnd();
       if (ended !== undefined) return ended;
     }
+  }
+
+  /** Those whose every change leaves an event with the id of the row. */
+  get #resources(): Table[] {
+    return this.#state.tables.filter(({ name }) => ![EVENTS, KEYS, WEBHOOKS].includes(name));
   }
 
   #table(name: string): Table {
@@ -221,36 +204,32 @@ class Copy {
     while (!(await this.#readChanges()).isLast);
   }
 
-  /** Reads a page of the feed, and the rows that it names. */
+  /** Reads a page of the feed, and the rows of all resources that have an id in it. */
   async #readChanges(more: readonly string[] = []): Promise<{ isLast: boolean; results: Row[][] }> {
     const { place } = this.#state;
     const page = selectPage(this.#table(EVENTS), place.id);
     const named = `SELECT line ->> '$.data' ->> '$.id' FROM (${page})`;
+    const resources = this.#resources;
     const [here, found, ...results] = await this.#run([
       atPlace(place),
       page,
-      ...RESOURCE_TABLES.map(
-        (name) =>
-          `SELECT CAST(id AS TEXT) AS id, ${lineOf(this.#table(name))} AS line FROM ${name} WHERE id IN (${named})`,
-      ),
+      ...resources.map((table) => `${selectLines(table)} WHERE id IN (${named})`),
       ...more,
     ]);
     if (here?.length !== 1) throw new OtherHistory();
     const events = toLines(found);
-    const changed = events.map(resourceOf);
-    const present = RESOURCE_TABLES.map((_, index) => toLines(results[index]));
     const last = events.at(-1);
     if (last !== undefined) this.#state.place = placeOfLine(last);
+    const ids = events.map(idInEvent);
     this.#copy.save(this.#state, () => {
       this.#copy.put(this.#table(EVENTS), events);
-      for (const [index, name] of RESOURCE_TABLES.entries()) {
-        const ids = changed.flatMap(({ table, id }) => (table === name ? [id] : []));
-        this.#copy.remove(name, `id IN (${ids.join()})`);
-        this.#copy.put(this.#table(name), present[index] ?? []);
+      for (const [index, table] of resources.entries()) {
+        this.#copy.remove(table.name, `id IN (${ids.join()})`);
+        this.#copy.put(table, toLines(results[index]));
       }
     });
     const isLast = this.#state.place.id === this.#state.newest.id;
-    return { isLast, results: results.slice(RESOURCE_TABLES.length) };
+    return { isLast, results: results.slice(resources.length) };
   }
 
   /** Reads the end of everything in one transaction. Undefined when there was more than fits. */
@@ -300,28 +279,29 @@ class Copy {
     return end;
   }
 
-  /** Writes the files of the backup. The manifest is written last. */
+  /** Writes the files of the backup, and reads them. The manifest is written last. */
   async write(folder: string, { time, counters, rows }: End): Promise<ManifestContents> {
     const { tables, migrations, place } = this.#state;
     const written: ManifestContents["tables"] = {};
     for (const table of tables) {
-      const files = writeTable(folder, table, this.#copy.linesOf(table));
-      if (files.rows !== rows[table.name]) {
-        const message = `${table.name} has ${rows[table.name]} rows, and the copy ${files.rows}.`;
+      const { name } = table;
+      const files = await writeTable(folder, table, this.#copy.pagesOf(table));
+      if (files.rows !== rows[name]) {
+        const message = `${name} has ${rows[name]} rows, and the copy ${files.rows}.`;
         throw new Useless(`${message} Did something but the present version change it? Run the backup again.`);
       }
-      written[table.name] = files;
-      this.#terminal.say(`${table.name}: ${files.rows.toLocaleString("en")} rows`);
+      for await (const _ of readLines(folder, name, files));
+      written[name] = files;
+      this.#terminal.say(`${name}: ${files.rows.toLocaleString("en")} rows`);
     }
-    const digestOf = (name: string) => sha256(readFileSync(join(MIGRATIONS, name), "utf8"));
+    const known = new Map(migrationFiles());
     const manifest: ManifestContents = {
       database: this.#database.name,
       moment: { time, event: place },
-      migrations: migrations.map((name) => ({ name, sha256: digestOf(name) })),
+      migrations: migrations.map((name) => ({ name, sha256: sha256(known.get(name) ?? "") })),
       counters,
       tables: written,
     };
-    await verify(folder, manifest);
     writeWhole(join(folder, MANIFEST), manifestText(manifest));
     return manifest;
   }
@@ -341,11 +321,12 @@ async function begin(database: Database, copy: Unfinished, terminal: Terminal): 
   if ((await readProgress(database)) !== undefined) throw new Error(`A restore of ${name} has not ended. Repeat it.`);
   // After the migrations: the last step reads them again, so that the tables are theirs.
   const tables = await readTables(database);
-  for (const table of [EVENTS, KEYS, ...RESOURCE_TABLES]) {
+  for (const table of [EVENTS, KEYS]) {
     if (tables.some((known) => known.name === table)) continue;
     throw new Error(`${name} has no table ${table}. Release the present version first.`);
   }
-  const unknown = migrations.find((migration) => !existsSync(join(MIGRATIONS, migration)));
+  const known = new Map(migrationFiles());
+  const unknown = migrations.find((migration) => !known.has(migration));
   if (unknown !== undefined) throw new Error(`${name} has the migration ${unknown}. This code is older.`);
   const [newest] = await database.run([NEWEST]);
   const state = { database: name, tables, migrations, place: placeOf(newest), newest: placeOf(newest), last: {} };
@@ -364,10 +345,8 @@ function placeOfLine({ id, line }: Line): Place {
   return { id, tag: String(tag) };
 }
 
-/** The resource that an event names. */
-function resourceOf({ line }: Line): { table: string | null; id: string } {
-  const { type, data } = JSON.parse(line) as { type: string; data: string };
-  const table = RESOURCES[type.split(".")[0] ?? ""];
-  if (table === undefined) throw new Error(`The backup does not know events of the type ${type}.`);
-  return { table, id: /^\{"id":(-?\d+)/.exec(data)?.[1] ?? "" };
+/** The id of the resource that an event reports, if it reports one. */
+function idInEvent({ line }: Line): string {
+  const { data } = JSON.parse(line) as { data: string };
+  return /^\{"id":(-?\d+)/.exec(data)?.[1] ?? "NULL";
 }

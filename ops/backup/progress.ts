@@ -1,7 +1,5 @@
 import type { Database } from "./connection.ts";
-
-/** In the database until its restore has ended. The last transaction of the restore removes it. */
-export const PROGRESS_TABLE = "restore_progress";
+import { PROGRESS_TABLE, rowsOf } from "./tables.ts";
 
 /** The largest ids that were given out, by table. */
 export type Counters = { [table: string]: string };
@@ -17,9 +15,8 @@ export interface Progress {
 
 /** How far the restore is that has not ended, if any. */
 export async function readProgress(database: Database): Promise<Progress | undefined> {
-  const [[table] = []] = await database.run([`SELECT name FROM sqlite_schema WHERE name = '${PROGRESS_TABLE}'`]);
-  if (table === undefined) return undefined;
-  const [[row] = []] = await database.run([`SELECT digest, counters, loaded FROM ${PROGRESS_TABLE}`]);
-  const counters = JSON.parse(String(row?.["counters"])) as Counters;
-  return { digest: String(row?.["digest"]), counters, loaded: row?.["loaded"] === 1 };
+  const [row] = await rowsOf(database, PROGRESS_TABLE, `SELECT digest, counters, loaded FROM ${PROGRESS_TABLE}`);
+  if (row === undefined) return undefined;
+  const counters = JSON.parse(String(row["counters"])) as Counters;
+  return { digest: String(row["digest"]), counters, loaded: row["loaded"] === 1 };
 }

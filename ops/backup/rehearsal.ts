@@ -1,55 +1,57 @@
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { oneLine } from "../one-line.ts";
-import { verify } from "./archive.ts";
+import { readLines } from "./archive.ts";
 import { checkTables, type Migrations } from "./checks.ts";
-import type { Database, Row } from "./connection.ts";
+import { type Database, databaseOf } from "./connection.ts";
 import type { Manifest } from "./manifest.ts";
 import { refuseWrongIds } from "./next-ids.ts";
-import { findDifference, finish, load, migrate, prepare } from "./replace.ts";
-
-const SILENT = { print: () => {}, say: () => {}, read: async () => "" };
+import type { Counters } from "./progress.ts";
+import { findDifference, finish, migrate, prepare } from "./replace.ts";
+import { selectMaximum } from "./tables.ts";
 
 /**
  * Restores a backup into SQLite on this machine, so that one that cannot be restored replaces nothing. Its digests alone do not tell: who may
  * write to the backup can write them too.
  *
+ * @param sqlite is empty, and then has the rows of the backup.
  * @param age of the backup in milliseconds.
  * @throws Error when the backup is incomplete or damaged, and when its rows are not what its migrations and its manifest allow.
  */
-export async function rehearse(folder: string, manifest: Manifest, migrations: Migrations, age: bigint): Promise<void> {
-  const { tables } = manifest;
-  const database = openTemporary(manifest.database);
-  try {
-    await prepare(database, manifest, migrations, { digest: "", counters: {}, loaded: false });
-    await checkTables(manifest, database);
-    refuseWrongIds(manifest, await verify(folder, manifest), age);
-    for (const [name, table] of Object.entries(tables)) {
-      // A migration begins the feed.
-      await database.run([`DELETE FROM "${name}"`]);
-      await load(database, folder, { name, ...table }, SILENT).catch((error: unknown) => {
+export async function rehearse(
+  sqlite: DatabaseSync,
+  folder: string,
+  manifest: Manifest,
+  migrations: Migrations,
+  age: bigint,
+): Promise<void> {
+  const database = databaseOf(sqlite, manifest.database);
+  await prepare(database, manifest, migrations, { digest: "", counters: {}, loaded: false });
+  await checkTables(manifest, database);
+  const largest: Counters = {};
+  for (const [name, table] of Object.entries(manifest.tables)) {
+    // A migration begins the feed.
+    sqlite.exec(`BEGIN; DELETE FROM "${name}"`);
+    const values = table.columns.map((column) => `?1 ->> '$.${column}'`);
+    const insert = sqlite.prepare(`INSERT INTO "${name}" (${table.columns.join()}) VALUES (${values.join()})`);
+    for await (const line of readLines(folder, name, table)) {
+      try {
+        insert.run(line);
+      } catch (error) {
         throw new Error(`${name} is damaged: ${oneLine(error)}`, { cause: error });
-      });
-      await refuseOtherTypes(database, name);
+      }
     }
-    const difference = await findDifference(database, tables);
-    if (difference !== undefined)
-      throw new Error(`${difference.name} is damaged: its lines are not those of its rows.`);
-    await migrate(database, migrations.later);
-    await finish(database, manifest, {}, age);
-  } finally {
-    await database.close();
+    sqlite.exec("COMMIT");
+    await refuseOtherTypes(database, name);
+    const [[last] = []] = await database.run([selectMaximum({ name })]);
+    if (last?.["id"] != null) largest[name] = String(last["id"]);
   }
-}
-
-/** A database that SQLite keeps in memory, and on the disk when it is large. */
-function openTemporary(name: string): Database {
-  const sqlite = new DatabaseSync("");
-  return {
-    name,
-    run: async (statements) => statements.map((statement) => sqlite.prepare(statement).all() as Row[]),
-    load: async (statement, parameter) => void sqlite.prepare(statement).run(parameter),
-    close: async () => sqlite.close(),
-  };
+  const difference = await findDifference(database, manifest.tables);
+  if (difference !== undefined) throw new Error(`${difference.name} is damaged: its lines are not those of its rows.`);
+  refuseWrongIds(manifest, largest, age);
+  sqlite.exec("BEGIN");
+  await migrate(database, migrations.later);
+  await finish(database, manifest, {}, age);
+  sqlite.exec("ROLLBACK");
 }
 
 /** @throws Error when a column has a value of another type than its own, which SQLite allows. */

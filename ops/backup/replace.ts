@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import type { Terminal } from "../terminal.ts";
-import { readLines } from "./archive.ts";
 import type { MigrationFiles, Migrations } from "./checks.ts";
 import type { Database } from "./connection.ts";
 import type { Manifest } from "./manifest.ts";
 import { largerId, raiseId } from "./next-ids.ts";
-import { type Counters, type Progress, PROGRESS_TABLE } from "./progress.ts";
+import type { Counters, Progress } from "./progress.ts";
 import {
+  BEFORE_ALL,
   DERIVED_TABLES,
-  type Line,
+  namesOfTables,
   OWN_TABLES,
   pagesOf,
+  PROGRESS_TABLE,
   readMigrations,
   recordBackup,
   SELECT_COUNTED,
@@ -22,9 +23,8 @@ import {
 
 // The steps that replace the contents of a database by those of a backup: of a rehearsal, and of the restore.
 
-/** Characters of JSON in one statement. D1 takes 2 MB, and a character takes up to three bytes. */
-const PAGE_CHARACTERS = 500_000;
-const PAGE_ROWS = 2_000;
+/** Bytes of the values in one statement. D1 takes 2 MB of JSON, in which a byte takes up to six. */
+const LOAD_BYTES = 250_000;
 /** Pages between two lines of progress. */
 const PROGRESS = 100;
 const CREATE_MIGRATIONS = `CREATE TABLE d1_migrations (
@@ -37,10 +37,9 @@ export async function prepare(
   { ofBackup }: Migrations,
   { digest, counters }: Progress,
 ): Promise<void> {
-  const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
-  const dropped = found
-    .map(({ name }) => String(name))
-    .filter((name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name));
+  const dropped = (await namesOfTables(database)).filter(
+    (name) => !/^(?:sqlite_|_cf_)/.test(name) && !OWN_TABLES.includes(name),
+  );
   // Those that this transaction creates are dropped too, for its second time.
   const all = new Set([...dropped, ...Object.keys(tables), ...DERIVED_TABLES, "d1_migrations", PROGRESS_TABLE]);
   await database.run([
@@ -68,37 +67,21 @@ export async function migrate(database: Database, later: MigrationFiles): Promis
   }
 }
 
-/** Inserts the rows of a table that are not there. */
-export async function load(
-  database: Database,
-  folder: string,
-  table: Table & Manifest["tables"][string],
-  terminal: Terminal,
-): Promise<void> {
-  const { name, columns, rows } = table;
-  const [[row] = []] = await database.run([selectMaximum(table)]);
-  const last = row?.["id"] == null ? undefined : BigInt(String(row["id"]));
-  let [page, characters, pages]: [Line[], number, number] = [[], 0, 0];
-  const send = async () => {
-    const [first] = page;
-    if (first === undefined) return;
+/** Inserts the rows of a table that are not there, from another database. */
+export async function load(database: Database, source: Database, table: Table, terminal: Terminal): Promise<void> {
+  const { name, columns } = table;
+  const [[last] = []] = await database.run([selectMaximum(table)]);
+  const after = last?.["id"] == null ? BEFORE_ALL : String(last["id"]);
+  let pages = 0;
+  for await (const lines of pagesOf(source, table, after, LOAD_BYTES)) {
     // A page is whole or not there, so a statement that is sent again after a lost response does nothing.
     await database.load(
       `INSERT INTO "${name}" (${columns.map((column) => `"${column}"`).join(", ")})
-       ${selectValues(table)} WHERE NOT EXISTS (SELECT 1 FROM "${name}" WHERE id = ${first.id})`,
-      `[${page.map(({ line }) => line).join(",")}]`,
+       ${selectValues(table)} WHERE NOT EXISTS (SELECT 1 FROM "${name}" WHERE id = ${lines[0]?.id})`,
+      `[${lines.map(({ line }) => line).join(",")}]`,
     );
-    if (++pages % PROGRESS === 0) terminal.say(`${name}: up to id ${page.at(-1)?.id}`);
-    [page, characters] = [[], 0];
-  };
-  for await (const next of readLines(folder, name, table)) {
-    if (last !== undefined && BigInt(next.id) <= last) continue;
-    if (page.length === PAGE_ROWS || characters + next.line.length > PAGE_CHARACTERS) await send();
-    page.push(next);
-    characters += next.line.length;
+    if (++pages % PROGRESS === 0) terminal.say(`${name}: up to id ${lines.at(-1)?.id}`);
   }
-  await send();
-  terminal.say(`${name}: ${rows.toLocaleString("en")} rows`);
 }
 
 /** Reads every row back. The first table that does not have the rows of the backup, and how many it has. */

@@ -1,14 +1,15 @@
+import { DatabaseSync } from "node:sqlite";
+import { Interruption, StatedFailure } from "../interruption.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Migrations, readMigrationFiles } from "./checks.ts";
 import { confirmSource, refuseData } from "./consent.ts";
-import type { Database } from "./connection.ts";
-import { Interruption, StatedFailure } from "../interruption.ts";
+import { type Database, databaseOf } from "./connection.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { ageOf, refuseHighIds } from "./next-ids.ts";
-import { type Counters, type Progress, PROGRESS_TABLE, readProgress } from "./progress.ts";
+import { type Counters, type Progress, readProgress } from "./progress.ts";
 import { rehearse } from "./rehearsal.ts";
 import { findDifference, finish, load, migrate, prepare } from "./replace.ts";
-import { readMigrations } from "./tables.ts";
+import { PROGRESS_TABLE, readMigrations, rowsOf } from "./tables.ts";
 
 const REPEAT = "Do not let the service use it. Repeat the command: it goes on.";
 
@@ -17,6 +18,16 @@ export interface RestoreOptions {
   overwrite?: string;
   /** The name of the database of the backup, which may be another one. */
   source?: string;
+}
+
+/** What is known before anything changes. */
+interface Plan {
+  manifest: Manifest;
+  digest: string;
+  migrations: Migrations;
+  overwrite: string | undefined;
+  /** Of the backup, in milliseconds. */
+  age: bigint;
 }
 
 /**
@@ -41,19 +52,22 @@ export async function restoreDatabase(
   const migrations = readMigrationFiles(manifest);
   terminal.say(`Reading the backup of ${manifest.database} as it was at ${manifest.moment.time} ...`);
   const age = await ageOf(manifest, database);
-  await rehearse(folder, manifest, migrations, age);
+  using sqlite = new DatabaseSync("");
+  await rehearse(sqlite, folder, manifest, migrations, age);
+  const rehearsal = databaseOf(sqlite, manifest.database);
 
   // The feed begins anew.
   const { events: _, ...tables } = manifest.tables;
   const lease = await database.takeLease?.(`the restore of a backup of ${manifest.database}`);
   if (lease !== undefined) interruption.cleanUp = () => lease.free();
   try {
-    const progress = await begin(database, manifest, { digest, migrations, overwrite, age }, terminal, interruption);
+    const progress = await begin(database, { manifest, digest, migrations, overwrite, age }, terminal, interruption);
     if (!progress.loaded) {
       interruption.state = `${database.name} has a part of the backup, and nothing of its earlier data. ${REPEAT}`;
       for (const [name, table] of Object.entries(tables)) {
         await lease?.confirm();
-        await load(database, folder, { name, ...table }, terminal);
+        await load(database, rehearsal, { name, ...table }, terminal);
+        terminal.say(`${name}: ${table.rows.toLocaleString("en")} rows`);
       }
       await compare(database, tables);
       // Not that of another restore, which took the lease while this one could not renew it.
@@ -74,13 +88,7 @@ export async function restoreDatabase(
 /** Goes on with the restore of the same backup, or begins one. @throws Error when nobody allows to replace the data. */
 async function begin(
   database: Database,
-  manifest: Manifest,
-  {
-    digest,
-    migrations,
-    overwrite,
-    age,
-  }: { digest: string; migrations: Migrations; overwrite: string | undefined; age: bigint },
+  { manifest, digest, migrations, overwrite, age }: Plan,
   terminal: Terminal,
   interruption: Interruption,
 ): Promise<Progress> {
@@ -102,18 +110,17 @@ async function begin(
   return progress;
 }
 
-/** The SELECT of the largest ids, by the table that has them. The feed has no counter. */
-const COUNTERS: { [table: string]: string } = {
-  sqlite_sequence: "SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence",
-  events: "SELECT 'events' AS name, CAST(ifnull(max(id), 0) AS TEXT) AS seq FROM events",
-};
-
-/** The counters of the data that is replaced. */
+/** The counters of the data that is replaced. The feed has none, so that its newest event counts. */
 async function readCounters(database: Database): Promise<Counters> {
-  const [tables = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table'"]);
-  const sources = tables.flatMap(({ name }) => COUNTERS[String(name)] ?? []);
-  const rows = sources.length === 0 ? [] : await database.run(sources);
-  return Object.fromEntries(rows.flat().map(({ name, seq }) => [String(name), String(seq)]));
+  const rows = [
+    ...(await rowsOf(database, "sqlite_sequence", "SELECT name, CAST(seq AS TEXT) AS seq FROM sqlite_sequence")),
+    ...(await rowsOf(
+      database,
+      "events",
+      "SELECT 'events' AS name, CAST(ifnull(max(id), 0) AS TEXT) AS seq FROM events",
+    )),
+  ];
+  return Object.fromEntries(rows.map(({ name, seq }) => [String(name), String(seq)]));
 }
 
 /** @throws Error when a table does not have the rows of the backup. */

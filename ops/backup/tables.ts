@@ -1,4 +1,3 @@
-import { PROGRESS_TABLE } from "./progress.ts";
 import type { Database, Row } from "./connection.ts";
 
 /** Rows of one page at most. A page of such rows takes the database a few milliseconds. */
@@ -7,6 +6,9 @@ export const PAGE_ROWS = 2_000;
 export const PAGE_BYTES = 500_000;
 /** Less than every id. */
 export const BEFORE_ALL = "-9223372036854775808";
+
+/** In the database until its restore has ended. The last transaction of the restore removes it. */
+export const PROGRESS_TABLE = "restore_progress";
 
 /** The webhooks that an operator stopped, each with its version since. */
 export const STOPPED_TABLE = "stopped_webhooks";
@@ -39,11 +41,18 @@ export interface Line {
   line: string;
 }
 
-/** All tables with data of their own, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
-export async function readTables(database: Pick<Database, "run">): Promise<Table[]> {
+type Queries = Pick<Database, "run">;
+
+/** The names of the tables in their order, those of SQLite and D1 too. */
+export async function namesOfTables(database: Queries): Promise<string[]> {
   const [found = []] = await database.run(["SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"]);
+  return found.map(({ name }) => String(name));
+}
+
+/** All tables with data of their own, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
+export async function readTables(database: Queries): Promise<Table[]> {
   const left = [...OWN_TABLES, ...DERIVED_TABLES];
-  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !left.includes(name));
+  const names = (await namesOfTables(database)).filter((name) => !isForeign(name) && !left.includes(name));
   if (names.length === 0) return [];
   const described = await database.run(names.map((name) => `SELECT name, pk FROM pragma_table_info('${name}')`));
   return names.map((name, index) => {
@@ -62,48 +71,55 @@ export const SELECT_COUNTED =
   "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'd1_migrations'";
 export const SELECT_MIGRATIONS = "SELECT name FROM d1_migrations ORDER BY id";
 
-/** The names of the applied migrations, in their order. */
-export async function readMigrations(database: Database): Promise<string[]> {
-  const [[table] = []] = await database.run(["SELECT name FROM sqlite_schema WHERE name = 'd1_migrations'"]);
-  if (table === undefined) return [];
-  const [names = []] = await database.run([SELECT_MIGRATIONS]);
-  return names.map(({ name }) => String(name));
+/** The rows of a table that may not be there. */
+export async function rowsOf(database: Queries, table: string, select: string): Promise<Row[]> {
+  const [found = []] = await database.run([`SELECT 1 FROM sqlite_schema WHERE name = '${table}'`]);
+  return found.length === 0 ? [] : ((await database.run([select]))[0] ?? []);
 }
 
-/** SQL for a row of a table as JSON. */
-export const lineOf = ({ columns }: Table) =>
-  `json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")})`;
+/** The names of the applied migrations, in their order. */
+export async function readMigrations(database: Queries): Promise<string[]> {
+  return (await rowsOf(database, "d1_migrations", SELECT_MIGRATIONS)).map(({ name }) => String(name));
+}
+
+/** The SELECT of all lines of a table. */
+export const selectLines = ({ name, columns }: Table) =>
+  `SELECT CAST(id AS TEXT) AS id, json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")}) AS line FROM "${name}"`;
 
 /** The SELECT of rows from the lines of a JSON array, which is the parameter. */
 export const selectValues = ({ columns }: Pick<Table, "columns">) =>
   `SELECT ${columns.map((column) => `value ->> '$.${column}'`).join(", ")} FROM json_each(?1)`;
 
 /** The SELECT of the lines of the next page, in the order of their ids. */
-export function selectPage(table: Table, after: string): string {
+export function selectPage(table: Table, after: string, pageBytes = PAGE_BYTES): string {
   const { name, columns } = table;
   const bytes = columns.map((column) => `ifnull(octet_length("${column}"), 0)`).join(" + ");
   // The inner LIMIT bounds what the window function reads. The last `id` is the column, because the text would sort as text.
-  return `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${name}"
+  return `${selectLines(table)}
     WHERE id > ${after} AND id <= (
-      SELECT ifnull(max(id) FILTER (WHERE total <= ${PAGE_BYTES}), min(id)) FROM (
+      SELECT ifnull(max(id) FILTER (WHERE total <= ${pageBytes}), min(id)) FROM (
         SELECT id, sum(bytes) OVER (ORDER BY id) AS total FROM (
           SELECT id, ${bytes} AS bytes FROM "${name}" WHERE id > ${after} ORDER BY id LIMIT ${PAGE_ROWS})))
     ORDER BY "${name}".id`;
 }
 
 /** The SELECT of the line of one row, or of none. */
-export const selectRow = (table: Table, id = "NULL") =>
-  `SELECT CAST(id AS TEXT) AS id, ${lineOf(table)} AS line FROM "${table.name}" WHERE id = ${id}`;
+export const selectRow = (table: Table, id = "NULL") => `${selectLines(table)} WHERE id = ${id}`;
 
-export const selectMaximum = ({ name }: Table) => `SELECT CAST(max(id) AS TEXT) AS id FROM "${name}"`;
+export const selectMaximum = ({ name }: Pick<Table, "name">) => `SELECT CAST(max(id) AS TEXT) AS id FROM "${name}"`;
 
 export const toLines = (rows: Row[] = []): Line[] =>
   rows.map(({ id, line }) => ({ id: String(id), line: String(line) }));
 
-/** All rows of a table, page by page, each of its own moment. */
-export async function* pagesOf(database: Database, table: Table): AsyncGenerator<Line[]> {
-  for (let after = BEFORE_ALL; ;) {
-    const [rows] = await database.run([selectPage(table, after)]);
+/** The rows of a table after an id, page by page, each of its own moment. */
+export async function* pagesOf(
+  database: Queries,
+  table: Table,
+  after = BEFORE_ALL,
+  pageBytes = PAGE_BYTES,
+): AsyncGenerator<Line[]> {
+  for (;;) {
+    const [rows] = await database.run([selectPage(table, after, pageBytes)]);
     const lines = toLines(rows);
     const last = lines.at(-1);
     if (last === undefined) return;

@@ -2,7 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "./manifest.ts";
-import { type Line, lineOf, selectValues, type Table } from "./tables.ts";
+import { databaseOf } from "./connection.ts";
+import { type Line, pagesOf, selectValues, type Table } from "./tables.ts";
 
 const STATE = "CREATE TABLE IF NOT EXISTS copy_state (id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT)";
 /** Milliseconds for which a backup waits while another program reads this file. */
@@ -34,13 +35,13 @@ export class Unfinished {
     return new DatabaseSync(file, { timeout: LOCKED_FOR });
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#sqlite.close();
   }
 
   /** Throws all of it away, and begins anew. */
   clear(): void {
-    this.close();
+    this.#sqlite.close();
     removeUnfinished(this.#folder);
     this.#sqlite = this.#open();
   }
@@ -82,9 +83,8 @@ export class Unfinished {
     this.#sqlite.exec(`DELETE FROM "${table}" WHERE ${condition}`);
   }
 
-  *linesOf(table: Table): Generator<string> {
-    const rows = this.#sqlite.prepare(`SELECT ${lineOf(table)} AS line FROM "${table.name}" ORDER BY id`);
-    for (const { line } of rows.iterate()) yield String(line);
+  pagesOf(table: Table): AsyncIterable<Line[]> {
+    return pagesOf(databaseOf(this.#sqlite, this.path), table);
   }
 }
 

@@ -42,40 +42,36 @@ const ok = (text: string): Finding => ({ isWrong: false, text });
 const wrong = (text: string): Finding => ({ isWrong: true, text });
 
 export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } = {
-  async version({ cloudflare, target, options: { url } }) {
-    const { present, version } = await mainVersionOf(cloudflare, target);
-    const address = url ?? (await addressOf(cloudflare, target.configuration));
-    const response = await fetch(new URL("/health", address), { signal: AbortSignal.timeout(TIMEOUT) });
-    if (response.status !== 200) return wrong(`GET ${address.origin}/health is ${response.status}.`);
+  async version(patient) {
+    const { present, version } = await mainVersionOf(patient);
+    const response = await askHealth(patient);
+    if (response.status !== 200) return wrong(`GET ${response.url} is ${response.status}.`);
     const { deployment } = (await response.json()) as { deployment?: string };
     if (!present.versions.some(({ version_id }) => version_id === deployment))
-      return wrong(`GET ${address.origin}/health is version ${deployment ?? "unknown"}, and ${inWords(present)}.`);
+      return wrong(`GET ${response.url} is version ${deployment ?? "unknown"}, and ${inWords(present)}.`);
     const shares = present.versions.length > 1 ? `. A gradual release: ${inWords(present)}` : "";
     return ok(`${describeVersion(version)}${shares}`);
   },
 
-  async lease({ cloudflare, target }) {
-    const [row] = await rowsOf<{ holder: string; left: number }>(
-      cloudflare,
-      target,
-      "release_lease",
-      'SELECT holder, expires_at - unixepoch() AS "left" FROM release_lease',
-    );
+  async lease(patient) {
+    const columns = 'holder, expires_at - unixepoch() AS "left"';
+    const [row] = await rowsOf<{ holder: string; left: number }>(patient, "release_lease", columns);
     return ok(row === undefined || row.left <= 0 ? "free" : `held by ${row.holder}, for ${row.left} s`);
   },
 
-  async migrations({ cloudflare, target }) {
-    const { version } = await mainVersionOf(cloudflare, target);
-    const restoring = await rowsOf(cloudflare, target, "restore_progress", "SELECT 1 FROM restore_progress");
+  async migrations(patient) {
+    const { version } = await mainVersionOf(patient);
+    const restoring = await rowsOf(patient, "restore_progress", "1");
     if (restoring.length > 0) return wrong("A restore has not ended: repeat it.");
-    const rows = await rowsOf<{ name: string }>(cloudflare, target, "d1_migrations", "SELECT name FROM d1_migrations");
+    const rows = await rowsOf<{ name: string }>(patient, "d1_migrations", "name");
     const needed = migrationsAt(version.annotations?.["workers/message"]);
     const lacking = needed.filter((file) => !rows.some(({ name }) => name === file));
     return lacking.length > 0 ? wrong(`The database lacks ${lacking.join(", ")}.`) : ok(`${rows.length}, all applied`);
   },
 
-  async bindings({ cloudflare, target }) {
-    const { version } = await mainVersionOf(cloudflare, target);
+  async bindings(patient) {
+    const { target } = patient;
+    const { version } = await mainVersionOf(patient);
     const bound = resourcesOf(version);
     for (const resource of ["database", "namespace"] as const) {
       const id = requireId(target.env, resource);
@@ -104,33 +100,29 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
     return size > FULL * LIMIT ? wrong(text) : ok(text);
   },
 
-  async backup({ cloudflare, target }) {
-    const [row] = await rowsOf<{ moment: string; now: string }>(
-      cloudflare,
-      target,
-      "last_backup",
-      "SELECT moment, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now FROM last_backup",
-    );
+  async backup(patient) {
+    const columns = "moment, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now";
+    const [row] = await rowsOf<{ moment: string; now: string }>(patient, "last_backup", columns);
     // Only production has one every night.
-    const find = target.env === "production" ? wrong : ok;
+    const find = patient.target.env === "production" ? wrong : ok;
     if (row === undefined) return find("There is none.");
     const age = Date.parse(row.now) - Date.parse(row.moment);
     const text = `The last one is of ${row.moment}, ${Math.round(age / HOUR)} hours ago`;
     return age > OLDEST_BACKUP ? find(text) : ok(text);
   },
 
-  async webhooks({ cloudflare, target, options, terminal }) {
+  async webhooks(patient) {
+    const { cloudflare, target, options, terminal } = patient;
     const scopes = ["webhooks:manage"] as const;
     const all = await withService(cloudflare, target, { ...options, scopes }, terminal, readWebhooks);
     const ill = all.filter(isIll).map((one) => `${one.id} of ${one.createdBy}: ${describeHealth(one)}`);
     if (ill.length > 0) return wrong(ill.join("; "));
-    const stopped = await rowsOf(cloudflare, target, STOPPED_TABLE, `SELECT id FROM ${STOPPED_TABLE}`);
+    const stopped = await rowsOf(patient, STOPPED_TABLE, "id");
     return ok(`${all.length}, none fails${stopped.length > 0 ? `, ${stopped.length} stopped by an operator` : ""}`);
   },
 
-  async clock({ cloudflare, target, options: { url } }) {
-    const address = url ?? (await addressOf(cloudflare, target.configuration));
-    const { headers } = await fetch(new URL("/health", address), { signal: AbortSignal.timeout(TIMEOUT) });
+  async clock(patient) {
+    const { headers } = await askHealth(patient);
     const difference = Date.now() - Date.parse(headers.get("Date") ?? "");
     const text = `${Math.round(Math.abs(difference) / 1_000)} s from Cloudflare's`;
     return Math.abs(difference) <= CLOCK_DIFFERENCE ? ok(text) : wrong(text);
@@ -144,11 +136,15 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
   },
 };
 
-async function mainVersionOf(cloudflare: Cloudflare, { worker }: Target) {
+async function askHealth({ cloudflare, target, options: { url } }: Patient): Promise<Response> {
+  const address = url ?? (await addressOf(cloudflare, target.configuration));
+  return fetch(new URL("/health", address), { signal: AbortSignal.timeout(TIMEOUT) });
+}
+
+async function mainVersionOf({ cloudflare, target: { worker } }: Patient) {
   const [present] = await listDeployments(cloudflare, worker);
-  const id = present && mainVersion(present.versions);
-  if (present === undefined || id === undefined) throw new Error(`${worker} is not deployed.`);
-  return { present, version: await readVersion(cloudflare, worker, id) };
+  if (present === undefined) throw new Error(`${worker} is not deployed.`);
+  return { present, version: await readVersion(cloudflare, worker, mainVersion(present.versions)) };
 }
 
 /** The names of what wrangler.toml binds beside the database, the namespace and the variables. */
@@ -158,10 +154,10 @@ function bindingsOf({ ratelimits, durable_objects, version_metadata, assets }: C
 }
 
 /** The rows of a table that may not be there. */
-async function rowsOf<Row>(cloudflare: Cloudflare, { env }: Target, table: string, select: string): Promise<Row[]> {
-  const id = requireId(env, "database");
+async function rowsOf<Row>({ cloudflare, target }: Patient, table: string, columns: string): Promise<Row[]> {
+  const id = requireId(target.env, "database");
   const found = await query(cloudflare, id, `SELECT 1 FROM sqlite_schema WHERE name = '${table}'`);
-  return found.length === 0 ? [] : query<Row>(cloudflare, id, select);
+  return found.length === 0 ? [] : query<Row>(cloudflare, id, `SELECT ${columns} FROM ${table}`);
 }
 
 /** The migrations of a commit, or those here when git does not have it. */

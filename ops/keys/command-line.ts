@@ -4,13 +4,13 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { endingWithin, type Inspection, inspectKey, inspectSecret } from "./inspection.ts";
 import { createKey, type Expiry, revokeKey } from "./operations.ts";
 import { toDuration } from "../duration.ts";
-import { newProgram, runProgram } from "../program.ts";
+import { runProgram } from "../program.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
 import { showInspection, showKey, showList, showRevocation, showRotation } from "./report.ts";
 import { endPredecessor, issueSuccessor } from "./rotation.ts";
 import { openNamespace } from "./namespace.ts";
 import { KeyStore } from "./store.ts";
-import { toEnvironment, toExpiry, toFolder, toId, toKey, toName, toScopes } from "./values.ts";
+import { newLocalProgram, toExpiry, toId, toKey, toName, toScopes } from "./values.ts";
 
 /** Milliseconds. */
 export const DEFAULT_OVERLAP = 86_400_000;
@@ -44,20 +44,10 @@ export async function run(args: readonly string[], terminal: Terminal, open = op
 
 /** Every command and option, once: they are read by this, and so is the help. */
 function describe(terminal: Terminal, open: typeof openNamespace): Command {
-  const program = newProgram("npm run keys --", terminal)
+  const program = newLocalProgram("npm run keys --", terminal)
     .description("Manages the API keys of one environment.")
-    .requiredOption(
-      "--env <local|staging|production>",
-      "Staging and production go through wrangler's login.",
-      toEnvironment,
-    )
     .option("--json", "Prints one JSON value on standard output, and nothing else there.")
-    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
     .addHelpText("after", "\nWith npm run --silent, standard output can be piped: the key alone, or the JSON.")
-    .hook("preAction", (_, command) => {
-      const { env, persistTo } = command.optsWithGlobals<Options>();
-      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
-    })
     .configureHelp({ showGlobalOptions: true });
 
   program

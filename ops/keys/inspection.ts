@@ -49,14 +49,12 @@ function endOf(record: KeyRecord | undefined): number {
   return record?.expiresAt === undefined ? Infinity : Date.parse(record.expiresAt);
 }
 
-/** The status of a key in a listing. */
-export function listedStatus(listing: readonly ListedKey[], id: string): RelatedKey["status"] {
-  const record = listing.find((key) => key.record?.id === id)?.record;
-  return record === undefined ? "unknown" : statusOf(record);
-}
-
-function relate(listing: readonly ListedKey[], record: KeyRecord): Inspection {
-  const related = (id: string): RelatedKey => ({ id, status: listedStatus(listing, id) });
+/** A key of a listing, with those that rotations connect it to. */
+export function relate(listing: readonly ListedKey[], record: KeyRecord): Inspection {
+  const related = (id: string): RelatedKey => {
+    const other = listing.find((key) => key.record?.id === id)?.record;
+    return { id, status: other === undefined ? "unknown" : statusOf(other) };
+  };
   const predecessor = listing.find((key) => key.record?.replacedBy?.includes(record.id))?.record;
   return {
     record,

@@ -29,9 +29,9 @@ export async function createKey(
   store: KeyStore,
   { name, scopes, expires }: { name: string; scopes: readonly string[]; expires?: Expiry | undefined },
 ): Promise<NewKey> {
-  await store.refuseClock();
+  await store.namespace.refuseClock();
   const key = generateKey(store.environment);
-  const createdAt = store.now();
+  const createdAt = store.namespace.now();
   const record: KeyRecord = {
     id: `key_${randomBase62(12)}`,
     name,
@@ -68,7 +68,7 @@ export interface Revocation {
  */
 export async function revokeKey(store: KeyStore, id: string): Promise<Revocation> {
   const { name, record } = await findKey(store, await store.list(), id);
-  let revoked: KeyRecord = { ...record, revokedAt: record.revokedAt ?? new Date(store.now()).toISOString() };
+  let revoked: KeyRecord = { ...record, revokedAt: record.revokedAt ?? new Date(store.namespace.now()).toISOString() };
   await store.put({ name, record: revoked });
   const shown = await eventually(async () => {
     const value = await store.getValue(name);

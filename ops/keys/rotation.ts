@@ -1,6 +1,6 @@
 import type { KeyRecord } from "../../src/auth/key-record.ts";
 import { oneLine } from "../one-line.ts";
-import { listedStatus, type RelatedKey } from "./inspection.ts";
+import { relate, type RelatedKey } from "./inspection.ts";
 import { createKey, type Expiry, findKey, MAX_ROTATIONS, type NewKey, statusOf } from "./operations.ts";
 import { joinRecords, type KeyStore, type StoredKey } from "./store.ts";
 
@@ -42,7 +42,7 @@ export async function issueSuccessor(
     successor,
     old,
     overlapEnd: Date.parse(successor.stored.record.createdAt) + overlap,
-    earlierSuccessors: replacedBy.map((id) => ({ id, status: listedStatus(listing, id) })),
+    earlierSuccessors: relate(listing, record).successors,
   };
 }
 

@@ -25,29 +25,20 @@ export function isListable(record: KeyRecord): boolean {
 /** The key records of one environment. Every method throws what its namespace throws. */
 export class KeyStore {
   readonly environment: Environment;
-  readonly #namespace: Namespace;
+  readonly namespace: Namespace;
 
   constructor(environment: Environment, namespace: Namespace) {
     this.environment = environment;
-    this.#namespace = namespace;
-  }
-
-  now(): number {
-    return this.#namespace.now();
-  }
-
-  refuseClock(): Promise<void> {
-    return this.#namespace.refuseClock();
+    this.namespace = namespace;
   }
 
   async put({ name, record }: StoredKey): Promise<void> {
-    const { value, metadata } = entryOf(record);
-    await this.#namespace.put(name, value, metadata);
+    await this.namespace.put(name, entryOf(record));
   }
 
   /** @param change reads the record anew, and returns the next one. It is called right before each attempt to write. */
   async update(name: string, change: () => Promise<KeyRecord>): Promise<void> {
-    await this.#namespace.update(name, async () => entryOf(await change()));
+    await this.namespace.put(name, async () => entryOf(await change()));
   }
 
   /**
@@ -64,14 +55,14 @@ export class KeyStore {
 
   /** The same, from the value alone. It is what the service reads. */
   async getValue(name: string): Promise<KeyRecord | undefined> {
-    const value = await this.#namespace.get(name);
+    const value = await this.namespace.get(name);
     return value === undefined ? undefined : parseKeyRecord(value);
   }
 
   /** Every key that was ever created, the oldest first. */
   async list(): Promise<ListedKey[]> {
     const keys: ListedKey[] = [];
-    for (const { name, metadata } of await this.#namespace.list("key:")) {
+    for (const { name, metadata } of await this.namespace.list("key:")) {
       // An entry without metadata of ours; the value is what counts.
       const record = metadata === undefined ? undefined : parseKeyRecord(JSON.stringify(metadata));
       keys.push({ name, record: record ?? (await this.getValue(name)) });

@@ -1,8 +1,9 @@
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { type Environment, isWellFormedKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { DURATION, parseDuration } from "../duration.ts";
-import { refuseOption } from "../program.ts";
+import { newProgram, refuseOption } from "../program.ts";
+import type { Terminal } from "../terminal.ts";
 import type { Expiry } from "./operations.ts";
 
 // What each option's value means. All of it is checked while the command line is read, before anything else happens.
@@ -12,8 +13,19 @@ const DATE = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[
 
 const ENVIRONMENTS: readonly Environment[] = ["local", "staging", "production"];
 
+/** A command line for any environment, that of this machine included. */
+export function newLocalProgram(name: string, terminal: Terminal): Command {
+  return newProgram(name, terminal)
+    .requiredOption("--env <local|staging|production>", "Staging and production need a login.", toEnvironment)
+    .option("--persist-to <folder>", "Where the local state is, as for npm run dev.", toFolder)
+    .hook("preAction", (_, command) => {
+      const { env, persistTo } = command.optsWithGlobals<{ env: Environment; persistTo?: string }>();
+      if (persistTo !== undefined && env !== "local") command.error("--persist-to is for --env local.");
+    });
+}
+
 /** @throws InvalidArgumentError for what is no environment. */
-export function toEnvironment(value: string): Environment {
+function toEnvironment(value: string): Environment {
   const environment = ENVIRONMENTS.find((environment) => environment === value);
   if (environment !== undefined) return environment;
   throw new InvalidArgumentError("The environments are local, staging and production.");

@@ -2,7 +2,7 @@ import { SCOPES } from "../../src/auth/scopes.ts";
 import { openRemote } from "../keys/namespace.ts";
 import { createKey } from "../keys/operations.ts";
 import { KeyStore } from "../keys/store.ts";
-import { type Cloudflare, connect } from "../release/cloudflare.ts";
+import { connect } from "../release/cloudflare.ts";
 import { createDatabase, findDatabase, migrate, query } from "../release/database.ts";
 import { upload } from "../release/deployment.ts";
 import { createNamespace, findNamespace } from "../release/namespace.ts";
@@ -25,9 +25,8 @@ export interface CreateOptions {
 export const KEY_LIFE = 7 * 86_400_000;
 
 /**
- * Deploys the working tree to a preview, and creates what the preview does not have yet. Can be repeated after a failure.
- *
- * @throws Error when a step fails. The steps before it stay done.
+ * Deploys the working tree to a preview, and creates what the preview does not have yet. Can be repeated after a failure: the steps before it
+ * stay done.
  */
 export async function createPreview(
   { name: preview, json, url, wait }: CreateOptions,
@@ -43,38 +42,26 @@ export async function createPreview(
   const config = writePreviewConfiguration(preview, { database: database.uuid, namespace: namespace.id });
   await migrate(cloudflare, database.uuid, config, terminal);
   await query(cloudflare, database.uuid, SEED.join(";"));
-  const key = await createPreviewKey(cloudflare, preview, namespace.id);
+  // A key with the prefix of staging, because the preview runs as staging. It is in the preview's namespace only.
+  const { key } = await createKey(new KeyStore("staging", openRemote(cloudflare, namespace.id)), {
+    name: `Preview ${preview.name}`,
+    scopes: SCOPES,
+    expires: (createdAt) => createdAt + KEY_LIFE,
+  });
 
   const version = await upload(cloudflare, ["deploy", `--config=${config}`, "--env="]);
   const address = url ?? (await addressOf(cloudflare, { name: preview.worker }));
   await smokeTest({ address, version, key, wait }, terminal);
-  showPreview({ name: preview.name, address: address.origin, version, key }, json, terminal);
-}
-
-/** A key with the prefix of staging, because the preview runs as staging. It is in the preview's namespace only. */
-async function createPreviewKey(cloudflare: Cloudflare, { name }: Preview, namespaceId: string): Promise<string> {
-  const store = new KeyStore("staging", openRemote(cloudflare, namespaceId));
-  const { key } = await createKey(store, {
-    name: `Preview ${name}`,
-    scopes: SCOPES,
-    expires: (createdAt) => createdAt + KEY_LIFE,
-  });
-  return key;
-}
-
-function showPreview(
-  result: { name: string; address: string; version: string; key: string },
-  json: true | undefined,
-  terminal: Terminal,
-): void {
   // Has GitHub Actions hide the key in its logs, wherever it appears from here on.
-  if (process.env["GITHUB_ACTIONS"] === "true") terminal.say(`::add-mask::${result.key}`);
-  if (json) return terminal.print(JSON.stringify(result));
+  if (process.env["GITHUB_ACTIONS"] === "true") terminal.say(`::add-mask::${key}`);
+  const { name } = preview;
+  const { origin } = address;
+  if (json) return terminal.print(JSON.stringify({ name, address: origin, version, key }));
   terminal.print(`
-Preview ${result.name}
-  Address  ${result.address}
-  Version  ${result.version}
-  API key  ${result.key}
+Preview ${name}
+  Address  ${origin}
+  Version  ${version}
+  API key  ${key}
            It is shown this once, works in this preview only, and expires in 7 days.
-  Delete   npm run preview -- --name ${result.name} --delete`);
+  Delete   npm run preview -- --name ${name} --delete`);
 }

@@ -4,11 +4,7 @@ import { findNamespace, type Namespace } from "../release/namespace.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Preview, previewOfNamespace, previewOfResource } from "./names.ts";
 
-/**
- * Deletes a preview with its data. Deletes what is left of one that was deleted in part.
- *
- * @throws Error when Cloudflare fails.
- */
+/** Deletes a preview with its data. Deletes what is left of one that was deleted in part. */
 export async function deletePreview({ name }: { name: Preview }, terminal: Terminal): Promise<void> {
   const cloudflare = await connect(terminal);
   const deleted = await removePreview(cloudflare, name);
@@ -20,7 +16,6 @@ export async function deletePreview({ name }: { name: Preview }, terminal: Termi
  *
  * @param olderThan milliseconds.
  * @param keep names of previews that stay, however old.
- * @throws Error when Cloudflare fails.
  */
 export async function sweepPreviews(
   { olderThan, keep }: { olderThan: number; keep: readonly string[] },

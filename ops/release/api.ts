@@ -125,11 +125,7 @@ export class Api {
     return Date.now() + (this.#ahead ?? 0);
   }
 
-  /**
-   * For a command that writes when something ends, or deletes what is old: it does neither with a clock that is wrong.
-   *
-   * @throws Error when a response told that the clocks differ by more than a minute.
-   */
+  /** For a command that writes when something ends, or deletes what is old. Throws when the clocks differ by more than a minute. */
   refuseClock(): void {
     if (!this.#ahead) return;
     const [our, their] = [Date.now(), this.now()].map((time) => new Date(time).toISOString().replace(/\.\d+/, ""));
@@ -139,10 +135,8 @@ export class Api {
   }
 
   /**
-   * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's.
-   *
-   * @returns the `result` of the response.
-   * @throws ApiFailure
+   * Sends a request, and again after a failure that may pass: no response, a 429, a 5xx, or a response that is not the API's. Returns the
+   * `result` of the response. Throws an ApiFailure, as all requests do.
    */
   async send<Result>(request: ApiRequest): Promise<Result> {
     return (await this.sendForEnvelope<Result>(request)).result;
@@ -154,11 +148,7 @@ export class Api {
     return parse(body.toString()) as Envelope<Result>;
   }
 
-  /**
-   * Does the same for a response whose body is not the API's own JSON.
-   *
-   * @param isExpected whether a body may follow a status of success.
-   */
+  /** Does the same for a response whose body is not the API's own JSON. @param isExpected of a body that follows a status of success. */
   protected async sendForBytes(request: ApiRequest, isExpected: (body: Buffer) => boolean): Promise<Buffer> {
     const { repeatable = true } = request;
     for (let attempt = 1; ; attempt++) {
@@ -167,13 +157,11 @@ export class Api {
       try {
         return await this.#attempt(request, body, isExpected);
       } catch (error) {
-        if (attempt < ATTEMPTS && error instanceof ApiFailure && error.isUnauthorized && (await this.#renewToken()))
-          continue;
-        if (!(error instanceof ApiFailure) || error.isFinal || attempt === ATTEMPTS) throw error;
+        if (!(error instanceof ApiFailure) || attempt === ATTEMPTS) throw error;
+        if (error.isUnauthorized && (await this.#renewToken())) continue;
+        const { isFinal, status, retryAfter } = error;
         // A 429 has changed nothing.
-        if (!repeatable && error.status !== 429) throw error;
-        const { retryAfter } = error;
-        if (retryAfter !== undefined && retryAfter > LONGEST_WAIT * 1_000) throw error;
+        if (isFinal || (!repeatable && status !== 429) || (retryAfter ?? 0) > LONGEST_WAIT * 1_000) throw error;
         // The next attempt waits for its turn.
         if (retryAfter !== undefined) this.pace.close(retryAfter);
         else await this.clock.sleep(PAUSE * 2 ** (attempt - 1));
@@ -192,26 +180,22 @@ export class Api {
     const { method, path, headers, timeout = TIMEOUT } = request;
     const base = process.env["CLOUDFLARE_API_BASE_URL"] ?? PUBLIC_API;
     const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
-    let response: Response;
-    let bytes: Buffer;
-    const sent = Date.now();
-    let received: number;
-    try {
-      response = await fetch(`${base}/accounts/${this.account}${path}`, {
-        method,
-        headers: {
-          Authorization: `Bearer ${this.token.value}`,
-          ...(isJson && { "Content-Type": "application/json" }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: isJson ? JSON.stringify(body) : body }),
-        signal: AbortSignal.timeout(timeout),
-      });
-      received = Date.now();
-      bytes = Buffer.from(await response.arrayBuffer());
-    } catch (error) {
+    const fail = (error: unknown): never => {
       throw new ApiFailure(request, oneLine(error));
-    }
+    };
+    const sent = Date.now();
+    const response = await fetch(`${base}/accounts/${this.account}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.token.value}`,
+        ...(isJson && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: isJson ? JSON.stringify(body) : body }),
+      signal: AbortSignal.timeout(timeout),
+    }).catch(fail);
+    const received = Date.now();
+    const bytes = Buffer.from(await response.arrayBuffer().catch(fail));
     this.pace.note(response.headers);
     const isSuccess = response.ok && isExpected(bytes);
     const text = isSuccess ? "" : bytes.toString();

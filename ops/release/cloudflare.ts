@@ -39,11 +39,9 @@ export class Cloudflare extends Api {
 
   /**
    * Runs wrangler on this account, after it has shown the command. Runs it again after a failure that may pass: the command has to be
-   * repeatable.
+   * repeatable. Throws an Error with all that it printed, when it fails.
    *
    * @param env more of its environment.
-   * @returns what it printed on standard output.
-   * @throws Error with all that it printed, when it fails.
    */
   async wrangler(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     this.#terminal.say(`\n$ npx wrangler ${args.map(quoted).join(" ")}`);
@@ -74,16 +72,12 @@ export class Cloudflare extends Api {
     return { ...environment, CLOUDFLARE_ACCOUNT_ID: this.account, CLOUDFLARE_API_TOKEN: this.token.value };
   }
 
-  /**
-   * @param path below the account.
-   * @returns undefined when there is no such thing.
-   * @throws Error for every other failure.
-   */
+  /** What is at a path below the account. Undefined when there is no such thing. */
   async get<Result>(path: string): Promise<Result | undefined> {
     return this.#unlessAbsent(() => this.send<Result>({ method: "GET", path }));
   }
 
-  /** All pages of a list. Throws an Error when it fails. */
+  /** All pages of a list. */
   async list<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let page = 1; ; page++) {
@@ -95,11 +89,7 @@ export class Cloudflare extends Api {
     }
   }
 
-  /**
-   * All pages of a list that goes on with a cursor. Throws an Error when it fails.
-   *
-   * @param path with a query.
-   */
+  /** All pages of a list that goes on with a cursor. @param path with a query. */
   async listByCursor<Item>(path: string, headers: Record<string, string> = {}): Promise<Item[]> {
     const items: Item[] = [];
     let cursor: string | undefined = "";
@@ -113,7 +103,7 @@ export class Cloudflare extends Api {
     return items;
   }
 
-  /** The text of a value in KV, or undefined when there is none. Throws an Error when it fails. */
+  /** The text of a value in KV, or undefined when there is none. */
   async getText(path: string): Promise<string | undefined> {
     return (await this.#unlessAbsent(() => this.getBytes({ path })))?.toString();
   }
@@ -123,17 +113,13 @@ export class Cloudflare extends Api {
     return this.sendForBytes({ ...request, method: "GET" }, isNoPage);
   }
 
-  /**
-   * Changes something, after it has shown the request, which may be repeated.
-   *
-   * @throws ApiFailure
-   */
+  /** Changes something, after it has shown the request, which may be repeated. */
   async change<Result>(request: ApiRequest): Promise<Result> {
     this.#show(request);
     return this.send(request);
   }
 
-  /** Deletes something after it has shown the request. Whether it was there. Throws an Error when it fails. */
+  /** Deletes something after it has shown the request. Whether it was there. */
   async delete(path: string): Promise<boolean> {
     const request = { method: "DELETE", path } as const;
     this.#show(request);
@@ -189,7 +175,7 @@ export async function eventually<Result>(
 /**
  * The account of CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID, or of wrangler's login.
  *
- * @throws Error when there is neither, when the login has several accounts and none is named, and when Cloudflare does not tell.
+ * @throws Error when there is neither, and when the login has several accounts and none is named.
  */
 export async function connect(terminal: Terminal, use: Use = {}): Promise<Cloudflare> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: named } = process.env;

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { newProgram, runProgram } from "../program.ts";
 import type { Terminal } from "../terminal.ts";
 import { JURISDICTIONS, LOCATIONS } from "./database.ts";
-import { promote } from "./promote.ts";
+import { promote } from "./change-shares.ts";
 import { release, type ReleaseOptions } from "./release.ts";
 import { rollback } from "./rollback.ts";
 import { targetOptions, type TargetOptions, toCommit, toPercentage, toVersionId } from "./options.ts";

@@ -53,7 +53,6 @@ const isId = (line: string) => ID_LINE.test(line.slice(1));
  * Refuses a commit that does not descend from the one that is deployed: it would take back what others released.
  *
  * @param deployed what the deployed version says about its commit. Undefined when it says nothing.
- * @throws Error
  */
 export function refuseOlder(revision: Revision, version: string, deployed: string | undefined): void {
   const force = "To release all the same, say --force.";

@@ -48,12 +48,7 @@ export function createDatabase(cloudflare: Cloudflare, name: string, { location,
   );
 }
 
-/**
- * Runs statements that do no harm when they run twice, in one transaction.
- *
- * @param params of a single statement.
- * @returns the rows of each.
- */
+/** Runs statements that do no harm when they run twice, in one transaction. Returns the rows of each. @param params of a single one. */
 export async function run<Row>(cloudflare: Cloudflare, id: string, sql: string, params?: string[]): Promise<Row[][]> {
   const request = { method: "POST", path: `/d1/database/${id}/query`, body: { sql, params } } as const;
   return (await cloudflare.send<{ results: Row[] }[]>(request)).map(({ results }) => results);

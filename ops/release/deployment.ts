@@ -1,13 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
 import type { Revision } from "./commit.ts";
+import type { Interruption } from "../interruption.ts";
 import type { ResourceIds } from "./configuration.ts";
 import type { Target } from "./target.ts";
 
 /** Which versions respond to requests, with their shares in percent. */
-export type Shares = { version_id: string; percentage: number }[];
+type Share = { version_id: string; percentage: number };
+export type Shares = [Share, ...Share[]];
 
 export interface Deployment {
   id: string;
@@ -40,25 +43,12 @@ export async function listDeployments(cloudflare: Cloudflare, worker: string): P
   return (answer?.deployments ?? []).toSorted((a, b) => b.created_on.localeCompare(a.created_on));
 }
 
-/**
- * The present deployment, as far as the API shows it.
- *
- * @param known one that was the present one before. The API may show older ones for some seconds: they are not believed.
- */
-export async function presentDeployment(
-  cloudflare: Cloudflare,
-  worker: string,
-  known?: Deployment,
-): Promise<Deployment | undefined> {
-  return eventually(
-    async () => {
-      const [present] = await listDeployments(cloudflare, worker);
-      return known !== undefined && (present === undefined || present.created_on < known.created_on)
-        ? undefined
-        : present;
-    },
-    known === undefined ? 1 : undefined,
-  );
+/** The present deployment. The API may show older ones than a known one for some seconds: they are not believed. */
+async function presentDeployment(cloudflare: Cloudflare, worker: string, known: Deployment) {
+  return eventually(async () => {
+    const [present] = await listDeployments(cloudflare, worker);
+    return present !== undefined && present.created_on >= known.created_on ? present : undefined;
+  });
 }
 
 /** The versions that can be deployed, the newest first, without their resources. */
@@ -71,7 +61,7 @@ export async function findVersion(cloudflare: Cloudflare, worker: string, id: st
   return cloudflare.get<Version>(`/workers/scripts/${worker}/versions/${id}`);
 }
 
-/** @throws Error when there is no such version, and when Cloudflare fails. */
+/** @throws Error when there is no such version. */
 export async function readVersion(cloudflare: Cloudflare, worker: string, id: string): Promise<Version> {
   const version = await findVersion(cloudflare, worker, id);
   if (version === undefined) throw new Error(`${worker} has no version ${id}.`);
@@ -107,24 +97,17 @@ export function inWords(deployment: Deployment | undefined): string {
 /**
  * Divides the requests among versions, if nobody changed the division meanwhile.
  *
- * @param expected the present deployment, as the command knows it.
- * @param message for the list of deployments.
- * @param codeUpdate when Durable Objects get the new code. At once unless given.
- * @returns the new deployment.
- * @throws ChangedMeanwhile, or an Error when Cloudflare refuses.
+ * @param change with the present deployment, as the command knows it, a message for the list of deployments, and when Durable Objects get the
+ * new code: at once unless given.
+ * @throws ChangedMeanwhile
  */
 export async function share(
   cloudflare: Cloudflare,
   worker: string,
-  {
-    shares,
-    expected,
-    message,
-    codeUpdate,
-  }: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined },
+  change: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined },
 ): Promise<Deployment> {
-  const present = await presentDeployment(cloudflare, worker, expected);
-  if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
+  const { shares, expected, message, codeUpdate } = change;
+  await confirmPresent(cloudflare, worker, expected);
   const path = `/workers/scripts/${worker}/deployments`;
   const body = {
     strategy: "percentage",
@@ -141,53 +124,50 @@ export async function share(
   return { ...made, versions: shares };
 }
 
-/**
- * Looks at the deployments after the last step: a success is only one when nobody deployed over it.
- *
- * @throws ChangedMeanwhile
- */
+/** Looks whether nobody deployed meanwhile: a success is only one when nobody deployed over it. @throws ChangedMeanwhile */
 export async function confirmPresent(cloudflare: Cloudflare, worker: string, expected: Deployment): Promise<void> {
   const present = await presentDeployment(cloudflare, worker, expected);
   if (present?.id !== expected.id) throw new ChangedMeanwhile(worker, present);
 }
 
-/** Whether a step that failed has surely deployed nothing over the deployment that was there before. */
-export async function hasDeployedNothing(
-  cloudflare: Cloudflare,
-  worker: string,
-  before: Deployment | undefined,
-  error: unknown,
-): Promise<boolean> {
-  if (error instanceof ChangedMeanwhile) return true;
-  const now = await listDeployments(cloudflare, worker).catch(() => undefined);
-  return now !== undefined && now[0]?.id === before?.id;
+interface PointOfNoReturn {
+  deploy: () => Promise<Deployment>;
+  /** What the command decided by. Undefined when there was no Worker. */
+  before: Deployment | undefined;
+  /** The state until it is known what happened, and the one with the new version. */
+  during: string;
+  after: (version: string) => string;
+  /** Whose uploads are not somebody else's: wrangler may have repeated one. */
+  commit?: string | undefined;
 }
 
 /**
- * Looks, after a deployment, for one of somebody else between it and the one that the command decided by. Cloudflare has no condition for
- * a deployment, so this may come too late to keep it, and never too late to tell.
- *
- * @param before undefined when there was no Worker.
- * @param commit whose uploads are not somebody else's: wrangler may have repeated one.
- * @throws Error
+ * Passes the point of no return, and then looks for a deployment of somebody else between the new one and the one before. Cloudflare has no
+ * condition for a deployment, so this may come too late to keep it, and never too late to tell.
  */
-export async function confirmNextTo(
+export async function passPointOfNoReturn(
   cloudflare: Cloudflare,
   worker: string,
-  made: Deployment,
-  before: Deployment | undefined,
-  commit?: string,
-): Promise<void> {
-  if (made.id === before?.id) return;
-  const deployments = await listDeployments(cloudflare, worker);
+  { deploy, before, during, after, commit }: PointOfNoReturn,
+  interruption: Interruption,
+): Promise<Deployment> {
+  const made = await interruption.pass(during, deploy, async (failure) => {
+    if (failure instanceof ChangedMeanwhile) return true;
+    const now = await listDeployments(cloudflare, worker).catch(() => undefined);
+    return now !== undefined && now[0]?.id === before?.id;
+  });
+  interruption.state = after(made.versions[0].version_id);
+  if (made.id === before?.id) return made;
   const since = (deployment: Deployment) => deployment.created_on > (before?.created_on ?? "");
+  const deployments = await listDeployments(cloudflare, worker);
   for (const other of deployments.filter((each) => since(each) && each.created_on < made.created_on)) {
-    const version = await findVersion(cloudflare, worker, other.versions[0]?.version_id ?? "");
+    const version = await findVersion(cloudflare, worker, other.versions[0].version_id);
     if (commit !== undefined && version?.annotations?.["workers/message"] === commit) continue;
     throw new Error(
       `Somebody changed the deployment of ${worker} right before: ${inWords(other)}. This command has deployed over it.`,
     );
   }
+  return made;
 }
 
 function isSame(left: Shares, right: Shares): boolean {
@@ -205,36 +185,29 @@ export async function build(cloudflare: Cloudflare, config: string): Promise<str
 /**
  * Uploads a bundle with its settings and its migrations of Durable Objects, and gives it all requests at once.
  *
- * @param config of wrangler, with the ids of the resources.
- * @param before the present deployment. Undefined when there is no Worker yet.
- * @returns the id of the new version, and its deployment.
- * @throws Error when a step fails.
+ * @param change with wrangler's configuration, which has the ids of the resources, and the present deployment: undefined when there is no
+ * Worker yet.
  */
 export async function deployAtOnce(
   cloudflare: Cloudflare,
   target: Target,
-  {
-    revision,
-    config,
-    bundle,
-    before,
-  }: { revision: Revision; config: string; bundle: string; before: Deployment | undefined },
-): Promise<{ version: string; deployment: Deployment }> {
+  change: { revision: Revision; config: string; bundle: string; before: Deployment | undefined },
+): Promise<Deployment> {
   const { worker } = target;
+  const { revision, config, bundle, before } = change;
   const args = ["deploy", bundle, "--no-bundle", `--config=${config}`, "--env=", ...annotations(revision)];
   const version = await upload(cloudflare, args).catch(async (error: unknown) => {
     // The response to an upload that succeeded may be lost.
     const [made] = await listDeployments(cloudflare, worker);
-    const id = made?.versions[0]?.version_id;
-    if (id === undefined || made?.id === before?.id) throw error;
+    if (made === undefined || made.id === before?.id) throw error;
     await applySettings(cloudflare, target, config);
-    return id;
+    return made.versions[0].version_id;
   });
   const deployment = await eventually(async () =>
-    (await listDeployments(cloudflare, worker)).find(({ versions }) => versions[0]?.version_id === version),
+    (await listDeployments(cloudflare, worker)).find(({ versions }) => versions[0].version_id === version),
   );
   if (deployment === undefined) throw new Error(`${worker} was deployed, and its deployment cannot be found yet.`);
-  return { version, deployment };
+  return deployment;
 }
 
 /** Uploads the code, and gives it no request yet. Returns the id of the new version. */
@@ -253,17 +226,15 @@ export async function applySettings(cloudflare: Cloudflare, target: Target, conf
 
 /** Runs a command that uploads the Worker, and returns the id of the new version. */
 export async function upload(cloudflare: Cloudflare, args: readonly string[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-release-"));
-  const output = join(folder, "output.json");
+  // wrangler writes one JSON object a line there, for programs.
+  const output = join(tmpdir(), `petstore-release-${randomUUID()}.json`);
   try {
-    // wrangler writes one JSON object a line there, for programs.
     await cloudflare.wrangler(args, { WRANGLER_OUTPUT_FILE_PATH: output });
-    const lines = readFileSync(output, "utf8").trim().split("\n");
-    const id = lines.map((line) => (JSON.parse(line) as { version_id?: string | null }).version_id).findLast(Boolean);
-    if (!id) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
+    const [, id] = readFileSync(output, "utf8").match(/"version_id":"([^"]+)"/) ?? [];
+    if (id === undefined) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
     return id;
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(output, { force: true });
   }
 }
 

@@ -10,7 +10,7 @@ import type { Target } from "./target.ts";
  * The last migration of this commit that the deployed Worker does not have, by its tag. Undefined when it has all of them, and when there
  * is no Worker yet.
  *
- * @throws Error when the Worker has one that this commit does not know, and when Cloudflare fails.
+ * @throws Error when the Worker has one that this commit does not know.
  */
 export async function pendingMigration(
   cloudflare: Cloudflare,
@@ -42,7 +42,7 @@ export async function refuseOlderClasses(
   { env, worker }: Target,
   { present, version }: { present: Deployment; version: Version },
 ): Promise<void> {
-  const deployed = migrationOf(await readVersion(cloudflare, worker, mainVersion(present.versions) ?? version.id));
+  const deployed = migrationOf(await readVersion(cloudflare, worker, mainVersion(present.versions)));
   // When Cloudflare does not tell the migration of a version, it has to decide itself.
   if (deployed === undefined || deployed === migrationOf(version)) return;
   throw new Error(

@@ -15,7 +15,6 @@ export interface History {
  * Reads the history of a Worker from its deployments alone, so that it makes no difference who went back, and how.
  *
  * @param deployments the present one first. The API lists the last ones only, so a place in the list is no age.
- * @throws Error when Cloudflare fails.
  */
 export async function readHistory(
   cloudflare: Cloudflare,
@@ -61,8 +60,8 @@ export function historyOf(deployments: readonly Deployment[], numbers: ReadonlyM
 }
 
 /** The version with most requests. */
-export function mainVersion(shares: Shares): string | undefined {
-  return shares.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id;
+export function mainVersion([first, ...rest]: Shares): string {
+  return rest.reduce((main, share) => (share.percentage > main.percentage ? share : main), first).version_id;
 }
 
 function isSame(left: readonly string[], right: readonly string[]): boolean {

@@ -5,7 +5,7 @@ import { oneLine } from "../one-line.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Cloudflare } from "./cloudflare.ts";
 import { type Database, query } from "./database.ts";
-import { inWords, presentDeployment } from "./deployment.ts";
+import { inWords, listDeployments } from "./deployment.ts";
 
 // Who may change the deployment of an environment: one command at a time. The lease is a row in the environment's database, because every
 // command sees it there, and because the database takes one of two writers for certain. The clock is that of the database.
@@ -96,7 +96,7 @@ export async function takeLease(
   const confirm = async (): Promise<void> => {
     const [present] = await run(renew(token));
     if (present?.token === token) return;
-    const deployed = await presentDeployment(cloudflare, worker).then(inWords, (error: unknown) => oneLine(error));
+    const deployed = await listDeployments(cloudflare, worker).then(([first]) => inWords(first), oneLine);
     throw new LeaseLost(`because of ${present?.holder ?? "another command"}. Deployed now: ${deployed}.`);
   };
   // A renewal that fails is followed by another one, and by the check before each change.

@@ -14,7 +14,6 @@ export interface TargetOptions {
 
 /** Seconds. A deployment takes some to reach every location, and a new key may take more than a minute. */
 export const DEFAULT_WAIT = 120;
-const MAX_WAIT = 600;
 
 export function targetOptions(): Option[] {
   return [
@@ -34,35 +33,27 @@ export function smokeTestOptions(): Option[] {
 }
 
 /** @throws InvalidArgumentError unless it is https, or http on this machine: an API key may be sent there. */
-export function toAddress(value: string): URL {
+function toAddress(value: string): URL {
   const url = URL.parse(value);
   const local = ["localhost", "127.0.0.1", "[::1]"];
   if (url?.protocol === "https:" || (url?.protocol === "http:" && local.includes(url.hostname))) return url;
   throw new InvalidArgumentError("An address starts with https://, or with http:// on this machine.");
 }
 
-/** @throws InvalidArgumentError */
-export function toSeconds(value: string): number {
-  if (/^\d{1,3}$/.test(value) && Number(value) <= MAX_WAIT) return Number(value);
-  throw new InvalidArgumentError(`It takes seconds, from 0 to ${MAX_WAIT}.`);
+/** The parser of an option whose values have a form. It throws an InvalidArgumentError with the form in words. */
+function inForm<Value>(form: RegExp, words: string, read: (value: string) => Value): (value: string) => Value {
+  return (value) => {
+    refuseOption(value);
+    if (form.test(value)) return read(value);
+    throw new InvalidArgumentError(words);
+  };
 }
 
-/** @throws InvalidArgumentError */
-export function toPercentage(value: string): number {
-  if (/^[1-9]\d?$/.test(value)) return Number(value);
-  throw new InvalidArgumentError("A share is a whole number from 1 to 99.");
-}
-
-/** @throws InvalidArgumentError */
-export function toCommit(value: string): string {
-  refuseOption(value);
-  if (/^[0-9a-f]{7,40}$/.test(value)) return value;
-  throw new InvalidArgumentError("A commit has 7 to 40 hexadecimal digits.");
-}
-
-/** @throws InvalidArgumentError */
-export function toVersionId(value: string): string {
-  refuseOption(value);
-  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) return value;
-  throw new InvalidArgumentError("A version id looks like 00000000-0000-0000-0000-000000000000.");
-}
+const toSeconds = inForm(/^(?:\d{1,2}|[1-5]\d\d|600)$/, "It takes seconds, from 0 to 600.", Number);
+export const toPercentage = inForm(/^[1-9]\d?$/, "A share is a whole number from 1 to 99.", Number);
+export const toCommit = inForm(/^[0-9a-f]{7,40}$/, "A commit has 7 to 40 hexadecimal digits.", String);
+export const toVersionId = inForm(
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  "A version id looks like 00000000-0000-0000-0000-000000000000.",
+  String,
+);

@@ -19,8 +19,6 @@ export interface ReadinessKey {
 /**
  * Makes an API key for some minutes, which reads animals unless it is for something else. A request with it needs KV and D1, which no request without a key does, and no
  * operator has to keep a secret for it. It is no argument of a process, and in no output. KV removes its record even when the command cannot.
- *
- * @throws Error when KV does not take it.
  */
 export async function createReadinessKey(
   cloudflare: Cloudflare,
@@ -40,7 +38,7 @@ export async function createReadinessKey(
   };
   const entry = await keyRecordName(key);
   const namespace = openRemote(cloudflare, namespaceId);
-  await namespace.put(entry, JSON.stringify(record), record, READINESS_KEY_SECONDS);
+  await namespace.put(entry, { value: JSON.stringify(record), metadata: record }, READINESS_KEY_SECONDS);
   return {
     key,
     async remove() {

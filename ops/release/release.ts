@@ -7,13 +7,13 @@ import { findDatabase, type Database, migrate, readBookmark } from "./database.t
 import {
   applySettings,
   build,
-  confirmNextTo,
   confirmPresent,
   type Deployment,
   deployAtOnce,
-  hasDeployedNothing,
   messageOf,
+  passPointOfNoReturn,
   share,
+  type Shares,
   uploadVersion,
 } from "./deployment.ts";
 import { mainVersion } from "./history.ts";
@@ -31,7 +31,7 @@ import {
 } from "./resources.ts";
 import { refuseSettings } from "./settings.ts";
 import { smokeTest } from "./smoke-test.ts";
-import { codeRollback, oneWay, type Outcome, showGradual, showRelease } from "./summary.ts";
+import { codeRollback, oneWay, type Outcome, showOutcome } from "./summary.ts";
 import { refuseChange, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
@@ -80,11 +80,8 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
 
   const database = await d1.use(() => prepareDatabase(cloudflare, target, options, terminal));
   // Nobody could roll back behind a release that brings a class, so a rollback waits for it, and then says so.
-  const holder = {
-    worker: target.worker,
-    command: `the release of ${name}`,
-    yields: before.migration === undefined,
-  };
+  const { worker } = target;
+  const holder = { worker, command: `the release of ${name}`, yields: before.migration === undefined };
   const lease = database && (await d1.use(() => takeLease(cloudflare, database, holder, terminal)));
   interruption.cleanUp = async () => lease?.free();
   try {
@@ -93,8 +90,7 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
     await refuseChange(cloudflare, target, { before, now: survey, hasLease: lease !== undefined });
     refuseSurvey(target, survey, revision, options);
     refuseOtherResources(readTarget(options.env), survey, options, terminal);
-    if (database !== undefined)
-      await prepareNamespace(cloudflare, target, database.jurisdiction ?? undefined, options, terminal);
+    if (database !== undefined) await prepareNamespace(cloudflare, target, database, options, terminal);
     const work = { cloudflare, target: readTarget(options.env), revision, d1, database, lease, survey, interruption };
     await releaseWith(work, options, terminal);
     if (hasNewIds())
@@ -148,25 +144,23 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
     const uploaded = bundle ?? (await uploadVersion(cloudflare, work.revision, config));
     await d1.use(async () => work.lease?.confirm());
     if (present !== undefined) await confirmPresent(cloudflare, target.worker, present);
-    // The point of no return.
-    const during = `A new version may be deployed: npx wrangler deployments status --env ${target.env} shows it. ${wayBack}`;
-    const { version, deployment } = await interruption.pass(
-      during,
-      () => deployCode(work, config, uploaded, options.gradual),
-      (error) => hasDeployedNothing(cloudflare, target.worker, present, error),
-    );
-    interruption.state = `Version ${version} is deployed. ${wayBack}`;
-    const outcome: Outcome = { ...known, version };
-    const commit = isAtOnce(survey) ? messageOf(work.revision) : undefined;
-    await confirmNextTo(cloudflare, target.worker, deployment, present, commit);
+    const change = {
+      deploy: () => deployCode(work, config, uploaded, options.gradual),
+      before: present,
+      during: `A new version may be deployed: npx wrangler deployments status --env ${target.env} shows it. ${wayBack}`,
+      after: (version: string) => `Version ${version} is deployed. ${wayBack}`,
+      commit: isAtOnce(survey) ? messageOf(work.revision) : undefined,
+    };
+    const deployment = await passPointOfNoReturn(cloudflare, target.worker, change, interruption);
+    const outcome: Outcome = { ...known, version: deployment.versions[0].version_id };
     // A gradual release leaves the settings to the version that has most requests.
-    if (options.gradual === undefined && !isAtOnce(survey)) await applySettings(cloudflare, target, config);
-    const pinned = options.gradual === undefined ? {} : { pinnedTo: target.worker };
-    const lacking = d1.isLost ? ({ mayLackDatabase: true } as const) : {};
-    await smokeTest({ ...outcome, ...pinned, ...lacking, wait: options.wait, key: key.key }, terminal);
+    const isGradual = options.gradual !== undefined;
+    if (!isGradual && !isAtOnce(survey)) await applySettings(cloudflare, target, config);
+    const pinnedTo = isGradual ? target.worker : undefined;
+    const test = { ...outcome, pinnedTo, mayLackDatabase: d1.isLost, wait: options.wait, key: key.key };
+    await smokeTest(test, terminal);
     await confirmPresent(cloudflare, target.worker, deployment);
-    if (options.gradual === undefined) showRelease(outcome, terminal);
-    else showGradual(outcome, options.gradual, terminal);
+    showOutcome(outcome, options.gradual, terminal);
   } finally {
     await key.remove();
   }
@@ -184,25 +178,14 @@ function isAtOnce({ deployments, migration }: Survey): boolean {
 }
 
 /** @param uploaded the id of the version, or the path of a bundle that is still to be uploaded. */
-async function deployCode(
-  { cloudflare, target, revision, survey }: Work,
-  config: string,
-  uploaded: string,
-  gradual: number | undefined,
-): Promise<{ version: string; deployment: Deployment }> {
+async function deployCode(work: Work, config: string, uploaded: string, gradual = 100): Promise<Deployment> {
+  const { cloudflare, target, revision, survey } = work;
   const [present] = survey.deployments;
   if (present === undefined || isAtOnce(survey))
     return deployAtOnce(cloudflare, target, { revision, config, bundle: uploaded, before: present });
-  const rest = mainVersion(present.versions) ?? uploaded;
-  const shares =
-    gradual === undefined
-      ? [{ version_id: uploaded, percentage: 100 }]
-      : [
-          { version_id: uploaded, percentage: gradual },
-          { version_id: rest, percentage: 100 - gradual },
-        ];
+  const shares: Shares = [{ version_id: uploaded, percentage: gradual }];
+  if (gradual < 100) shares.push({ version_id: mainVersion(present.versions), percentage: 100 - gradual });
   const message = `npm run release of ${messageOf(revision)}`;
   const codeUpdate = target.configuration.durable_objects?.code_update_strategy;
-  const deployment = await share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate });
-  return { version: uploaded, deployment };
+  return share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate });
 }

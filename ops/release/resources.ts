@@ -58,7 +58,7 @@ export function refuseOtherResources(
  * Looks for a resource of wrangler.toml.
  *
  * @returns undefined when one has to be created.
- * @throws Error when it is gone, and when Cloudflare fails.
+ * @throws Error when it is gone.
  */
 export async function findOwn<Found>(
   cloudflare: Cloudflare,
@@ -116,20 +116,18 @@ export async function prepareDatabase(
   return database;
 }
 
-/**
- * Creates the namespace unless it is there, and writes its id to wrangler.toml.
- *
- * @param jurisdiction of the database. The records of the keys have the names of their owners, so they stay under the same law.
- */
+/** Creates the namespace unless it is there, and writes its id to wrangler.toml. */
 export async function prepareNamespace(
   cloudflare: Cloudflare,
   target: Target,
-  jurisdiction: string | undefined,
+  database: Database,
   options: ResourceOptions,
   terminal: Terminal,
 ): Promise<void> {
   if ((await findOwn(cloudflare, target, "namespace", options)) !== undefined) return;
   withId(target.env, "namespace", "");
+  // The records of the keys have the names of their owners, so they stay under the law of the database.
+  const jurisdiction = database.jurisdiction ?? undefined;
   const { id } = await createNamespace(cloudflare, namespaceTitle(target.worker), jurisdiction);
   record(target, "namespace", id, terminal);
 }

@@ -14,7 +14,7 @@ const CHOICES = 10;
 /**
  * Gives an earlier version of the code all requests. The data stays as it is. Repeated, it tests the version again, and changes nothing.
  *
- * @throws Error when there is no earlier version, and when a step fails.
+ * @throws Error when there is no earlier version.
  */
 export async function rollback(options: TargetOptions & { to?: string }, terminal: Terminal): Promise<void> {
   const { env } = options;
@@ -42,17 +42,15 @@ export async function rollback(options: TargetOptions & { to?: string }, termina
   await refuseOlderClasses(cloudflare, target, { present: deployment, version: found });
   const details = describeVersion(found);
   const more = options.to === undefined ? " To go back further, say --to." : "";
-  const change = isDone
-    ? `The code of ${env} is already rolled back to ${details}. Nothing changes, and the smoke test runs again.${more}`
-    : `This takes the code of ${env} back to ${details}. The data stays as it is.`;
-  terminal.say(change);
-  if (!isDone) await confirmProduction(options, terminal);
-  const command = { message: "npm run rollback", lease: `the rollback to ${version}`, yields: false } as const;
-  await changeShares(
-    { cloudflare, target, version, present: deployment, mayBeOlder: true, ...command },
-    options,
-    terminal,
+  terminal.say(
+    isDone
+      ? `The code of ${env} is already rolled back to ${details}. Nothing changes, and the smoke test runs again.${more}`
+      : `This takes the code of ${env} back to ${details}. The data stays as it is.`,
   );
+  if (!isDone) await confirmProduction(options, terminal);
+  const texts = { message: "npm run rollback", lease: `the rollback to ${version}` };
+  const change = { cloudflare, target, version, present: deployment, ...texts, isRollback: true };
+  await changeShares(change, options, terminal);
 }
 
 /** The first of some versions that has a database and API keys. A version without them was deployed to stop the service. */

@@ -24,26 +24,27 @@ export function oneWay(migration: string): string {
   );
 }
 
-export function showRelease(outcome: Outcome, terminal: Terminal): void {
+/** @param percentage of the requests, for a gradual release. */
+export function showOutcome(outcome: Outcome, percentage: number | undefined, terminal: Terminal): void {
+  const { target, version, address, bookmark = "unknown: D1 did not answer" } = outcome;
+  if (percentage !== undefined) {
+    return terminal.print(`
+Version ${version} gets ${percentage} % of the requests of ${target.env}
+  Address         ${address.origin}
+  Bookmark        ${bookmark}
+  Go on           npm run release -- --env ${target.env} --promote ${version}
+  Go back         ${codeRollback(outcome)}`);
+  }
+  const moment = outcome.bookmark === undefined ? "--timestamp <time>" : `--bookmark ${bookmark}`;
   terminal.print(`
-Released to ${outcome.target.env}
-  Version         ${outcome.version}
-  Address         ${outcome.address.origin}
-  Bookmark        ${bookmarkOf(outcome)}
+Released to ${target.env}
+  Version         ${version}
+  Address         ${address.origin}
+  Bookmark        ${bookmark}
   Roll back code  ${codeRollback(outcome)}
   Restore data    Read docs/releases.md first: a restore loses everything that was written since.
                   Without a terminal, this command does not ask:
-                  ${dataRestore(outcome)}`);
-}
-
-export function showGradual(outcome: Outcome, percentage: number, terminal: Terminal): void {
-  const { target, version } = outcome;
-  terminal.print(`
-Version ${version} gets ${percentage} % of the requests of ${target.env}
-  Address         ${outcome.address.origin}
-  Bookmark        ${bookmarkOf(outcome)}
-  Go on           npm run release -- --env ${target.env} --promote ${version}
-  Go back         ${codeRollback(outcome)}`);
+                  npx wrangler d1 time-travel restore ${target.database} --env ${target.env} ${moment}`);
 }
 
 export function codeRollback({ target, previous, isDatabaseGone, migration }: Omit<Outcome, "version">): string {
@@ -51,13 +52,4 @@ export function codeRollback({ target, previous, isDatabaseGone, migration }: Om
   if (migration !== undefined) return `none: Cloudflare refuses a version without the migration ${migration}`;
   if (isDatabaseGone) return "none: earlier versions use another database, which is gone";
   return `npm run rollback -- --env ${target.env} --to ${previous}`;
-}
-
-function bookmarkOf({ bookmark }: Outcome): string {
-  return bookmark ?? "unknown: D1 did not answer";
-}
-
-function dataRestore({ target, bookmark }: Outcome): string {
-  const moment = bookmark === undefined ? "--timestamp <time>" : `--bookmark ${bookmark}`;
-  return `npx wrangler d1 time-travel restore ${target.database} --env ${target.env} ${moment}`;
 }

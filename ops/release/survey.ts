@@ -25,13 +25,13 @@ export interface Survey {
   migration: string | undefined;
 }
 
-/** @throws Error when Cloudflare fails. */
 export async function surveyWorker(cloudflare: Cloudflare, target: Target): Promise<Survey> {
   const { worker } = target;
   const deployments = await listDeployments(cloudflare, worker);
-  const shares = deployments[0]?.versions ?? [];
-  const versions = await Promise.all(shares.map(({ version_id }) => readVersion(cloudflare, worker, version_id)));
-  const main = versions.find(({ id }) => id === mainVersion(shares));
+  const shares = deployments[0]?.versions;
+  const ids = shares?.map(({ version_id }) => version_id) ?? [];
+  const versions = await Promise.all(ids.map((id) => readVersion(cloudflare, worker, id)));
+  const main = versions.find(({ id }) => shares && id === mainVersion(shares));
   const bound = main ? resourcesOf(main) : { database: undefined, namespace: undefined };
   return { deployments, versions, bound, migration: await pendingMigration(cloudflare, target) };
 }
@@ -39,14 +39,14 @@ export async function surveyWorker(cloudflare: Cloudflare, target: Target): Prom
 /** @throws Error when this commit may not follow what is deployed. */
 export function refuseSurvey(
   { worker }: Target,
-  { deployments, versions, migration }: Survey,
+  { versions, migration }: Survey,
   revision: Revision,
   { gradual, force }: { gradual?: number; force?: true },
 ): void {
   if (gradual !== undefined && versions.length === 0) {
     throw new Error(`${worker} has no version yet. The first release cannot be gradual: leave out --gradual.`);
   }
-  if (gradual !== undefined && (deployments[0]?.versions.length ?? 0) > 1) {
+  if (gradual !== undefined && versions.length > 1) {
     throw new Error(`A gradual release of ${worker} is under way. Promote a version or roll back first.`);
   }
   if (gradual !== undefined && migration !== undefined) {

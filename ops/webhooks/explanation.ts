@@ -25,9 +25,7 @@ export async function explain(service: Service, subject: Subject): Promise<strin
   const lines = events.map(({ event, type, at }) => `${event} ${type} at ${at}`);
   for (const webhook of await readWebhooks(service.session)) {
     lines.push(`\nWebhook ${webhook.id} (${new URL(webhook.url).host}): ${describeHealth(webhook)}`);
-    const deliveries = new Map<string, Delivery>();
-    for await (const one of deliveriesOf(service, webhook))
-      if (!deliveries.has(one.event)) deliveries.set(one.event, one);
+    const deliveries = await deliveriesOf(service, webhook);
     for (const { event, type } of events) {
       const delivery = deliveries.get(event);
       lines.push(
@@ -47,12 +45,15 @@ function reasonOf({ types, enabled, state }: ListedWebhook, event: string, type:
   return "no delivery is kept: it is older than the webhook or the last 1,000 deliveries, or the type was added later";
 }
 
-async function* deliveriesOf({ session }: Service, { id }: ListedWebhook): AsyncGenerator<Delivery> {
+/** The newest delivery of each event. */
+async function deliveriesOf({ session }: Service, { id }: ListedWebhook): Promise<Map<string, Delivery>> {
+  const newestFirst: Delivery[] = [];
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const page = await session.webhooks.deliveries(id, { limit: PAGE, cursor });
-    yield* page.deliveries;
+    newestFirst.push(...page.deliveries);
     cursor = page.cursor;
   }
+  return new Map(newestFirst.toReversed().map((one) => [one.event, one]));
 }
 
 /** The events of a subject in the feed, the last 20. */

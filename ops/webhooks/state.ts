@@ -2,20 +2,15 @@ import type { Delivery, Webhook, WebhookState } from "../../client/src/index.ts"
 import type { Session } from "./service.ts";
 
 /** More than the service has. */
-const MAX_WEBHOOKS = 1_000;
+export const MAX_WEBHOOKS = 1_000;
 /** The newest deliveries, among which the last problem is looked for. */
 const NEWEST = 100;
 
 /** A webhook, what it does now, and its last delivery that did not succeed, as far as the newest ones have one. */
-export type ListedWebhook = Webhook & {
-  etag: string;
-  version: number;
-  state: WebhookState;
-  problem: Delivery | undefined;
-};
+export type ListedWebhook = Webhook & { state: WebhookState; problem: Delivery | undefined };
 
 export async function readWebhooks({ webhooks }: Session): Promise<ListedWebhook[]> {
-  const all = await webhooks.list({ etags: true }).all(MAX_WEBHOOKS);
+  const all = await webhooks.list().all(MAX_WEBHOOKS);
   return Promise.all(
     all.map(async (webhook) => {
       const [state, { deliveries }] = await Promise.all([

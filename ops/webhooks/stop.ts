@@ -1,12 +1,10 @@
 import { PetStoreError, type Webhook } from "../../client/src/index.ts";
 import { STOPPED_TABLE } from "../backup/tables.ts";
+import { eventually } from "../release/cloudflare.ts";
 import { query } from "../release/database.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Service } from "./command-line.ts";
-
-/** Looks at a webhook that its owner changes at the same time. */
-const ATTEMPTS = 5;
-const MAX_WEBHOOKS = 1_000;
+import { MAX_WEBHOOKS } from "./state.ts";
 
 /** Not a migration: the service has nothing to do with it. */
 const CREATE = `CREATE TABLE IF NOT EXISTS ${STOPPED_TABLE} (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`;
@@ -23,14 +21,16 @@ export async function stop(service: Service, ids: readonly string[] | undefined,
   await remember(service, `SELECT 1 FROM ${STOPPED_TABLE}`);
   const all = ids ?? (await webhooks.list().all(MAX_WEBHOOKS)).map(({ id }) => String(id));
   for (const id of all) {
-    const stopped = await attempt(async () => {
+    const result = await eventually(async () => {
       const { webhook, etag } = await webhooks.get(id);
-      if (!webhook.enabled) return undefined;
+      if (!webhook.enabled) return `${id} was disabled already.`;
       const version = BigInt(etag.replaceAll('"', "")) + 1n;
       await remember(service, `INSERT OR REPLACE INTO ${STOPPED_TABLE} VALUES (${webhook.id}, ${version})`);
-      return (await webhooks.update(webhook.id, { enabled: false }, { ifMatch: etag })).webhook;
+      const stopped = await unlessChanged(webhooks.update(webhook.id, { enabled: false }, { ifMatch: etag }));
+      return stopped && `${name(stopped)} is stopped.`;
     });
-    terminal.print(stopped === undefined ? `${id} was disabled already.` : `${name(stopped)} is stopped.`);
+    if (result === undefined) throw new Error(`${id} is changed again and again. Run the command again.`);
+    terminal.print(result);
   }
 }
 
@@ -39,13 +39,9 @@ export async function resume(service: Service, terminal: Terminal): Promise<void
   const { webhooks } = service.session;
   const found = await remember(service, `SELECT CAST(id AS TEXT) AS id, version FROM ${STOPPED_TABLE} ORDER BY 1`);
   for (const { id, version } of found) {
-    try {
-      const { webhook } = await webhooks.update(id, { enabled: true }, { ifMatch: `"${version}"` });
-      terminal.print(`${name(webhook)} delivers again.`);
-    } catch (error) {
-      if (!(error instanceof PetStoreError && ["precondition_failed", "not_found"].includes(error.code))) throw error;
-      terminal.print(`${id} was changed or deleted since it was stopped. It stays as it is.`);
-    }
+    const enabled = await unlessChanged(webhooks.update(id, { enabled: true }, { ifMatch: `"${version}"` }));
+    const changed = `${id} was changed or deleted since it was stopped. It stays as it is.`;
+    terminal.print(enabled === undefined ? changed : `${name(enabled)} delivers again.`);
     await remember(service, `DELETE FROM ${STOPPED_TABLE} WHERE id = ${id}`);
   }
   if (found.length === 0) terminal.print("No webhook is stopped.");
@@ -57,13 +53,14 @@ function remember({ cloudflare, database }: Service, sql: string): Promise<{ id:
   return query(cloudflare, database, `${CREATE};\n${sql}`);
 }
 
-/** Repeats what fails because the webhook was changed meanwhile. */
-async function attempt<Result>(run: () => Promise<Result>, attempts = ATTEMPTS): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    const isChanged = error instanceof PetStoreError && error.code === "precondition_failed";
-    if (!isChanged || attempts === 1) throw error;
-    return attempt(run, attempts - 1);
-  }
+/** The webhook after an update. Undefined when somebody changed or deleted it before. */
+async function unlessChanged(update: Promise<{ webhook: Webhook }>): Promise<Webhook | undefined> {
+  return update.then(
+    ({ webhook }) => webhook,
+    (error: unknown) => {
+      const isChanged = error instanceof PetStoreError && ["precondition_failed", "not_found"].includes(error.code);
+      if (!isChanged) throw error;
+      return undefined;
+    },
+  );
 }

@@ -11,7 +11,7 @@ import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
 import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { LINGER_BYTES } from "../../src/http/lingering-close.ts";
 import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
-import { MAX_BATCHES } from "../../src/changes/purge.ts";
+import { MAX_BATCHES } from "../../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";

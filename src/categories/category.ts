@@ -1,6 +1,6 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, exists, sql } from "drizzle-orm";
 import type { Context } from "hono";
-import type { Parameter, QueryBuilder } from "../db/statement.ts";
+import type { Rule } from "../changes/rule.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -20,14 +20,15 @@ export function noSuchCategory(): ApiError {
   return new ApiError("not_found", "There is no category with this id.");
 }
 
-export function categoryExists(): ApiError {
-  return new ApiError("category_exists", "Another category has this name.");
-}
-
-/** The category that has the name in the parameter `name`. */
-export function withName(db: QueryBuilder, parameter: Parameter<{ name: unknown }>, more?: SQL) {
-  return db
-    .select({ one: sql`1` })
-    .from(categories)
-    .where(and(eq(categories.name, parameter("name")), more));
-}
+/** No other category has its name. */
+export const hasOwnName: Rule = {
+  field: "name",
+  isBroken: (db, { id, value }) =>
+    exists(
+      db
+        .select({ one: sql`1` })
+        .from(categories)
+        .where(and(eq(categories.name, value("name")), sql`${categories.id} IS NOT ${id}`)),
+    ),
+  error: () => new ApiError("category_exists", "Another category has this name."),
+};

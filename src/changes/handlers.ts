@@ -2,31 +2,17 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type * as z from "zod/mini";
-import type { Stored } from "../db/resource.ts";
-import type { Session } from "../db/session.ts";
-import type { Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
-import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { openSession } from "../http/open-session.ts";
-import {
-  isMet,
-  type Preconditions,
-  preconditionFailed,
-  preconditionsOf,
-  refusePreconditions,
-  setEntityTag,
-} from "../http/precondition.ts";
+import { type Preconditions, preconditionsOf, refusePreconditions, setEntityTag } from "../http/precondition.ts";
 import { jsonText, noBody } from "../http/respond.ts";
-import { type Attempt, idempotentAttempt, valuesOf } from "../idempotency/attempt.ts";
-import { withFacts } from "../operation.ts";
-import type { Creation } from "./creation.ts";
-import { applyPatch, type Patch } from "./patch.ts";
+import { idempotentAttempt, valuesOf } from "../idempotency/attempt.ts";
+import { type Facts, withFacts } from "../operation.ts";
+import { type Patch, patchRow } from "./patch.ts";
+import type { Call, Responded } from "./plan.ts";
 import { type Target, versionsParameters } from "./version.ts";
-
-/** The version of a new resource, and therefore of the first response to a creation. */
-const FIRST_VERSION = 1;
 
 /** A context with any path, as Hono's own handlers have it, and with the body of a validator. */
 type WithBody<Schema extends z.ZodMiniType> = Context<
@@ -36,152 +22,98 @@ type WithBody<Schema extends z.ZodMiniType> = Context<
   { in: { json: z.input<Schema> }; out: { json: z.output<Schema> } }
 >;
 
-/**
- * The handlers of a creation, which takes an `Idempotency-Key`. It responds with 201 and the address of the resource: the path of its
- * collection, followed by its id.
- *
- * @param schema of the body.
- * @param run creates it. Returns undefined when its condition does not hold.
- * @param refused the failure then.
- */
-export function creates<Schema extends z.ZodMiniObject, Body>(
-  operationId: string,
-  schema: () => Schema,
-  run: (
-    session: Session,
-    body: z.output<Schema>,
-    attempt: Attempt | undefined,
-    c: Context<AppEnv>,
-  ) => Promise<Creation<Body> | undefined>,
-  refused: () => Error = () => new Error("INSERT ... RETURNING returned no row"),
-) {
-  const handler = async (c: WithBody<Schema>) => {
-    const body = c.req.valid("json");
-    const attempt = await idempotentAttempt(c, operationId, ...valuesOf(schema(), body));
-    const created = await run(openSession(c), body, attempt, c);
-    if (created === undefined) throw refused();
-    c.get("headers")["Location"] = `${routePath(c)}/${created.id}`;
-    setEntityTag(c, FIRST_VERSION);
-    return respondOnce(c, created, 201);
-  };
-  const facts = withFacts(handler, { operationId, idempotent: true, headers: ["ETag", "Idempotency-Replayed"] });
-  return [jsonBody(schema), facts] as const;
+/** What a request for a change says beside its body. */
+interface Begun<Body> {
+  /** The parts of the request, for its fingerprint. */
+  parts: unknown[];
+  run: (call: Call) => Promise<Responded<Body>>;
 }
 
+/** The handlers of a change that happens once under an `Idempotency-Key`. A new resource is at the path of its collection and its id. */
+function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
+  validator: ReturnType<typeof jsonBody<Schema>>,
+  status: Status,
+  facts: Facts,
+  begin: (c: WithBody<Schema>, body: z.output<Schema>) => Begun<Body>,
+) {
+  const handler = async (c: WithBody<Schema>) => {
+    const { parts, run } = begin(c, c.req.valid("json"));
+    const attempt = await idempotentAttempt(c, facts.operationId, ...parts);
+    const { id, version, response, replayed } = await run({ c, session: openSession(c), attempt });
+    if (id !== undefined) c.get("headers")["Location"] = `${routePath(c)}/${id}`;
+    if (version !== undefined) setEntityTag(c, version);
+    if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
+    return jsonText(c, response, status);
+  };
+  return [validator, withFacts(handler, { ...facts, idempotent: true })] as const;
+}
+
+/** The handlers of a creation. It responds with 201 and the address of the resource. */
+export const creates = <Schema extends z.ZodMiniObject, Body>(
+  operationId: string,
+  schema: () => Schema,
+  run: (call: Call, body: z.output<Schema>) => Promise<Responded<Body>>,
+) =>
+  changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (_c, body) => ({
+    parts: valuesOf(schema(), body),
+    run: (call) => run(call, body),
+  }));
+
 /**
- * The handlers of a change of several resources, which takes an `Idempotency-Key`. It responds with all of them.
+ * The handlers of a change of several resources. It responds with all of them.
  *
  * @param status of the success: 201 for a creation, 200 for a patch, which refuses preconditions.
  * @param schema of the body.
  * @param item the schema of an item.
- * @param run changes them.
  */
-export function changesAll<Item extends z.ZodMiniObject, Schema extends z.ZodMiniType<z.output<Item>[]>, Body>(
+export const changesAll = <
+  Item extends z.ZodMiniObject,
+  Schema extends z.ZodMiniType<z.output<Item>[]>,
+  Body,
+  Status extends 200 | 201,
+>(
   operationId: string,
-  status: 200 | 201,
+  status: Status,
   schema: () => Schema,
   item: () => Item,
-  run: (
-    session: Session,
-    items: z.output<Schema>,
-    attempt: Attempt | undefined,
-  ) => Promise<Omit<Creation<Body[]>, "id">>,
-) {
-  const handler = async (c: WithBody<Schema>) => {
-    const items = c.req.valid("json");
+  run: (call: Call, items: z.output<Schema>) => Promise<Responded<Body[]>>,
+) =>
+  changes(jsonBody(schema), status, { operationId, headers: ["Idempotency-Replayed"] }, (c, items) => {
     if (status === 200) refusePreconditions(c, "send the version of each");
-    const attempt = await idempotentAttempt(c, operationId, ...items.map((one) => valuesOf(item(), one)));
-    return respondOnce(c, await run(openSession(c), items, attempt), status);
-  };
-  const facts = withFacts(handler, { operationId, idempotent: true, headers: ["Idempotency-Replayed"] });
-  return [jsonBody(schema), facts] as const;
-}
-
-/** Responds to a change that happens once under its key. */
-function respondOnce<Body, Status extends 200 | 201>(
-  c: Context<AppEnv>,
-  { response, replayed }: Omit<Creation<Body>, "id">,
-  status: Status,
-) {
-  if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
-  if (response === null) throw new Error("The response was not stored");
-  return jsonText(c, response, status);
-}
-
-/** What a patch does with the row that it names. */
-interface Patched<Body, More, Values> {
-  /** @throws ApiError when the path has no id. */
-  id: (c: Context<AppEnv>) => Int64;
-  patch: (target: Target, values: Values, attempt: Attempt | undefined, c: Context<AppEnv>) => Patch;
-  /** Reads the row, after the patch. */
-  select: (target: Target, values: Values, c: Context<AppEnv>) => Statement<Stored<Body> & More>;
-  /** The failure when there is no such row. */
-  missing: () => ApiError;
-  /** The failure when the row does not allow the patch. */
-  conflict: (row: Stored<Body> & More, values: Values, c: Context<AppEnv>) => ApiError | undefined;
-  /** What follows from a patch that changed the row, beside the transaction. */
-  follow?: (row: Stored<Body> & More, c: Context<AppEnv>) => Promise<void>;
-  /** See `applyPatch`. */
-  isRepeatable?: (preconditions: Preconditions, values: Values) => boolean;
-}
+    return { parts: items.map((one) => valuesOf(item(), one)), run: (call) => run(call, items) };
+  });
 
 /**
- * The handlers of a JSON merge patch (RFC 7396), which takes preconditions and an `Idempotency-Key`. It responds with 200 and the whole
- * resource, or with `missing`, `conflict` or `precondition_failed`, the first that applies.
+ * The handlers of a JSON merge patch (RFC 7396), which takes preconditions. It responds with 200 and the whole resource.
  *
- * @param schema of the body.
+ * @param id of the resource. It throws an ApiError when the path has none.
  */
-export function patches<Schema extends z.ZodMiniObject, Body, More>(
+export function patches<Schema extends z.ZodMiniObject, Body, Columns>(
   operationId: string,
   schema: () => Schema,
-  { id, patch, select, missing, conflict, follow, isRepeatable }: Patched<Body, More, z.output<Schema>>,
+  id: (c: Context<AppEnv>) => Int64,
+  patch: Patch<Body, z.output<Schema>, Columns>,
 ) {
-  const handler = async (c: WithBody<Schema>) => {
-    const values = c.req.valid("json");
+  const facts = { operationId, preconditions: true, headers: ["ETag", "Idempotency-Replayed"] } as const;
+  return changes<Schema, Body, 200>(jsonBody(schema, MERGE_PATCH), 200, facts, (c, values) => {
     const preconditions = preconditionsOf(c);
-    const request = [...Object.values(c.req.param()), preconditions, ...valuesOf(schema(), values)];
-    const attempt = await idempotentAttempt(c, operationId, ...request);
-    const session = openSession(c);
-    const target = { id: id(c), ...versionsParameters(preconditions) };
-    const statements = patch(target, values, attempt, c);
-    const { entry, replayed, row, changed } = await applyPatch(
-      session,
-      statements,
-      select(target, values, c),
-      attempt,
-      isRepeatable?.(preconditions, values),
-    );
-    if (row !== undefined && changed) await follow?.(row, c);
-    if (entry !== undefined) {
-      setEntityTag(c, entry.version ?? FIRST_VERSION);
-      return respondOnce<Body, 200>(c, { response: entry.response, replayed }, 200);
-    }
-    if (row === undefined) throw missing();
-    const refusal = conflict(row, values, c);
-    if (refusal !== undefined) throw refusal;
-    if (!changed && !isMet(preconditions, row.version)) throw preconditionFailed();
-    setEntityTag(c, row.version);
-    return jsonText<Body, 200>(c, row.body, 200);
-  };
-  const facts = withFacts(handler, {
-    operationId,
-    preconditions: true,
-    idempotent: true,
-    headers: ["ETag", "Idempotency-Replayed"],
+    return {
+      parts: [...Object.values(c.req.param()), preconditions, ...valuesOf(schema(), values)],
+      run: (call) => patchRow(call, patch, { id: id(c), ...versionsParameters(preconditions) }, values, preconditions),
+    };
   });
-  return [jsonBody(schema, MERGE_PATCH), facts] as const;
 }
 
 /** The handler of a change without a body, which takes preconditions and responds with 204. */
 export function removes(
   operationId: string,
   id: (c: Context<AppEnv>) => Int64,
-  run: (session: Session, target: Target, preconditions: Preconditions, c: Context<AppEnv>) => Promise<void>,
+  run: (call: Call, target: Target, preconditions: Preconditions) => Promise<void>,
 ) {
   const handler = async (c: Context<AppEnv>) => {
     const preconditions = preconditionsOf(c);
-    const session = openSession(c);
-    await run(session, { id: id(c), ...versionsParameters(preconditions) }, preconditions, c);
+    const call = { c, session: openSession(c), attempt: undefined };
+    await run(call, { id: id(c), ...versionsParameters(preconditions) }, preconditions);
     return noBody(c, 204);
   };
   return withFacts(handler, { operationId, preconditions: true });

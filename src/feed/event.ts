@@ -1,9 +1,7 @@
-import { eq, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { now } from "../db/clock.ts";
 import type { Resource } from "../db/resource.ts";
-import { compileConsequence, type IfChanged } from "../db/sequence.ts";
-import type { Parameter, QueryBuilder } from "../db/statement.ts";
-import type { Int64 } from "../exact/int64.ts";
+import type { QueryBuilder } from "../db/statement.ts";
 import { events, type EventType } from "./table.ts";
 
 /**
@@ -35,21 +33,3 @@ export function insertEvents(
   // The ids of events ascend with those of their rows.
   return db.insert(events).select(db.select(event).from(from).where(where).orderBy(table.id));
 }
-
-/** The event of the row in the parameter `id`, after the statement that changed it. */
-export const compileEvent = (type: EventType, resource: Resource<unknown>) =>
-  compileEventOf(type, resource, (_db, parameter: Parameter<{ id: Int64 }>) => sql`${parameter("id")}`);
-
-/**
- * The event of another row.
- *
- * @param idOf SQL for its id.
- */
-export const compileEventOf = <Parameters extends object>(
-  type: EventType,
-  resource: Resource<unknown>,
-  idOf: (db: QueryBuilder, parameter: Parameter<Parameters>) => SQL,
-) =>
-  compileConsequence((db, parameter: Parameter<Parameters>, ifChanged: IfChanged) =>
-    insertEvents(db, type, resource, eq(resource.table.id, ifChanged(idOf(db, parameter)))),
-  );

@@ -27,20 +27,27 @@ export function idInEntry(db: QueryBuilder, parameter: Parameter<Attempt>): SQL 
   return sql`${entry}`;
 }
 
+/** What makes one entry of several rows, with the last id. */
+export interface SeveralRows {
+  /** SQL for the body. */
+  body: SQL<string>;
+  having: SQL;
+  /** The rows under the name of the table, if the change comes later. */
+  from?: SQL;
+}
+
 /**
  * The INSERT of the entry of a key: the row that it created or changed, and the response, which is its body and the version in its
  * `ETag`.
  *
  * @param where selects the row, under the condition that its change is to be stored.
- * @param several makes one entry of several rows, with the last id: SQL for the body, a condition, and the rows under the name of the
- *   table, if the change comes later.
  */
 export function insertEntry<Body>(
   db: QueryBuilder,
   parameter: Parameter<Attempt>,
   { table, body }: Resource<Body>,
   where: SQL | undefined,
-  several?: { body: SQL<string>; having: SQL; from?: SQL },
+  several?: SeveralRows,
 ) {
   const row = {
     id: sql`NULL`.as("id"),
@@ -60,10 +67,9 @@ export function insertEntry<Body>(
 export interface Entry {
   fingerprint: string;
   resourceId: Int64;
-  /** The body. Null when a version before migration 0002 stored the key. */
-  response: Json<never> | null;
-  /** Null when a version before migration 0005 stored the key. Such a key is that of a creation. */
-  version: number | null;
+  /** The body. */
+  response: Json<never>;
+  version: number;
 }
 
 /** The SELECT of the entry of the key, from this attempt or an earlier one. */
@@ -72,8 +78,8 @@ export const selectEntry = compile<Attempt, Entry[]>((db, parameter: Parameter<A
     .select({
       fingerprint: idempotencyKeys.fingerprint,
       resourceId: exact(idempotencyKeys.resourceId).as("resourceId"),
-      response: sql<Json<never> | null>`${idempotencyKeys.response}`.as("response"),
-      version: idempotencyKeys.version,
+      response: sql<Json<never>>`${idempotencyKeys.response}`.as("response"),
+      version: sql<number>`${idempotencyKeys.version}`.as("version"),
     })
     .from(idempotencyKeys)
     .where(isThisKey(parameter)),

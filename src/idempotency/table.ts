@@ -15,14 +15,14 @@ export const idempotencyKeys = sqliteTable(
     key: text("idempotency_key").notNull(),
     // SHA-256 of the request, in hexadecimal.
     fingerprint: text().notNull(),
-    // The body of the first response. Null in entries from before migration 0002.
+    // The body of the first response. No version that is supported stores NULL.
     response: text(),
     // The id of the created or changed resource. No foreign key: the first response is repeated even after the resource is
     // deleted.
     resourceId: int64("resource_id").notNull(),
     // Seconds since the epoch, from the clock of the database.
     createdAt: integer("created_at").notNull(),
-    // The version in the `ETag` of the first response. Null in entries from before migration 0005, which are all creations.
+    // The version in the `ETag` of the first response. No version that is supported stores NULL.
     version: integer(),
   },
   (entry) => [uniqueIndex("idempotency_keys_key_idx").on(entry.apiKeyId, entry.key)],

@@ -1,26 +1,21 @@
-import { and, eq, sql } from "drizzle-orm";
-import { guard } from "../http/guard.ts";
-import { sequence } from "../db/sequence.ts";
-import { compile, type Parameter } from "../db/statement.ts";
-import { compileEvent } from "../feed/event.ts";
+import { eq } from "drizzle-orm";
 import { removes } from "../changes/handlers.ts";
-import { hasVersion, type Target } from "../changes/version.ts";
+import { run } from "../changes/plan.ts";
+import { compileUpdate } from "../changes/update.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { createHandlers } from "../operation.ts";
+import { guard } from "../http/guard.ts";
 import { isMet, preconditionFailed } from "../http/precondition.ts";
-import { moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
+import { createHandlers } from "../operation.ts";
+import { isPlaced, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
-const cancel = compile((db, parameter: Parameter<Target>) =>
-  db
-    .update(orders)
-    .set({ status: "cancelled", version: sql`${orders.version} + 1` })
-    .where(and(eq(orders.id, parameter("id")), eq(orders.status, "placed"), hasVersion(orders.version, parameter)))
-    .returning({ cancelled: sql<1>`1`.as("cancelled") }),
-);
-const recordCancellation = compileEvent("order.cancelled", order);
-const freeAnimal = moveAnimal("available");
+const cancellation = compileUpdate({ ...order, fields: { status: true } }, "order.cancelled", {
+  missing: noSuchOrder,
+  differs: isPlaced,
+  companions: moveAnimal("available"),
+});
 const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ status: orders.status, version: orders.version })
@@ -30,17 +25,13 @@ const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 
 export const cancelOrder = createHandlers(
   guard("store:write"),
-  removes("cancelOrder", orderId, async (session, target, { ifMatch, ifNoneMatch }) => {
-    const statements = [
-      ...sequence(cancel(target), recordCancellation(target), ...freeAnimal(target)),
-      select(target),
-    ] as const;
+  removes("cancelOrder", orderId, async (call, target, { ifMatch, ifNoneMatch }) => {
     // An order never returns to `placed`, so a second run changes nothing. If-None-Match may refuse the version that the first one made.
     const isRepeatable = ifNoneMatch === undefined;
-    const [[cancelled], , , , [order]] = await (isRepeatable
-      ? session.writeRepeatably(statements)
-      : session.writeOnce(statements));
-    if (cancelled !== undefined) return;
+    const plans = cancellation.plans(target, { status: "cancelled" }, undefined);
+    const { changed, found } = await run(call, plans, select(target), isRepeatable);
+    if (changed.length > 0) return;
+    const [order] = found;
     if (order === undefined) throw noSuchOrder();
     if (order.status === "shipped") throw new ApiError("order_shipped", "This order is shipped.");
     const isCancelled = order.status === "cancelled" && isMet({ ifMatch: undefined, ifNoneMatch }, order.version);

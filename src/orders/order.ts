@@ -1,16 +1,14 @@
 import { eq, sql } from "drizzle-orm";
 import type { Context } from "hono";
+import { compileCompanion } from "../changes/plan.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
 import { compileSelect, type Resource } from "../db/resource.ts";
-import { compileConsequence } from "../db/sequence.ts";
-import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { compileEventOf } from "../feed/event.ts";
 import { idInPath } from "../http/path.ts";
 import { pet } from "../pets/shape.ts";
-import { type PetStatus, pets } from "../pets/table.ts";
+import type { PetStatus } from "../pets/table.ts";
 import { orders, type OrderStatus } from "./table.ts";
 
 /**
@@ -59,21 +57,15 @@ export const order: Resource<Order, typeof orders> = {
 
 export const selectOrder = compileSelect(order);
 
+/** Only such an order can be shipped or cancelled. */
+export const isPlaced = eq(orders.status, "placed");
+
 /** Sets the status of the animal of the order in the parameter `id`, with its event, after a change of the order. */
-export function moveAnimal(status: PetStatus) {
-  const animalOf = (db: QueryBuilder, parameter: Parameter<{ id: Int64 }>) => {
+export const moveAnimal = (status: PetStatus) =>
+  compileCompanion(pet, "pet.updated", { status }, (db) => {
     const petId = db
       .select({ petId: orders.petId })
       .from(orders)
-      .where(eq(orders.id, parameter("id")));
+      .where(eq(orders.id, sql.placeholder("id")));
     return sql`${petId}`;
-  };
-  const move = compileConsequence((db, parameter: Parameter<{ id: Int64 }>, ifChanged) =>
-    db
-      .update(pets)
-      .set({ status, version: sql`${pets.version} + 1` })
-      .where(eq(pets.id, ifChanged(animalOf(db, parameter)))),
-  );
-  const record = compileEventOf("pet.updated", pet, animalOf);
-  return (order: { id: Int64 }) => [move(order), record(order)] as const;
-}
+  });

@@ -1,17 +1,14 @@
-import { and, eq, notExists, sql } from "drizzle-orm";
+import { and, eq, exists, type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod/mini";
+import { creates } from "../changes/handlers.ts";
+import { compileInsert } from "../changes/insert.ts";
+import { compileCompanion } from "../changes/plan.ts";
 import { guard } from "../http/guard.ts";
 import { now } from "../db/clock.ts";
-import { compileConsequence } from "../db/sequence.ts";
-import type { Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { toInt64 } from "../exact/json.ts";
-import { compileEvent } from "../feed/event.ts";
 import { createHandlers } from "../operation.ts";
 import { int64Field, jsonObject, nameField, parsed, rule } from "../http/validation.ts";
-import { compileCreation, create } from "../changes/creation.ts";
-import { creates } from "../changes/handlers.ts";
 import { lazy } from "../lazy.ts";
 import { pet } from "../pets/shape.ts";
 import { pets } from "../pets/table.ts";
@@ -30,43 +27,31 @@ export const newOrder = lazy(() =>
   }),
 );
 
-interface Placement {
-  petId: Int64;
-  reference: string | null;
-}
+/** The order and the status of its animal change together. */
+const holdAnimal = compileCompanion(pet, "pet.updated", { status: "pending" }, () => sql.placeholder("petId"));
 
-const creation = compileCreation(order, "order.placed", (db, parameter: Parameter<Placement>) => ({
-  values: {
+const placement = compileInsert(
+  order,
+  "order.placed",
+  (field: (name: "petId" | "reference") => SQLWrapper) => ({
     petId: pets.id,
     status: sql`'placed'`,
     createdAt: now,
     shipDate: sql`NULL`,
-    reference: sql`${parameter("reference")}`,
+    reference: sql`${field("reference")}`,
+  }),
+  {
+    from: { table: pets, where: (field) => and(eq(pets.id, field("petId")), eq(pets.status, "available")) },
+    rule: {
+      isBroken: (db) => exists(activeOrder(db, pets.id)),
+      error: () =>
+        new ApiError("pet_not_available", "The animal does not exist, is not available, or was sold by an order."),
+    },
+    companions: holdAnimal,
   },
-  from: pets,
-  where: and(eq(pets.id, parameter("petId")), eq(pets.status, "available"), notExists(activeOrder(db, pets.id))),
-}));
-
-/** The order and the status of its animal change together. */
-const holdAnimal = compileConsequence((db, parameter: Parameter<{ id: Int64 }>, ifChanged) =>
-  db
-    .update(pets)
-    .set({ status: "pending", version: sql`${pets.version} + 1` })
-    .where(eq(pets.id, ifChanged(parameter("id")))),
 );
-const recordHold = compileEvent("pet.updated", pet);
 
 export const placeOrder = createHandlers(
   guard("store:write"),
-  ...creates(
-    "placeOrder",
-    newOrder,
-    (session, { petId, reference = null }, attempt) =>
-      create(session, creation, { petId, reference }, attempt, holdAnimal({ id: petId }), recordHold({ id: petId })),
-    notAvailable,
-  ),
+  ...creates("placeOrder", newOrder, (call, { petId, reference = null }) => placement.one(call, { petId, reference })),
 );
-
-function notAvailable(): ApiError {
-  return new ApiError("pet_not_available", "The animal does not exist, is not available, or was sold by an order.");
-}

@@ -1,8 +1,14 @@
+import { exists } from "drizzle-orm";
 import type { Context } from "hono";
+import { compileInsert } from "../changes/insert.ts";
+import { compileUpdate } from "../changes/update.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { idInPath } from "../http/path.ts";
+import { placedOrder } from "../orders/table.ts";
+import { pet } from "./shape.ts";
+import { pets } from "./table.ts";
 
 /**
  * The id in the path.
@@ -17,10 +23,19 @@ export function noSuchPet(): ApiError {
   return new ApiError("not_found", "There is no animal with this id.");
 }
 
-/** The failure of a change of the status of an animal that a placed order holds. */
-export const petHeld = () =>
-  petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status.");
-
 export function petOnOrder(message: string): ApiError {
   return new ApiError("pet_on_order", message);
 }
+
+/** The creation of an animal, and of several. */
+export const newPet = compileInsert(pet, "pet.created", pet.values);
+
+/** The patch of an animal, and of several. An animal that a placed order holds keeps its status. */
+export const petPatch = compileUpdate(pet, "pet.updated", {
+  missing: noSuchPet,
+  rule: {
+    field: "status",
+    isBroken: (db) => exists(placedOrder(db, pets.id)),
+    error: () => petOnOrder("A placed order holds this animal: ship or cancel the order, which changes the status."),
+  },
+});

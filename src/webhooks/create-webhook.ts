@@ -1,9 +1,8 @@
-import { lt, sql } from "drizzle-orm";
+import { gte, type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { compileCreation, create } from "../changes/creation.ts";
 import { creates } from "../changes/handlers.ts";
+import { compileInsert } from "../changes/insert.ts";
 import { now } from "../db/clock.ts";
-import type { Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import { endOfFeed } from "../feed/place.ts";
 import { scopeOf } from "../feed/table.ts";
@@ -31,42 +30,42 @@ export const newWebhook = lazy(() =>
   jsonObject({ url: urlField(), types: typesField(), concurrency: z.optional(concurrencyField()) }),
 );
 
-const creation = compileCreation(
+const creation = compileInsert(
   webhook,
   undefined,
-  (db, parameter: Parameter<{ tag: number; url: string; types: string; createdBy: string; concurrency: number }>) => ({
-    values: {
-      tag: sql`${parameter("tag")}`,
-      url: sql`${parameter("url")}`,
-      types: sql`${parameter("types")}`,
-      enabled: sql`1`,
-      disabledReason: sql`NULL`,
-      createdBy: sql`${parameter("createdBy")}`,
-      createdAt: now,
-      place: sql`(${endOfFeed(db)})`,
-      concurrency: sql`${parameter("concurrency")}`,
-    },
-    where: lt(sql`(${db.select({ count: sql`count(*)` }).from(webhooks)})`, sql.raw(String(MAX_WEBHOOKS))),
+  (field: (name: "tag" | "url" | "types" | "createdBy" | "concurrency") => SQLWrapper, db) => ({
+    tag: sql`${field("tag")}`,
+    url: sql`${field("url")}`,
+    types: sql`${field("types")}`,
+    enabled: sql`1`,
+    disabledReason: sql`NULL`,
+    createdBy: sql`${field("createdBy")}`,
+    createdAt: now,
+    place: sql`(${endOfFeed(db)})`,
+    concurrency: sql`${field("concurrency")}`,
   }),
+  {
+    rule: {
+      isBroken: (db) =>
+        gte(sql`(${db.select({ count: sql`count(*)` }).from(webhooks)})`, sql.raw(String(MAX_WEBHOOKS))),
+      error: () => new ApiError("webhook_limit", `There are ${MAX_WEBHOOKS} webhooks already.`),
+    },
+  },
 );
 
 export const createWebhook = createHandlers(
   guard("webhooks:manage"),
-  ...creates(
-    "createWebhook",
-    newWebhook,
-    async (session, { url, types, concurrency = MAX_CONCURRENCY }, attempt, c) => {
-      const readable = readableTypes(c);
-      const refused = types.find((type) => !readable.includes(type));
-      if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
-      const [tag = 0] = crypto.getRandomValues(new Uint32Array(1));
-      const fields = { tag, url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
-      const created = await create(session, creation, fields, attempt);
-      if (created?.replayed === false) await announce(c, nameOf(created.id, tag));
-      // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
-      else forgetEnabled();
-      return created;
-    },
-    () => new ApiError("webhook_limit", `There are ${MAX_WEBHOOKS} webhooks already.`),
-  ),
+  ...creates("createWebhook", newWebhook, async (call, { url, types, concurrency = MAX_CONCURRENCY }) => {
+    const { c } = call;
+    const readable = readableTypes(c);
+    const refused = types.find((type) => !readable.includes(type));
+    if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
+    const [tag = 0] = crypto.getRandomValues(new Uint32Array(1));
+    const fields = { tag, url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
+    const created = await creation.one(call, fields);
+    // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
+    if (created.replayed) forgetEnabled();
+    else await announce(c, nameOf(created.id, tag));
+    return created;
+  }),
 );

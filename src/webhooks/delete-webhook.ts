@@ -25,7 +25,7 @@ const selectPresence = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 
 export const deleteWebhook = createHandlers(
   guard("webhooks:manage"),
-  removes("deleteWebhook", webhookId, async (session, target, _preconditions, c) => {
+  removes("deleteWebhook", webhookId, async ({ c, session }, target) => {
     // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
     const [[deleted], [present]] = await session.writeOnce([remove(target), selectPresence(target)]);
     if (deleted === undefined) throw present === undefined ? noSuchWebhook() : preconditionFailed();

@@ -1,17 +1,16 @@
-import { eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
+import type { Context } from "hono";
 import * as z from "zod/mini";
 import { patches } from "../changes/handlers.ts";
-import { compilePatch } from "../changes/patch.ts";
-import { storedColumns } from "../db/resource.ts";
-import { compile, type Parameter } from "../db/statement.ts";
-import type { Int64 } from "../exact/int64.ts";
+import type { After } from "../changes/rule.ts";
+import { compileUpdate } from "../changes/update.ts";
+import type { AppEnv } from "../env.ts";
 import { scopeOf } from "../feed/table.ts";
 import { guard, lacksScope } from "../http/guard.ts";
 import { jsonObject, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
 import { announce } from "./nudge.ts";
-import { webhooks } from "./table.ts";
 import {
   concurrencyField,
   dropBookmark,
@@ -34,76 +33,52 @@ export const webhookPatch = lazy(() =>
   }),
 );
 
-/** The types that the key may read, as a JSON array. Null when the patch needs none of them. */
-interface Readable {
-  readable: string | null;
-}
+/** The types that the key may read, as a JSON array. NULL when the patch needs none of them. */
+const readable = sql.placeholder("readable");
+/** The first of the types of the webhook after the patch that the key may not read. Another request may have added some. */
+const unreadable = ({ value }: After) =>
+  sql`(SELECT value FROM json_each(${value("types")}) WHERE value NOT IN (SELECT value FROM json_each(${readable})) LIMIT 1)`;
 
-/** The first of these types that the key may not read. */
-const unreadable = (types: SQLWrapper, parameter: Parameter<Readable>): SQL<string | null> =>
-  sql`(SELECT value FROM json_each(${types}) WHERE value NOT IN (SELECT value FROM json_each(${parameter("readable")})) LIMIT 1)`;
-
-// The transaction checks the types that the webhook then has: another request may add some.
-const patch = compilePatch(
+const patch = compileUpdate(
   { ...webhook, fields: { url: true, types: true, enabled: true, disabledReason: true, concurrency: true } },
   undefined,
-  (_db, parameter, fields) => {
-    const types = fields.includes("types") ? sql`${parameter("types")}` : webhooks.types;
-    const readable = parameter as unknown as Parameter<Readable>;
-    return sql`(${readable("readable")} IS NULL OR ${unreadable(types, readable)} IS NULL)`;
+  {
+    missing: noSuchWebhook,
+    rule: {
+      isBroken: (_db, after) => sql`(${readable} IS NOT NULL AND ${unreadable(after)} IS NOT NULL)`,
+      reason: (_db, after) => sql`iif(${readable} IS NULL, NULL, ${unreadable(after)})`,
+      error(c, type) {
+        dropBookmark(c);
+        return lacksScope(c, scopeOf(String(type)));
+      },
+    },
+    columns: { name: objectName.as("name") },
   },
-);
-
-const select = compile((db, parameter: Parameter<{ id: Int64; types: string | null } & Readable>) =>
-  db
-    .select({
-      ...storedColumns(webhook),
-      name: objectName.as("name"),
-      unreadable: sql<
-        string | null
-      >`iif(${parameter("readable")} IS NULL, NULL, ${unreadable(sql`coalesce(${parameter("types")}, ${webhooks.types})`, parameter)})`.as(
-        "unreadable",
-      ),
-    })
-    .from(webhooks)
-    .where(eq(webhooks.id, parameter("id"))),
 );
 
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
-/** Disabling needs no scope of the types, and neither does the number of attempts at once. */
-const needsTypes = ({ url, types, enabled }: Values) => url !== undefined || types !== undefined || enabled === true;
-const textOf = (types: Values["types"]) => types && JSON.stringify(types);
+/** The values of the columns, and `readable`. */
+function parametersOf(c: Context<AppEnv>, { url, types, enabled, concurrency }: Values) {
+  // Disabling needs no scope of the types, and neither does the number of attempts at once.
+  const needsTypes = url !== undefined || types !== undefined || enabled === true;
+  return {
+    url: url === undefined ? undefined : urlOf(c, url),
+    types: types && JSON.stringify(types),
+    enabled: enabled === undefined ? undefined : Number(enabled),
+    // Enabling removes it.
+    disabledReason: enabled === true ? null : undefined,
+    concurrency,
+    readable: needsTypes ? JSON.stringify(readableTypes(c)) : null,
+  };
+}
 
 export const updateWebhook = createHandlers(
   guard("webhooks:manage"),
-  ...patches("updateWebhook", webhookPatch, {
-    id: webhookId,
-    patch: (target, values, attempt, c) => {
-      const { url, types, enabled, concurrency } = values;
-      const columns = {
-        url: url === undefined ? undefined : urlOf(c, url),
-        types: textOf(types),
-        enabled: enabled === undefined ? undefined : Number(enabled),
-        // Enabling removes it.
-        disabledReason: enabled === true ? null : undefined,
-        concurrency,
-      };
-      const readable = needsTypes(values) ? JSON.stringify(readableTypes(c)) : null;
-      return patch({ ...target, readable } as typeof target, columns, attempt);
-    },
-    select: (target, values, c) =>
-      select({
-        ...target,
-        types: textOf(values.types) ?? null,
-        readable: needsTypes(values) ? JSON.stringify(readableTypes(c)) : null,
-      }),
-    missing: noSuchWebhook,
-    conflict({ unreadable }, _values, c) {
-      if (unreadable === null) return undefined;
-      dropBookmark(c);
-      return lacksScope(c, scopeOf(unreadable));
-    },
-    follow: ({ name }, c) => announce(c, name),
+  ...patches("updateWebhook", webhookPatch, webhookId, {
+    ...patch,
+    plans: (target, values, attempt, c) => patch.plans(target, parametersOf(c, values), attempt),
+    select: (target, values, c) => patch.select(target, parametersOf(c, values)),
+    announce: ({ name }, c) => announce(c, name),
   }),
 );

@@ -7,12 +7,14 @@ import type { CloudflareApi } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
 import {
+  addKey,
   addReleases,
   closeAccount,
   endLeases,
   lastLine,
   makeSecondGradual,
   openAccount,
+  RECORD,
   runHere,
   succeed,
   useCheckout,
@@ -27,8 +29,6 @@ const RUNS = Number(process.env["BAD_DAY"] ?? 2);
 
 const STAGING = "petstore-staging";
 const PREVIEW = "petstore-preview-try-this";
-const KEY_ID = "key_ABCDEFGHIJKL";
-const RECORD = { id: KEY_ID, name: "Shop front", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 
 const EFFECTS: { [name: string]: Effect } = {
   "500 once": new Refusal(500, 10_013, "Unknown error"),
@@ -59,10 +59,9 @@ const isWhole = (api: CloudflareApi, version: number) =>
 const target = (edge: Edge) => ["--env", "staging", "--wait", "0", "--url", edge.url];
 const records = (api: CloudflareApi) =>
   [...(api.namespaces.titled(`${STAGING}-api-keys`)?.entries.values() ?? [])].map(({ value }) => JSON.parse(value));
-const addKey = (api: CloudflareApi) => {
+const prepareKey = (api: CloudflareApi) => {
   addReleases(api, STAGING, 1);
-  const entry = { value: JSON.stringify(RECORD), metadata: RECORD };
-  api.namespaces.titled(`${STAGING}-api-keys`)?.entries.set("key:0", entry);
+  addKey(api, STAGING);
 };
 const keys = (...args: string[]) => runHere(runKeys, [...args, "--env", "staging"]);
 
@@ -81,7 +80,7 @@ const COMMANDS: { [name: string]: Command } = {
     isDone: (api) => isWhole(api, 1),
   },
   "keys create": {
-    prepare: addKey,
+    prepare: prepareKey,
     run: () => keys("create", "--name", "New"),
     isDone: async (api, { stdout }) => {
       const name = await keyRecordName(/petstore_staging_\w+/.exec(stdout)?.[0] ?? "");
@@ -89,23 +88,23 @@ const COMMANDS: { [name: string]: Command } = {
     },
   },
   "keys list": {
-    prepare: addKey,
+    prepare: prepareKey,
     run: () => keys("list"),
-    isDone: (_, { stdout }) => stdout.includes(KEY_ID),
+    isDone: (_, { stdout }) => stdout.includes(RECORD.id),
   },
   "keys show": {
-    prepare: addKey,
-    run: () => keys("show", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("show", RECORD.id),
     isDone: (_, { stdout }) => stdout.includes("Shop front"),
   },
   "keys revoke": {
-    prepare: addKey,
-    run: () => keys("revoke", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("revoke", RECORD.id),
     isDone: (api) => records(api)[0]?.revokedAt !== undefined,
   },
   "keys rotate": {
-    prepare: addKey,
-    run: () => keys("rotate", KEY_ID),
+    prepare: prepareKey,
+    run: () => keys("rotate", RECORD.id),
     isDone: (api) => records(api)[0]?.expiresAt !== undefined && records(api).length > 1,
   },
   "preview --sweep": {
@@ -223,20 +222,12 @@ const MINUTE = 60_000;
 /** They write when a key ends, or delete what is old. */
 const GO_BY_CLOCK = ["keys create", "keys rotate", "preview --sweep", "preview"];
 
-test.each(
-  Object.keys(COMMANDS).flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))),
-)(
-  "$name does what it can when the clock of Cloudflare is $clock ms ahead",
-  { timeout: 60_000 },
+test.each(GO_BY_CLOCK.flatMap((name) => [20 * MINUTE, -8 * 24 * 60 * MINUTE].map((clock) => ({ name, clock }))))(
+  "$name changes nothing when the clock of Cloudflare is $clock ms ahead",
   async ({ name, clock }) => {
     const command = COMMANDS[name] ?? expect.unreachable();
     const check = async (api: CloudflareApi, edge: Edge) => {
       const result = await command.run(edge, api);
-      if (!GO_BY_CLOCK.includes(name)) {
-        expect(result, result.stderr).toMatchObject({ code: 0 });
-        expect(await command.isDone(api, result)).toBeTruthy();
-        return;
-      }
       expect(result).toMatchObject({ code: 1, stdout: "" });
       expect(lastLine(result)).toMatch(
         /^The clock of this machine says \S+Z, and that of Cloudflare \S+Z\. Correct the clock, and start again\.$/,

@@ -5,14 +5,14 @@ import packageJson from "../../package.json" with { type: "json" };
 import { Checkout } from "./cloudflare/checkout.ts";
 import { startService } from "./cloudflare/service.ts";
 import { Operator } from "./documentation/account.ts";
-import { isForClients, isTestedElsewhere, SET_UP } from "./documentation/kinds.ts";
+import { isForClients, isNotFaked, isTestedElsewhere, SET_UP } from "./documentation/kinds.ts";
 import { readPage } from "./documentation/page.ts";
 import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 import { AFTER, BEFORE } from "./documentation/stages.ts";
 
 // Runs every command of the documentation in a copy of the repository, against a fake Cloudflare account.
 // documented-requests.test.ts runs the pages for clients. A command of wrangler has the permissions of the table in docs/operations.md, and
-// uses all of them. tokens.test.ts tests those of the commands of this project.
+// uses all of them, if the fake has what it shows. tokens.test.ts tests those of the commands of this project.
 
 const SECTIONS = PAGES.flatMap((path) => {
   const page = readPage(path);
@@ -90,7 +90,7 @@ test.concurrent.for([...SECTIONS, OTHERS])("$name", async ({ name, page, command
     operator.api.usedRights.clear();
     const { code, stdout, stderr } = await operator.run(text);
     expect.soft(code, `$ ${text}\n${stdout}${stderr}`).toBe(0);
-    if (permissions !== undefined)
+    if (permissions !== undefined && !isNotFaked(text))
       expect.soft(usedPermissions(operator.api), `$ ${text}`).toEqual(new Set(permissions));
   }
   await AFTER[name]?.(operator);

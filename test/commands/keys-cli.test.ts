@@ -19,8 +19,6 @@ beforeAll(async () => {
   vi.stubEnv("CLOUDFLARE_API_TOKEN", "");
   vi.stubEnv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:9");
   vi.stubEnv("CI", "true");
-  // Six processes load wrangler, which is large, so it is compiled once.
-  vi.stubEnv("NODE_COMPILE_CACHE", join(state, "compiled"));
 }, WRANGLER_TIMEOUT);
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -46,16 +44,8 @@ function keysProcess(...args: string[]): Promise<Omit<Outcome, "opened">> {
 }
 
 test("wrangler and the service read the records that the command writes", { timeout: WRANGLER_TIMEOUT }, async () => {
-  const created = await keysProcess(
-    "create",
-    "--env",
-    "local",
-    "--name",
-    "\u00c9mile's shop",
-    "--expires",
-    "90d",
-    "--json",
-  );
+  const args = ["--env", "local", "--expires", "90d", "--json"];
+  const created = await keysProcess("create", "--name", "\u00c9mile's shop", ...args);
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[^\n]+\n$/), stderr: "" });
   const { key, ...record } = JSON.parse(created.stdout);
   const name = await keyRecordName(key);
@@ -71,7 +61,7 @@ test("wrangler and the service read the records that the command writes", { time
   expect(mistake).toEqual({ code: 1, stdout: "", stderr: "Required option '--name <name>' not specified\n" });
 });
 
-test("a key is created, listed, rotated and revoked", async () => {
+test("a key is created and listed, without its secret and within 80 columns", async () => {
   const created = await keys("create", "--env", "local", "--name", "ci", "--expires", "90d", "--json");
   expect(created).toMatchObject({ code: 0, stderr: "" });
   const { key, ...record } = JSON.parse(created.stdout);
@@ -84,38 +74,12 @@ test("a key is created, listed, rotated and revoked", async () => {
     expiresAt: expect.any(String),
   });
   expect(Date.parse(record.expiresAt) - Date.parse(record.createdAt)).toBeCloseTo(90 * 86_400_000, -4);
-  expect(await list()).toEqual([{ ...record, status: "active" }]);
-
-  const rotated = JSON.parse((await keys("rotate", record.id, "--env", "local", "--overlap", "1h", "--json")).stdout);
-  expect(rotated).toMatchObject({ name: "ci", scopes: record.scopes, replaces: { id: record.id } });
-  expect(rotated.key).not.toBe(key);
-  const [old] = await list();
-  expect(old).toEqual({
-    ...record,
-    expiresAt: rotated.replaces.expiresAt,
-    givenExpiresAt: record.expiresAt,
-    replacedBy: [rotated.id],
-    status: "active",
-  });
-  expect(Date.parse(rotated.replaces.expiresAt) - Date.parse(rotated.createdAt)).toBeCloseTo(3_600_000, -4);
-
-  const revoked = await keys("revoke", rotated.id, "--env", "local", "--json");
-  expect(JSON.parse(revoked.stdout)).toMatchObject({ id: rotated.id, revokedAt: expect.any(String) });
-  // A revocation is permanent, and the new key has the lifetime of the old one.
-  expect(Date.parse(rotated.expiresAt) - Date.parse(rotated.createdAt)).toBeCloseTo(90 * 86_400_000, -4);
   const all = await list();
-  expect(all.map(({ id, status }) => [id, status])).toEqual([
-    [record.id, "active"],
-    [rotated.id, "revoked"],
-  ]);
-  // A second revocation changes nothing.
-  expect((await keys("revoke", rotated.id, "--env", "local", "--json")).stdout).toBe(revoked.stdout);
-  expect((await keys("rotate", rotated.id, "--env", "local")).stderr).toMatch(/is revoked; create a new key/);
-
+  expect(all).toEqual([{ ...record, status: "active" }]);
   const table = await keys("list", "--env", "local");
   expect(table.stdout).toMatch(/^ID +STATUS +CREATED +EXPIRES +NAME\s+SCOPES\n/);
   for (const line of table.stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
-  for (const secret of [key, rotated.key]) expect(table.stdout + JSON.stringify(all)).not.toContain(secret);
+  expect(table.stdout + JSON.stringify(all)).not.toContain(key);
 });
 
 test("without --json, standard output has only the key", async () => {
@@ -133,12 +97,7 @@ test("--help prints the help", async () => {
   }
 });
 
-describe("a mistake gives one clear line and a failure code, and changes nothing", () => {
-  let before: unknown;
-  beforeAll(async () => {
-    before = await list();
-  });
-
+describe("a mistake gives one clear line and a failure code", () => {
   const create = ["create", "--env", "local", "--name", "x"];
   test.each([
     [["create", "--name", "x"], /^Required option '--env <local\|staging\|production>' not specified/],
@@ -204,9 +163,5 @@ describe("a mistake gives one clear line and a failure code, and changes nothing
       stderr: "Nothing was changed.\n",
       opened: [],
     });
-  });
-
-  test("all of them together", async () => {
-    expect(await list()).toEqual(before);
   });
 });

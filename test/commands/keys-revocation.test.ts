@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
-import { addReleases, runHere, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, failureOf, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
 import type { Read } from "./cloudflare/namespaces.ts";
 import { type Effect, Refusal } from "./cloudflare/route.ts";
 
@@ -36,22 +36,19 @@ function writeUnseen(record: KeyRecord, ...reads: Read[]): void {
 }
 
 describe.each<Read>(["value", "listing"])("a revocation that the %s does not show yet", (read) => {
-  test("is kept by a repetition, with its time", async () => {
-    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
-    const { code, stdout } = await keys("revoke", ID, "--json");
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ ...RECORD, revokedAt: EARLY });
-    expect(stored()).toEqual({ ...RECORD, revokedAt: EARLY });
+  const revoked = { ...RECORD, revokedAt: EARLY };
+
+  test("is kept by a repetition, with its time, and shown", async () => {
+    writeUnseen(revoked, read);
+    expect(JSON.parse((await keys("show", ID, "--json")).stdout)).toMatchObject({ ...revoked, status: "revoked" });
+    expect(JSON.parse((await succeed(keys("revoke", ID, "--json"))).stdout)).toEqual(revoked);
+    expect(stored()).toEqual(revoked);
   });
 
   test("is kept by a rotation, which creates no key", async () => {
-    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
-    expect(await keys("rotate", ID)).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `${ID} is revoked; create a new key instead.\n`,
-    });
-    expect(stored()).toHaveProperty("revokedAt", EARLY);
+    writeUnseen(revoked, read);
+    expect(await failureOf(keys("rotate", ID))).toBe(`${ID} is revoked; create a new key instead.`);
+    expect(stored()).toEqual(revoked);
     expect(entries().size).toBe(1);
   });
 
@@ -60,16 +57,10 @@ describe.each<Read>(["value", "listing"])("a revocation that the %s does not sho
     const arrival = api.hold("PUT", "/values/");
     const rotation = keys("rotate", ID);
     await arrival;
-    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
+    writeUnseen(revoked, read);
     api.repair();
-    expect(await rotation).toMatchObject({ code: 0 });
+    await succeed(rotation);
     expect(stored()).toMatchObject({ revokedAt: EARLY, replacedBy: [expect.any(String)] });
-  });
-
-  test("is shown", async () => {
-    writeUnseen({ ...RECORD, revokedAt: EARLY }, read);
-    const { stdout } = await keys("show", ID, "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ status: "revoked", revokedAt: EARLY });
   });
 });
 
@@ -111,8 +102,7 @@ test.each<[name: string, effect: Effect]>([
   await expect.poll(() => api.requests.filter((request) => request.startsWith("PUT ")).length).toBe(2);
   if (effect === "lost") await expect.poll(() => stored().replacedBy).toBeDefined();
   write({ ...stored(), revokedAt: EARLY });
-  const { code, stdout, stderr } = await rotation;
-  expect(code, stderr).toBe(0);
+  const { stdout } = await succeed(rotation);
   expect(stored()).toMatchObject({ revokedAt: EARLY, replacedBy: [JSON.parse(stdout).id] });
 });
 
@@ -135,12 +125,8 @@ describe("revoke", () => {
 
   test("says that the revocation is written when the look at it fails", async () => {
     cloudflare.api.break("GET", "/values/", new Refusal(403, 10_000, "Authentication error"), { after: 1 });
-    const { code, stdout, stderr } = await keys("revoke", ID);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(
-      new RegExp(
-        `^The revocation of ${ID} is written, but it is unknown whether KV shows it: Cloudflare refused GET .+\\n$`,
-      ),
+    expect(await failureOf(keys("revoke", ID))).toMatch(
+      /^The revocation of \w+ is written, but it is unknown whether KV shows it: Cloudflare refused GET .+$/,
     );
     expect(stored()).toHaveProperty("revokedAt");
   });
@@ -155,11 +141,9 @@ describe("revoke", () => {
 
   test("says how to find the webhooks of a key that manages them", async () => {
     write({ ...RECORD, scopes: ["webhooks:manage"] });
-    const { code, stderr } = await keys("revoke", ID);
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: "Its webhooks deliver on. To find and stop them: npm run webhooks -- list --env staging\n",
-    });
+    expect((await succeed(keys("revoke", ID))).stderr).toBe(
+      "Its webhooks deliver on. To find and stop them: npm run webhooks -- list --env staging\n",
+    );
   });
 
   test("writes its revocation again when a rotation wrote over it", async () => {

@@ -1,37 +1,9 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
-import { openLocalStorage, type Outcome, runKeys } from "./keys.ts";
+import { at, DAY, HOUR, type Outcome, runKeys, START, useLocalKeys } from "./keys.ts";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
-type Created = KeyRecord & { key: string };
-
-const { local } = await openLocalStorage();
-
-const start = Date.parse("2027-01-01T00:00:00.000Z");
-beforeEach(async () => {
-  vi.useFakeTimers({ now: start, toFake: ["Date"] });
-  for (const { name } of await local.list("key:")) await local.put(name, "null");
-  return () => vi.useRealTimers();
-});
-const at = (time: number) => new Date(time).toISOString();
-
-async function create(...args: string[]): Promise<Created> {
-  const { stdout } = await runKeys(local, ["create", "--env", "local", "--name", "shop", "--json", ...args]);
-  return JSON.parse(stdout);
-}
-
-async function rotate({ id }: Created): Promise<Created> {
-  return JSON.parse((await runKeys(local, ["rotate", id, "--env", "local", "--json"])).stdout);
-}
-
-async function shown(...args: string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await runKeys(local, ["show", "--env", "local", "--json", ...args]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return JSON.parse(stdout);
-}
+const { local, json, create, rotate, without } = await useLocalKeys();
 
 function showSecret(input: string, env: Environment = "local", ...args: string[]): Promise<Outcome> {
   return runKeys(local, ["show", "--key-from-stdin", "--env", env, ...args], undefined, input);
@@ -51,25 +23,27 @@ describe("show <id>", () => {
     const second = await rotate(first);
     const third = await rotate(second);
     const other = await rotate(second);
-    await runKeys(local, ["revoke", third.id, "--env", "local"]);
-    expect(await shown(first.id)).toMatchObject({ successors: [{ id: second.id, status: "active" }] });
-    expect(await shown(first.id)).not.toHaveProperty("predecessor");
-    expect(await shown(second.id)).toMatchObject({
+    await json("revoke", third.id);
+    expect(await json("show", first.id)).toMatchObject({ successors: [{ id: second.id, status: "active" }] });
+    expect(await json("show", second.id)).toMatchObject({
       predecessor: { id: first.id, status: "active" },
       successors: [
         { id: third.id, status: "revoked" },
         { id: other.id, status: "active" },
       ],
     });
-    vi.setSystemTime(start + 2 * DAY);
-    expect(await shown(other.id)).toMatchObject({ predecessor: { id: second.id, status: "expired" }, successors: [] });
+    vi.setSystemTime(START + 2 * DAY);
+    expect(await json("show", other.id)).toMatchObject({
+      predecessor: { id: second.id, status: "expired" },
+      successors: [],
+    });
   });
 
   test("shows all of that as text, one per line", async () => {
     const first = await create("--expires", "90d");
     const second = await rotate(first);
     const third = await rotate(second);
-    await runKeys(local, ["revoke", second.id, "--env", "local"]);
+    await json("revoke", second.id);
     const { stdout } = await runKeys(local, ["show", second.id, "--env", "local"]);
     expect(stdout.split("\n")).toEqual([
       `ID           ${second.id}`,
@@ -86,16 +60,16 @@ describe("show <id>", () => {
     ]);
   });
 
-  test("names a successor that the listing does not have yet", async () => {
+  test("names a successor that the listing does not have yet, as a rotation does", async () => {
     const first = await create();
     const { id } = await rotate(first);
-    const lagging = {
-      ...local,
-      list: async () =>
-        (await local.list("key:")).filter(({ metadata }) => !JSON.stringify(metadata)?.includes(`"id":"${id}"`)),
-    };
-    const { stdout } = await runKeys(lagging, ["show", first.id, "--env", "local", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ successors: [{ id, status: "unknown" }] });
+    for (const [command, field] of [
+      ["show", "successors"],
+      ["rotate", "earlierSuccessors"],
+    ] as const) {
+      const { stdout } = await runKeys(without(id), [command, first.id, "--env", "local", "--json"]);
+      expect(JSON.parse(stdout)).toMatchObject({ [field]: [{ id, status: "unknown" }] });
+    }
   });
 });
 
@@ -136,7 +110,7 @@ describe("show --key-from-stdin", () => {
     const key = generateKey("local");
     const refusal = { code: 1, stdout: "", stderr: "local has no valid record of this key: nobody can use it.\n" };
     expect(await showSecret(key)).toMatchObject(refusal);
-    await local.put(await keyRecordName(key), "{");
+    await local.put(await keyRecordName(key), { value: "{" });
     expect(await showSecret(key)).toMatchObject(refusal);
   });
 });
@@ -151,33 +125,24 @@ test.each(["show", "revoke", "rotate"])("%s refuses a key in place of an id, and
   });
 });
 
-describe("list --ending-within", () => {
-  async function ending(duration: string): Promise<string[]> {
-    const { stdout } = await runKeys(local, ["list", "--env", "local", "--json", "--ending-within", duration]);
-    return JSON.parse(stdout).map(({ id }: KeyRecord) => id);
-  }
-
-  test("lists the valid keys that expire within the time, in order of expiry", async () => {
-    const late = await create("--expires", "30d");
-    const soon = await create("--expires", "2h");
-    await create();
-    const revoked = await create("--expires", "2h");
-    await runKeys(local, ["revoke", revoked.id, "--env", "local"]);
-    const rotated = await create();
-    await rotate(rotated);
-    expect(await ending("30d")).toEqual([soon.id, rotated.id, late.id]);
-    expect(await ending("2h")).toEqual([soon.id]);
-    expect(await ending("1h")).toEqual([]);
-    vi.setSystemTime(start + 3 * HOUR);
-    expect(await ending("1d")).toEqual([rotated.id]);
-  });
-
-  test("prints them like the whole list, and reports when there are none", async () => {
-    const { id } = await create("--expires", at(start + DAY));
-    const soon = ["list", "--env", "local", "--ending-within"];
-    const { stdout } = await runKeys(local, [...soon, "1d"]);
-    expect(stdout).toMatch(/^ID +STATUS +CREATED +EXPIRES +NAME\s+SCOPES\n/);
-    expect(stdout).toContain(`${id}  active`);
-    expect((await runKeys(local, [...soon, "1h"])).stdout).toBe("No key ends so soon.\n");
-  });
+test("list --ending-within lists the valid keys that expire within the time, in order of expiry", async () => {
+  const list = (duration: string, ...more: string[]) =>
+    runKeys(local, ["list", "--env", "local", "--ending-within", duration, ...more]);
+  const ending = async (duration: string): Promise<string[]> =>
+    JSON.parse((await list(duration, "--json")).stdout).map(({ id }: KeyRecord) => id);
+  const late = await create("--expires", at(START + 30 * DAY));
+  const soon = await create("--expires", "2h");
+  await create();
+  await json("revoke", (await create("--expires", "2h")).id);
+  const rotated = await create();
+  await rotate(rotated);
+  expect(await ending("30d")).toEqual([soon.id, rotated.id, late.id]);
+  expect(await ending("2h")).toEqual([soon.id]);
+  const { stdout } = await list("2h");
+  expect(stdout).toMatch(/^ID +STATUS +CREATED +EXPIRES +NAME\s+SCOPES\n/);
+  expect(stdout).toContain(`${soon.id}  active`);
+  expect((await list("1h")).stdout).toBe("No key ends so soon.\n");
+  // Keys that have ended do not end soon.
+  vi.setSystemTime(START + 3 * HOUR);
+  expect(await ending("1d")).toEqual([rotated.id]);
 });

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect } from "vitest";
+import { afterAll, beforeEach, expect, vi } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
 import { type Namespace, openNamespace } from "../../ops/keys/namespace.ts";
+import { type KeyRecord, keyRecordName, parseKeyRecord } from "../../src/auth/key-record.ts";
 
 export interface Outcome {
   code: number;
@@ -13,18 +14,54 @@ export interface Outcome {
   opened: string[];
 }
 
+/** A new key as --json shows it. */
+export type Shown = KeyRecord & {
+  key: string;
+  replaces: { id: string; expiresAt: string };
+  earlierSuccessors?: { id: string; status: string }[];
+};
+
 /** Milliseconds. wrangler takes seconds to start on an idle machine, and many times that on a busy one. */
 export const WRANGLER_TIMEOUT = 180_000;
 
-/** Opens a local environment for the tests of a file, in a new folder that is removed after them. */
-export async function openLocalStorage(): Promise<{ state: string; local: Namespace }> {
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+export const START = Date.parse("2027-01-01T00:00:00.000Z");
+export const at = (time: number) => new Date(time).toISOString();
+export const after = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
+
+/** A local environment for the tests of a file, without valid keys before each. Its clock is stopped, so that lifetimes are exact. */
+export async function useLocalKeys() {
   const state = mkdtempSync(join(tmpdir(), "petstore-keys-"));
   const local = await openNamespace("local", () => {}, state);
+  beforeEach(async () => {
+    vi.useFakeTimers({ now: START, toFake: ["Date"] });
+    for (const { name } of await local.list("key:")) await local.put(name, { value: "null" });
+    return () => vi.useRealTimers();
+  });
   afterAll(async () => {
     await local.close();
     rmSync(state, { recursive: true });
   });
-  return { state, local };
+  const json = async (command: string, ...args: string[]): Promise<Shown> => {
+    const { code, stdout, stderr } = await runKeys(local, [command, "--env", "local", "--json", ...args]);
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout);
+  };
+  return {
+    local,
+    json,
+    create: (...args: string[]) => json("create", "--name", "shop", ...args),
+    rotate: ({ id }: { id: string }, ...args: string[]) => json("rotate", id, ...args),
+    /** The record that the service reads. */
+    stored: async ({ key }: Shown) => parseKeyRecord((await local.get(await keyRecordName(key))) ?? ""),
+    /** The storage, whose listing does not have a key yet. */
+    without: (id: string): Namespace => ({
+      ...local,
+      list: async () =>
+        (await local.list("key:")).filter(({ metadata }) => !JSON.stringify(metadata)?.includes(`"id":"${id}"`)),
+    }),
+  };
 }
 
 /**

@@ -85,24 +85,6 @@ test("a preview is created, updated and deleted without touching staging", async
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: "There is no preview try-this.\n" });
 });
 
-test("the next attempt completes a preview that failed in any step", async () => {
-  const { api } = cloudflare;
-  for (const [method, path] of [
-    ["POST", "/storage/kv/namespaces"],
-    ["PUT", "/values/"],
-    ["PUT", "/workers/scripts/"],
-  ] as const) {
-    api.break(method, path);
-    const failed = await create();
-    expect(failed, path).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(failed)).toContain("The fake was told to fail");
-    api.repair();
-  }
-  await succeed(create());
-  expect(names()).toEqual({ workers: [WORKER], databases: [WORKER], namespaces: [`${WORKER}-api-keys`] });
-  expect(api.databases.query(WORKER, "SELECT name FROM pets")).toHaveLength(5);
-});
-
 test("a sweep deletes old unused previews and the rest of deleted ones", async () => {
   const { api } = cloudflare;
   addReleases(api, "petstore-staging", 1);

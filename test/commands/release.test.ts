@@ -1,13 +1,15 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { needOfDatabase } from "../../ops/release/optional-database.ts";
 import { databaseId } from "./cloudflare/ids.ts";
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
 import {
   addReleases,
   commandsOf,
+  commitUntilEnd,
   endLeases,
   failureOf,
   forgetResources,
@@ -55,6 +57,14 @@ const shares = () => cloudflare.api.workers.all.get(WORKER)?.deployments.at(-1)?
 const migrations = () => cloudflare.api.databases.query(WORKER, "SELECT name FROM d1_migrations").length;
 const changes = () => cloudflare.api.requests.filter((request) => !request.startsWith("GET "));
 const head = () => cloudflare.checkout.git("rev-parse", "HEAD");
+const addOne = () => addReleases(cloudflare.api, WORKER, 1, head());
+const addTwo = () => addReleases(cloudflare.api, WORKER, 2, head());
+
+/** Adds a migration to the commit. */
+function addMigration(sql = "CREATE TABLE later (id INTEGER);"): void {
+  writeFileSync(join(cloudflare.checkout.folder, "drizzle/9000_new.sql"), sql);
+  commitUntilEnd(cloudflare.checkout, "A migration");
+}
 
 /** What wrangler sent in each test. */
 const requests: { [test: string]: unknown } = {};
@@ -141,7 +151,7 @@ Released to staging
 
   test("a later release changes only the code, and shows no secret", async () => {
     const { api, checkout } = cloudflare;
-    addReleases(api, WORKER, 1, head());
+    addOne();
     const [before] = versions();
 
     // None of these leads it to another Worker, account or file.
@@ -168,8 +178,7 @@ Released to staging
   });
 
   test("a release that brings a class of Durable Objects deploys it at once", async () => {
-    const { api } = cloudflare;
-    const worker = addReleases(api, WORKER, 1, head());
+    const worker = addOne();
     removeClasses(worker);
     const result = await succeed(release());
     expect(worker.migrationTag).toBe("v1");
@@ -256,11 +265,9 @@ test.each([
   ["POST", "/query", "All migrations are applied. This release deployed nothing.", 0],
   ["POST", "/deployments", "Version <new> is deployed. To roll back: npm run rollback -- --env staging --to <old>", 2],
 ])("a release that somebody ends at %s %s tells what it did", async (method, path, state, deployed) => {
-  const { api, checkout } = cloudflare;
-  const worker = addReleases(api, WORKER, 1, head());
-  writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
-  checkout.commit("A migration");
-  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  const { api } = cloudflare;
+  const worker = addOne();
+  addMigration();
   let ended: Result;
   if (path === "/query") {
     const ending = new AbortController();
@@ -286,9 +293,9 @@ test.each([
   await succeed(release());
 });
 
-test("a release that was killed leaves nothing that goes on, and the next one waits for its lease", async () => {
+test("a release waits for the lease of one that was killed", async () => {
   const { api } = cloudflare;
-  addReleases(api, WORKER, 1, head());
+  addOne();
   // With it ends what it runs as wrangler.
   await endAt("POST", "/versions", ["SIGKILL"]);
 
@@ -297,8 +304,7 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
     timeout: 60_000,
   });
   expect(versions()).toHaveLength(1);
-  // The two minutes of the lease are over.
-  api.databases.query(WORKER, "UPDATE release_lease SET expires_at = 0");
+  endLeases(api);
   const result = await succeed(next);
   expect(result.stderr).toMatch(
     /^This waits for the release of v[\d.]+ \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
@@ -306,66 +312,113 @@ test("a release that was killed leaves nothing that goes on, and the next one wa
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
 
-test("a database that is gone is replaced only when somebody says so", async () => {
+/** Something of every process, as far as other users of the machine see it. */
+const ofProcesses = (read: (folder: string) => string) =>
+  readdirSync("/proc").map((name) => {
+    try {
+      return /^\d+$/.test(name) ? read(`/proc/${name}`) : "";
+    } catch {
+      // It has ended meanwhile, or belongs to somebody else.
+      return "";
+    }
+  });
+
+/** Requests that a release sends. */
+const REQUESTS = 28;
+/** How many releases are killed, each at a moment of its own. */
+const KILLS = Number(process.env["KILLS"] ?? 1);
+
+test.runIf(process.platform === "linux").each(Array.from({ length: KILLS }, (_, kill) => kill))(
+  "kill %i: after a release that was killed, nothing of it undoes a newer one",
+  async () => {
+    const { api, checkout } = cloudflare;
+    addOne();
+    const moment = Math.floor(Math.random() * REQUESTS);
+    const killing = new AbortController();
+    const killed = release([], { signal: killing.signal });
+    await Promise.race([killed, vi.waitUntil(() => api.requests.length >= moment, { timeout: 600_000, interval: 5 })]);
+    const shown = ofProcesses((folder) => readFileSync(`${folder}/cmdline`, "utf8"));
+    expect(shown.join("\n")).not.toMatch(/token-of-the-tests|petstore_staging_/);
+    killing.abort("SIGKILL");
+    await killed;
+    const what = `killed at request ${api.requests.length}`;
+    endLeases(api);
+    commitUntilEnd(checkout, "Newer");
+    const result = await release();
+    expect(result.code, `${what}\n${result.stderr}`).toBe(0);
+    const isInUse = () => ofProcesses((folder) => readlinkSync(`${folder}/cwd`)).some((cwd) => cwd === checkout.folder);
+    await vi.waitUntil(() => !isInUse(), { timeout: 60_000 });
+    const [share, ...others] = shares() ?? [];
+    const deployed = versions().find(({ id }) => id === share?.version_id);
+    expect([deployed?.annotations["workers/message"], others], what).toEqual([head().slice(0, 12), []]);
+  },
+);
+
+test("a release that waited for that of a newer commit is refused", async () => {
   const { api, checkout } = cloudflare;
-  addReleases(api, WORKER, 1, head());
-  const { uuid } = api.databases.find(WORKER);
-  api.databases.all.delete(uuid);
+  const worker = addOne();
+  const older = head();
+  checkout.commit("Newer");
+  const newer = head();
+  checkout.git("reset", "--quiet", "--hard", older);
+  const { running } = await holdAt("POST", "/query");
+  const { id } = api.workers.release(worker, worker.versions[0]?.bindings ?? [], newer);
+  api.repair();
+  expect(await failureOf(running)).toMatch(
+    /^Commit [0-9a-f]{12} is deployed, and [0-9a-f]{12} does not descend from it\./,
+  );
+  expect(shares()).toEqual([{ version_id: id, percentage: 100 }]);
+});
+
+test.each([
+  {
+    store: "databases",
+    name: "database",
+    key: "id",
+    wayBack: "none: earlier versions use another database, which is gone",
+  },
+  { store: "namespaces", name: "KV namespace", key: "namespace_id", wayBack: "npm run rollback -- --env staging --to" },
+] as const)("a $name that is gone is replaced only when somebody says so", async ({ store, name, key, wayBack }) => {
+  const { api, checkout } = cloudflare;
+  addOne();
+  const { all } = api[store];
+  const [lost] = all.keys();
+  all.clear();
   onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
+  const option = `--new-${store.slice(0, -1)}`;
   expect(await failureOf(release(["--location", "weur"]))).toBe(
-    `The database ${uuid}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
-      "To release with a new, empty one, say --new-database.",
+    `The ${name} ${lost}, which wrangler.toml names, does not exist. docs/runbook/deleted.md has the choice. ` +
+      `To release with a new, empty one, say ${option}.`,
   );
   expect(changes()).toEqual([]);
-  const result = await succeed(release(["--location", "weur", "--new-database"]));
-  expect(result.stdout).toContain("Roll back code  none: earlier versions use another database, which is gone\n");
-  expect(versions().at(-1)?.bindings).toContainEqual(
-    expect.objectContaining({ name: "DB", id: api.databases.find(WORKER).uuid }),
-  );
+  const result = await succeed(release(["--location", "weur", option]));
+  const [made] = all.keys();
+  expect(result.stdout).toContain(`Roll back code  ${wayBack}`);
+  expect(versions().at(-1)?.bindings).toContainEqual(expect.objectContaining({ [key]: made }));
+  const diff = checkout.git("diff");
+  for (const line of [`-\\w+ = "${lost}"`, `\\+\\w+ = "${made}"`]) expect(diff).toMatch(new RegExp(`^${line}$`, "m"));
   expect(migrations()).toBe(MIGRATIONS);
 });
 
 test("a migration that fails leaves those before it, and the old code", async () => {
   const { api, checkout } = cloudflare;
   forgetResources(checkout);
-  writeFileSync(
-    join(checkout.folder, "drizzle/9000_broken.sql"),
-    "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere VALUES (1);",
+  addMigration("CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere VALUES (1);");
+  const failed = await release(["--location", "auto"]);
+  expect(failed.code).toBe(1);
+  expect(failed.stderr).toContain("9000_new.sql");
+  expect(lastLine(failed)).toMatch(
+    /no such table: nowhere .+\. Migrations that are not applied: 1\. This release deployed nothing\.$/,
   );
-  checkout.commit("A migration that fails");
-  try {
-    const failed = await release(["--location", "auto"]);
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain("9000_broken.sql");
-    expect(lastLine(failed)).toMatch(
-      /no such table: nowhere .+\. Migrations that are not applied: 1\. This release deployed nothing\.$/,
-    );
-    expect(migrations()).toBe(MIGRATIONS);
-    expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);
-    expect(api.databases.named(WORKER)).not.toHaveProperty("primary_location_hint");
-    expect(api.workers.all.size).toBe(0);
-  } finally {
-    checkout.git("reset", "--quiet", "--hard", "HEAD~1");
-  }
-});
-
-test("a KV namespace that is gone is replaced only when somebody says so", async () => {
-  const { api, checkout } = cloudflare;
-  addReleases(api, WORKER, 1, head());
-  const [lost] = api.namespaces.all.keys();
-  api.namespaces.all.clear();
-  onTestFinished(() => void checkout.git("checkout", "wrangler.toml"));
-  expect(await failureOf(release())).toContain(`The KV namespace ${lost}, which wrangler.toml names, does not exist.`);
-  expect(changes()).toEqual([]);
-  await succeed(release(["--new-namespace"]));
-  const [namespace] = api.namespaces.all.keys();
-  expect(versions().at(-1)?.bindings).toContainEqual(expect.objectContaining({ namespace_id: namespace }));
-  expect(checkout.git("diff")).toContain(`-id = "${lost}"\n+id = "${namespace}"`);
+  expect(migrations()).toBe(MIGRATIONS);
+  expect(api.databases.query(WORKER, "SELECT * FROM sqlite_schema WHERE name = 'half'")).toEqual([]);
+  expect(api.databases.named(WORKER)).not.toHaveProperty("primary_location_hint");
+  expect(api.workers.all.size).toBe(0);
 });
 
 test("a release looks for nothing in a list, so an empty one does no harm", async () => {
   const { api } = cloudflare;
-  addReleases(api, WORKER, 1, head());
+  addOne();
   for (const list of ["/storage/kv/namespaces?", "/d1/database?"]) api.break("GET", list);
   await succeed(release());
   expect(api.requests.filter((request) => /namespaces$|database$|scripts$/.test(request))).toEqual([]);
@@ -373,7 +426,7 @@ test("a release looks for nothing in a list, so an empty one does no harm", asyn
 
 test("a release that brings a class knows what happened when the response is lost", async () => {
   const { api } = cloudflare;
-  const worker = addReleases(api, WORKER, 1, head());
+  const worker = addOne();
   removeClasses(worker);
   api.break("PUT", `/workers/scripts/${WORKER}`, "lost", { times: 1 });
   // The command asks twice, and wrangler twice before its first upload. So the repetition of wrangler fails as well.
@@ -383,22 +436,9 @@ test("a release that brings a class knows what happened when the response is los
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
 
-test("a release that brings a class undoes no rollback that happens right before it", async () => {
-  const { api } = cloudflare;
-  const worker = addReleases(api, WORKER, 2, head());
-  removeClasses(worker);
-  const { running } = await holdAt("PUT", "/values/");
-  api.workers.share(worker, [{ version_id: worker.versions[0]?.id ?? "", percentage: 100 }]);
-  api.repair();
-  expect(await failureOf(running)).toContain(
-    `Somebody changed the deployment of ${WORKER} meanwhile: version ${worker.versions[0]?.id}`,
-  );
-  expect([worker.migrationTag, versions().length]).toEqual([undefined, 2]);
-});
-
 test("a release that brings a class makes a rollback wait, which then tells what came", async () => {
   const { api, checkout, edge } = cloudflare;
-  const worker = addReleases(api, WORKER, 2, head());
+  const worker = addTwo();
   removeClasses(worker);
   const { running } = await holdAt("PUT", `/workers/scripts/${WORKER}`);
   const live = { code: 0, stdout: "", stderr: "" };
@@ -419,9 +459,8 @@ test.each([
   ["no class", "POST", "npm run rollback -- --env staging --to <old>"],
 ])("a release that brings %s tells of a deployment that it undid", async (_, method, wayBack) => {
   const { api, checkout } = cloudflare;
-  const worker = addReleases(api, WORKER, 2, head());
-  checkout.commit("Newer");
-  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", "HEAD~1"));
+  const worker = addTwo();
+  commitUntilEnd(checkout, "Newer");
   if (method === "PUT") removeClasses(worker);
   const [first, second] = worker.versions;
   // By the dashboard, which knows of no lease.
@@ -442,20 +481,20 @@ test.each<[moment: string, method: string, path: string, args: string[], failure
   ["during a gradual upload", "POST", "/versions", ["--gradual", "10"]],
   ["before its first look at D1, which fails", "GET", "/d1/database", [], SICK],
   ["during its upload while D1 fails", "POST", "/versions", [], SICK],
+  ["right before it deploys a class", "PUT", "/values/", []],
 ])("a release undoes no rollback that happens %s", async (_, method, path, args, failure) => {
   const { api } = cloudflare;
-  const worker = addReleases(api, WORKER, 2, head());
+  const worker = addTwo();
   const [first] = worker.versions;
+  if (method === "PUT") removeClasses(worker);
   api.databases.failure = failure;
-  const step = api.hold(method, path);
-  const running = release(args);
-  await Promise.race([step, running]);
+  const { running } = await holdAt(method, path, args);
   api.workers.share(worker, [{ version_id: first?.id ?? "", percentage: 100 }]);
   api.repair();
   expect(await failureOf(running)).toMatch(
     new RegExp(
       `^Somebody changed the deployment of ${WORKER} meanwhile: version ${first?.id} has 100 %\\. Look at it, and start again\\.` +
-        (path === "/versions" ? ".* This release deployed nothing\\.$" : "$"),
+        (path === "/versions" || method === "PUT" ? ".* This release deployed nothing\\.$" : "$"),
     ),
   );
   expect(versions()).toHaveLength(path === "/versions" ? 3 : 2);
@@ -465,7 +504,7 @@ test.each<[moment: string, method: string, path: string, args: string[], failure
 describe("while D1 fails, a release", () => {
   test("without a migration goes on, and keeps the database and the API keys", async () => {
     const { api } = cloudflare;
-    addReleases(api, WORKER, 1, head());
+    addOne();
     api.databases.failure = SICK;
     const result = await succeed(release());
     expect(result.stderr).toContain(
@@ -490,7 +529,7 @@ describe("while D1 fails, a release", () => {
     ["/time_travel", SICK],
   ])("goes on when only %s fails", async (path, failure) => {
     const { api } = cloudflare;
-    addReleases(api, WORKER, 1, head());
+    addOne();
     api.break("", path, failure);
     const result = await succeed(release());
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
@@ -500,7 +539,7 @@ describe("while D1 fails, a release", () => {
 
   test("goes on when D1 fails after the upload", async () => {
     const { api } = cloudflare;
-    addReleases(api, WORKER, 1, head());
+    addOne();
     const upload = api.hold("POST", "/versions");
     const running = release();
     await Promise.race([upload, running]);
@@ -513,68 +552,36 @@ describe("while D1 fails, a release", () => {
   });
 
   test("with a migration is refused", async () => {
-    const { api, checkout } = cloudflare;
-    addReleases(api, WORKER, 1, head());
-    api.databases.failure = SICK;
-    writeFileSync(join(checkout.folder, "drizzle/9000_new.sql"), "CREATE TABLE later (id INTEGER);");
-    checkout.commit("A migration");
-    try {
-      expect(await failureOf(release())).toBe(
-        `Cloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503. ` +
-          "This release brings a migration, so it needs D1.",
-      );
-      expect(changes()).toEqual([]);
-    } finally {
-      checkout.git("reset", "--quiet", "--hard", "HEAD~1");
-    }
+    addOne();
+    addMigration();
+    cloudflare.api.databases.failure = SICK;
+    expect(await failureOf(release())).toBe(
+      `Cloudflare could not answer GET /d1/database/${databaseId(WORKER)}: D1 is sick (code 7500), status 503. ` +
+        "This release brings a migration, so it needs D1.",
+    );
+    expect(changes()).toEqual([]);
   });
 
-  test.each<[name: string, prepare: () => void, args: string[], message: string]>([
-    [
-      "over a version that does not tell its commit",
-      () => addReleases(cloudflare.api, WORKER, 1),
-      ["--force"],
-      "Nobody can tell whether this release brings a migration, so it needs D1.",
-    ],
-    [
-      "that is the first one",
-      () => forgetResources(cloudflare.checkout),
-      ["--location", "weur"],
-      "A first release needs D1.",
-    ],
-    [
-      "to another database",
-      () => addReleases(cloudflare.api, WORKER, 1, head()),
-      ["--new-database"],
-      "A release with another database or KV namespace needs D1.",
-    ],
-    [
-      "that brings a class of Durable Objects",
-      () => removeClasses(addReleases(cloudflare.api, WORKER, 1, head())),
-      [],
-      "This release brings a migration of Durable Objects, so it needs D1.",
-    ],
-    [
-      "over a version without API keys",
-      () => {
-        const [version] = addReleases(cloudflare.api, WORKER, 1, head()).versions;
-        if (version) version.bindings = version.bindings.filter(({ name }) => name !== "API_KEYS");
-      },
-      [],
-      "The deployed version lacks a database or API keys, so the release needs D1.",
-    ],
-  ])("%s is refused", async (_, prepare, args, message) => {
-    prepare();
-    cloudflare.api.databases.failure = SICK;
-    const refused = await release(args);
-    expect(refused, refused.stderr).toMatchObject({ code: 1, stdout: "" });
-    expect(lastLine(refused).endsWith(`D1 is sick (code 7500), status 503. ${message}`), refused.stderr).toBe(true);
-    expect(changes().filter((request) => request !== "POST /d1/database")).toEqual([]);
+  const bound = { database: "1", namespace: "2" };
+  const telling = [{ id: "1", annotations: { "workers/message": "0123456789ab" } }];
+  const lacksResource = "The deployed version lacks a database or API keys, so the release needs D1.";
+  test.each<[differing: object, message: string]>([
+    [{ versions: [] }, "A first release needs D1."],
+    [{ versions: [{ id: "1" }] }, "Nobody can tell whether this release brings a migration, so it needs D1."],
+    [{ versions: telling }, "Nobody can tell whether this release brings a migration, so it needs D1."],
+    [{ migration: "v1" }, "This release brings a migration of Durable Objects, so it needs D1."],
+    [{ bound: { ...bound, database: undefined } }, lacksResource],
+    [{ bound: { ...bound, namespace: undefined } }, lacksResource],
+    [{ isNew: true }, "A release with another database or KV namespace needs D1."],
+  ])("over %j needs it", (differing, message) => {
+    const usual = { deployments: [], versions: telling, bound, migration: undefined, isNew: false };
+    const { isNew, ...survey } = { ...usual, ...differing };
+    expect(needOfDatabase({ version: "1.0.0", commit: "HEAD" }, survey, isNew)).toBe(message);
   });
 
   test("fails in its smoke test when D1 fails for the service alone", async () => {
-    const { api, edge } = cloudflare;
-    addReleases(api, WORKER, 1, head());
+    const { edge } = cloudflare;
+    addOne();
     edge.lacksDatabase = true;
     const ill = await release();
     expect(ill).toMatchObject({ code: 1, stdout: "" });
@@ -586,35 +593,26 @@ describe("while D1 fails, a release", () => {
   });
 });
 
-describe("a gradual release", () => {
-  test("tests the new version on its share, and waits to be promoted", async () => {
-    const { api } = cloudflare;
-    addReleases(api, WORKER, 1, head());
-    const gradual = await succeed(release(["--gradual", "10"]));
-    const [old, new_] = versions();
-    expect(shares()).toEqual([
-      { version_id: new_?.id, percentage: 10 },
-      { version_id: old?.id, percentage: 90 },
-    ]);
-    // What an object is doing may end.
-    expect(api.workers.all.get(WORKER)?.deployments.at(-1)?.code_update_strategy).toEqual({
-      mode: "deferred",
-      max_delay: 90,
-    });
-    expect(gradual.stderr).toContain(`GET /health is version ${new_?.id}.`);
-    expect(gradual.stdout).toContain(`Go on           npm run release -- --env staging --promote ${new_?.id}\n`);
-    expect(gradual.stdout).toContain(`Go back         npm run rollback -- --env staging --to ${old?.id}\n`);
-
-    const again = await release(["--gradual", "20"]);
-    expect(lastLine(again)).toBe(
-      "A gradual release of petstore-staging is under way. Promote a version or roll back first.",
-    );
+test("a gradual release tests the new version on its share, and waits to be promoted", async () => {
+  const { api } = cloudflare;
+  addOne();
+  const gradual = await succeed(release(["--gradual", "10"]));
+  const [old, new_] = versions();
+  expect(shares()).toEqual([
+    { version_id: new_?.id, percentage: 10 },
+    { version_id: old?.id, percentage: 90 },
+  ]);
+  // What an object is doing may end.
+  expect(api.workers.all.get(WORKER)?.deployments.at(-1)?.code_update_strategy).toEqual({
+    mode: "deferred",
+    max_delay: 90,
   });
+  expect(gradual.stderr).toContain(`GET /health is version ${new_?.id}.`);
+  expect(gradual.stdout).toContain(`Go on           npm run release -- --env staging --promote ${new_?.id}\n`);
+  expect(gradual.stdout).toContain(`Go back         npm run rollback -- --env staging --to ${old?.id}\n`);
 
-  test("cannot be the first release", async () => {
-    expect(await failureOf(release(["--gradual", "10"]))).toBe(
-      "petstore-staging has no version yet. The first release cannot be gradual: leave out --gradual.",
-    );
-    expect(changes()).toEqual([]);
-  });
+  const again = await release(["--gradual", "20"]);
+  expect(lastLine(again)).toBe(
+    "A gradual release of petstore-staging is under way. Promote a version or roll back first.",
+  );
 });

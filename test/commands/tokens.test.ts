@@ -10,7 +10,7 @@ import { run as runPreview } from "../../ops/preview/command-line.ts";
 import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { Edge } from "./cloudflare/edge.ts";
-import { addReleases, makeSecondGradual, runHere, useCloudflare } from "./cloudflare/fixture.ts";
+import { addKey, addReleases, makeSecondGradual, RECORD, runHere, useCloudflare } from "./cloudflare/fixture.ts";
 import { startService } from "./cloudflare/service.ts";
 import type { Worker } from "./cloudflare/workers.ts";
 import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
@@ -21,8 +21,6 @@ import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 const STAGING = "petstore-staging";
 const PREVIEW = "petstore-preview-try-this";
 const PRODUCTION = "petstore-production";
-const ID = "key_ABCDEFGHIJKL";
-const RECORD = { id: ID, name: "Shop front", scopes: ["pets:read"], createdAt: "2026-01-01T00:00:00.000Z" };
 const BUCKET = `petstore-tokens-${process.pid}`;
 
 const cloudflare = useCloudflare(STAGING);
@@ -35,8 +33,7 @@ let folder: string;
 beforeEach(async () => {
   const { api, checkout } = cloudflare;
   worker = addReleases(api, STAGING, 2, checkout.git("rev-parse", "HEAD"));
-  const keys = api.namespaces.titled(`${STAGING}-api-keys`);
-  keys?.entries.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
+  addKey(api, STAGING);
   [preview, production] = (await Promise.all([PREVIEW, PRODUCTION].map((name) => new Edge(api, name).listen()))) as [
     Edge,
     Edge,
@@ -74,10 +71,10 @@ interface Command {
 /** How each command of the table is run, in an account with two releases and a key. */
 const COMMANDS: { [command: string]: Command } = {
   "npm run keys -- list": { run: () => keys("list") },
-  "npm run keys -- show": { run: () => keys("show", ID) },
+  "npm run keys -- show": { run: () => keys("show", RECORD.id) },
   "npm run keys -- create": { run: () => keys("create", "--name=x") },
-  "npm run keys -- revoke": { run: () => keys("revoke", ID) },
-  "npm run keys -- rotate": { run: () => keys("rotate", ID) },
+  "npm run keys -- revoke": { run: () => keys("revoke", RECORD.id) },
+  "npm run keys -- rotate": { run: () => keys("rotate", RECORD.id) },
   "npm run release": { run: () => spawn("ops/run.ts", "release", "--skip-checks", ...target()) },
   "npm run release -- --promote": {
     prepare: () => makeSecondGradual(worker),

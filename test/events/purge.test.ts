@@ -1,7 +1,7 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { forgetOld, MAX_BATCHES } from "../../src/changes/purge.ts";
+import { forgetOld, MAX_BATCHES } from "../../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
 import worker from "../../src/index.ts";
 import { call, expectError } from "../support/client.ts";

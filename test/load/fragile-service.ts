@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -20,7 +20,7 @@ export const OLD_ROWS = [
   "INSERT INTO orders (id, pet_id, status, created_at, ship_date) VALUES (9007199254740993, 9007199254740993, 'shipped', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')",
 ];
 
-/** A service that can be killed, started again on its storage, and set back. It ends with this process. */
+/** A service that can be killed, and started again on its storage. It ends with this process. */
 export class FragileService {
   /** Its present address. The same object through all restarts, for a proxy in front of it. */
   readonly url = new URL("http://127.0.0.1");
@@ -118,17 +118,6 @@ export class FragileService {
     return kibibytes.reduce((sum, value) => sum + value, 0) / 1_024;
   }
 
-  /** Keeps the storage of a service that is stopped. */
-  save(): void {
-    cpSync(this.#state, this.#saved, { recursive: true });
-  }
-
-  /** Puts back the storage that was kept, while the service is stopped. */
-  restore(): void {
-    rmSync(this.#state, { recursive: true });
-    cpSync(this.#saved, this.#state, { recursive: true });
-  }
-
   /** The rows of a table in the file of the database, with exact integers. The service is stopped. */
   read(sql: string): Record<string, unknown>[] {
     return readFile(this.#database, sql);
@@ -155,10 +144,6 @@ export class FragileService {
 
   get #state(): string {
     return join(this.#folder, "state");
-  }
-
-  get #saved(): string {
-    return join(this.#folder, "saved");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -15,7 +15,8 @@ export const KEYS: Mutant[] = [
     "keys/rotation.ts",
     "      known = joinRecords(record, known);\n",
     "",
-    "keys-rotation",
+    "keys-revocation",
+    "is kept by a rotation that began before it",
   ),
   command(
     "a rotation forgets what its first read showed",

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
-import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { category } from "../../src/categories/shape.ts";
-import { compilePatchBatch, patchBatch } from "../../src/changes/patch-batch.ts";
+import { patchRows } from "../../src/changes/patch.ts";
+import { compileUpdate } from "../../src/changes/update.ts";
 import { Session } from "../../src/db/session.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { invalid } from "../../src/http/validation.ts";
@@ -214,7 +214,7 @@ test.each([{}, { name: "Rex", version: 1 }])(
 );
 
 test("a null removes a field that may be absent", async () => {
-  const patch = compilePatchBatch(category, "category.updated", { field: "name", exists: () => sql`0` });
+  const patch = compileUpdate(category, "category.updated", { missing: () => expect.unreachable() });
   const rows = [1, 2, 3].map(async () => {
     const body = { name: crypto.randomUUID(), description: "old" };
     return (await call("/v1/categories", { method: "POST", key, body })).json<{ id: Int64; name: string }>();
@@ -225,10 +225,9 @@ test("a null removes a field that may be absent", async () => {
     { id: `${second?.id}` as Int64 },
     { id: `${third?.id}` as Int64, description: "new" },
   ];
-  const fail = () => expect.unreachable();
-  const failures = { missing: fail, conflict: fail, isAffected: () => false };
-  const { response } = await patchBatch(new Session(env.DB, undefined), patch, items, undefined, failures);
-  expect(JSON.parse(response ?? "")).toEqual([
+  const session = new Session(env.DB, undefined);
+  const { response } = await patchRows({ c: undefined as never, session, attempt: undefined }, patch, items);
+  expect(JSON.parse(response)).toEqual([
     { id: first?.id, name: first?.name, version: 2 },
     { ...second, version: 1 },
     { ...third, description: "new", version: 2 },

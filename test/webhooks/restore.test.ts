@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { forgetOld } from "../../src/changes/purge.ts";
+import { forgetOld } from "../../src/jobs/purge.ts";
 import { decodeEventCursor, encodeEventCursor } from "../../src/feed/place.ts";
 import { FORGOTTEN_AFTER } from "../../src/webhooks/engine/endpoint.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";

@@ -185,7 +185,7 @@ describe("a page", () => {
 });
 
 describe("following", () => {
-  // Promise: follow-empty-pages, follow-pages
+  // Promise: follow-empty-pages, follow-pages, quiet-copies
   test("fetches each page after the one before, at once while there is more, and yields what moves the cursor", async () => {
     const service = fakeService([
       page(["pet.created", "pet.updated"], "A", true, OLD),

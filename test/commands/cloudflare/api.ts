@@ -1,16 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { analyticsRoutes } from "./analytics.ts";
 import { Buckets } from "./buckets.ts";
 import { Databases } from "./databases.ts";
 import { importRoutes } from "./imports.ts";
 import type { Limit } from "./limit.ts";
-import { Logs } from "./logs.ts";
 import { close, listen } from "./loopback.ts";
 import { Namespaces } from "./namespaces.ts";
 import { checkRights } from "./rights.ts";
 import { type Effect, Page, Refusal, type Route } from "./route.ts";
-import { sendMessages } from "./websocket.ts";
 import { Workers } from "./workers.ts";
 
 export const ACCOUNT = "00000000000000000000000000acc001";
@@ -42,7 +39,6 @@ const LATE = 200;
 export class CloudflareApi {
   readonly buckets = new Buckets();
   readonly databases = new Databases();
-  readonly logs = new Logs();
   readonly namespaces = new Namespaces();
   readonly workers = new Workers();
   /** Method and path of each request, without the account. */
@@ -76,16 +72,11 @@ export class CloudflareApi {
     ...this.databases.routes(),
     ...this.namespaces.routes(),
     ...this.workers.routes(),
-    ...this.logs.routes(() => this.url),
     ...importRoutes(this.databases, () => this.url),
-    ...analyticsRoutes(this.databases),
   ];
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   async listen(): Promise<this> {
-    this.#server.on("upgrade", (request, socket) =>
-      sendMessages(request, socket, this.logs.messages(request.url?.replace("/tails/", "") ?? "")),
-    );
     this.url = await listen(this.#server);
     return this;
   }

@@ -55,12 +55,17 @@ export async function closeAccount(api: CloudflareApi): Promise<void> {
   await api.close();
 }
 
+/** Commits the files of a checkout, until the test ends. */
+export function commitUntilEnd(checkout: Checkout, message: string): void {
+  const before = checkout.git("rev-parse", "HEAD");
+  checkout.commit(message);
+  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", before));
+}
+
 /** Has a checkout name no resources, as before the first release, until the test ends. */
 export function forgetResources(checkout: Checkout): void {
-  const before = checkout.git("rev-parse", "HEAD");
   checkout.nameResources([]);
-  checkout.commit("No resources");
-  onTestFinished(() => void checkout.git("reset", "--quiet", "--hard", before));
+  commitUntilEnd(checkout, "No resources");
 }
 
 /**
@@ -85,6 +90,19 @@ export function addReleases(api: CloudflareApi, worker: string, count: number, c
     ...["RATE_LIMITER", "WEBHOOKS", "VERSION", "ASSETS"].map((name) => ({ name, type: "other" })),
   ];
   return api.workers.add(worker, count, bindings, commit, readConfiguration("staging").migrations?.at(-1)?.tag);
+}
+
+export const RECORD = {
+  id: "key_ABCDEFGHIJKL",
+  name: "Shop front",
+  scopes: ["pets:read"],
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+
+/** Adds an API key to the namespace of a Worker, which has releases. Returns the entries of the namespace. */
+export function addKey(api: CloudflareApi, worker: string) {
+  const { entries } = api.namespaces.titled(`${worker}-api-keys`) ?? expect.unreachable();
+  return entries.set("key:0", { value: JSON.stringify(RECORD), metadata: RECORD });
 }
 
 /** Makes versions of a Worker, all unless given, those of a time before it had Durable Objects. */

@@ -11,10 +11,8 @@ const RIGHTS: readonly (readonly [methods: string, path: RegExp, rights: readonl
   ["PUT POST DELETE", /^\/d1\//, ["D1: Edit"]],
   ["GET", /^\/r2\//, ["Workers R2 Storage: Read"]],
   ["PUT POST DELETE", /^\/r2\//, ["Workers R2 Storage: Edit"]],
-  ["POST DELETE", /^\/workers\/scripts\/[^/]+\/tails/, ["Workers Tail: Read", "Workers Scripts: Edit"]],
-  ["GET", /^\/workers\//, ["Workers Scripts: Read", "Workers Tail: Read"]],
+  ["GET", /^\/workers\//, ["Workers Scripts: Read"]],
   ["PUT POST PATCH DELETE", /^\/workers\//, ["Workers Scripts: Edit"]],
-  ["POST", /^\/graphql$/, ["Account Analytics: Read"]],
   ["GET", /^\/(?:user\/tokens\/verify|accounts)$/, []],
   // The address of an upload holds a permission of its own.
   ["PUT", /^\/uploads\//, []],

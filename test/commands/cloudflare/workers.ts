@@ -85,10 +85,6 @@ export class Workers {
           },
         },
       }),
-      "DELETE /workers/services/:name": ({ params }) => {
-        this.all.delete(this.#find(params["name"]).name);
-        return null;
-      },
       [`DELETE ${script}`]: ({ params }) => {
         this.all.delete(this.#find(params["name"]).name);
         return null;
@@ -143,6 +139,7 @@ export class Workers {
         this.#find(params["name"]).crons = schedules.map(({ cron }) => cron);
         return { schedules };
       },
+      "POST /workers/observability/telemetry/query": () => ({ events: { events: [{ source: { level: "info" } }] } }),
       // No file is ever missing. The tests do not cover the files themselves.
       [`POST ${script}/assets-upload-session`]: () => ({ jwt: "assets", buckets: [] }),
     });

@@ -7,7 +7,6 @@ import type { Checkout } from "../cloudflare/checkout.ts";
 import { Edge } from "../cloudflare/edge.ts";
 import { addReleases } from "../cloudflare/fixture.ts";
 import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
-import { Follower } from "./follower.ts";
 import { Reader } from "./reader.ts";
 
 const KEY_ID = "key_ABCDEFGHIJKL";
@@ -22,19 +21,6 @@ const IDEMPOTENCY_KEY = `INSERT INTO idempotency_keys (api_key_id, idempotency_k
   VALUES ('${KEY_ID}', '1', '', 1, unixepoch())`;
 const WEBHOOK = `INSERT INTO webhooks (tag, url, types, created_by, created_at, place)
   VALUES (1, 'https://shop.example/', '["pet.created"]', '${KEY_ID}', '2026-01-01T00:00:00.000Z', '000000000000000100000001')`;
-const LINES = [
-  {
-    level: "info",
-    requestId: "1",
-    keyId: KEY_ID,
-    route: "/v1/pets",
-    method: "GET",
-    status: 200,
-    weight: 1,
-    duration: 2,
-  },
-  { level: "info", requestId: "2", route: "/v1/pets", method: "GET", status: 503, weight: 1, errorCode: "unavailable" },
-];
 
 /** An account that runs staging and production, for an operator with a checkout of the repository. */
 export class Operator {
@@ -44,8 +30,6 @@ export class Operator {
   readonly key = generateKey("production");
   /** A time before the incident. */
   goodMoment = "";
-  /** A program that follows the feed of production. */
-  follower: Follower | undefined;
   readonly #edges: Edge[];
   readonly #reader: Reader;
 
@@ -84,14 +68,7 @@ export class Operator {
       api.databases.snapshot(worker);
     }
     operator.goodMoment = new Date().toISOString();
-    api.logs.lines = LINES;
     return operator;
-  }
-
-  /** Has a program follow the feed of production from now on. */
-  async startFollower(): Promise<void> {
-    this.follower = new Follower(this.api.databases, "petstore-production");
-    await this.follower.takeCopy();
   }
 
   async stop(): Promise<void> {

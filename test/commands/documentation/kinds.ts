@@ -8,6 +8,9 @@ const INSTALLATION = /^(?:npm install|npx --package) (?:\\\n *)?(?:https:\/\/pet
 /** A command that starts an example. The tests of the shops, the programs and the copy run it too. */
 const EXAMPLE = /^(?:PORT=\d+ )?(?:node|npx wrangler dev --config) (examples\/\S+)/;
 
+/** Commands that show logs and figures, which the fake account does not have. reader.sh looks for their options in their help. */
+export const isNotFaked = (text: string): boolean => /^npx wrangler (?:tail|d1 info|d1 insights) /.test(text);
+
 export function isTestedElsewhere({ text }: Command): boolean {
   if (INSTALLATION.test(text)) return true;
   const [, example] = EXAMPLE.exec(text) ?? [];

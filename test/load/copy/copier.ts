@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { newProject } from "../../built/project.ts";
 
 /** Milliseconds between two requests at the end of the feed. */
-export const IDLE = 200;
+const IDLE = 200;
 
 /** The program of examples/ that keeps a copy. Killed or not, it goes on in its file. */
 export class Copier {

@@ -1,0 +1,221 @@
+import { and, eq, getTableColumns, not, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
+import { compile, type QueryBuilder } from "../db/statement.ts";
+import type { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
+import { insertEvents } from "../feed/event.ts";
+import type { EventType } from "../feed/table.ts";
+import type { Attempt } from "../idempotency/attempt.ts";
+import { insertEntry, isUnused } from "../idempotency/entry.ts";
+import { ANY_NUMBER, changedRow, changeFirst, changeLast, compileEvents, type Consequence, ifChanged } from "./plan.ts";
+import { concerned, type Rule } from "./rule.ts";
+import { hasVersion, type Target } from "./version.ts";
+
+/** A row after its change, with a reason for `Rule.error` if the change broke the rule. */
+export type Found<Body, Columns = unknown> = Stored<Body> & { broken: unknown } & {
+  [Column in keyof Columns]: Columns[Column] extends SQL.Aliased<infer Value> ? Value : never;
+};
+
+/** The patch of one row among several. The other fields are those to change. */
+export interface Item {
+  id: Int64;
+  /** The version that the row has to have. Any unless given. */
+  version?: number | undefined;
+}
+
+interface Options<Field extends string, Columns> {
+  /** The failure when there is no such row. */
+  missing: () => ApiError;
+  rule?: Rule;
+  /** More columns to read with a row. */
+  columns?: Columns;
+  /** Of one row: SQL for a value that is not the parameter of its field. */
+  values?: { [Name in Field]?: SQL };
+  /** Of one row: the condition of its change, unless it is that a value differs. */
+  differs?: SQL;
+  companions?: (target: Target) => readonly Consequence[];
+}
+
+const changed = { changed: sql<1>`1`.as("changed") };
+const stored = { stored: sql<1>`1`.as("stored") };
+
+/**
+ * Compiles the patches of one row, and of several rows, all of them or none. There is one statement for each set of fields, so that an
+ * omitted field and its index are not written. A row that does not change keeps its version, and has no event.
+ *
+ * @param event undefined for a resource whose changes leave none. It has no patches of several rows.
+ */
+export function compileUpdate<
+  Body,
+  Table extends Versioned,
+  Field extends string & keyof Table["_"]["columns"],
+  Event extends EventType | undefined,
+  Columns extends { [column: string]: SQL.Aliased } = {},
+>(
+  resource: Resource<Body, Table> & { readonly fields: { readonly [Name in Field]: unknown } },
+  event: Event,
+  { missing, rule, columns, values: special = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
+) {
+  type Patch = { [Name in Field]?: unknown };
+  const { table, body } = resource;
+  const all: { [column: string]: SQLiteColumn } = getTableColumns(table);
+
+  /** Compiles statements once for each set of fields. */
+  function byFields<Of>(compileFields: (fields: Field[]) => Of) {
+    const compiled = new Map<string, Of>();
+    return (patches: readonly Patch[]): Of => {
+      const names = Object.keys(resource.fields) as Field[];
+      const fields = names.filter((field) => patches.some((patch) => patch[field] !== undefined));
+      const name = fields.join();
+      const statements = compiled.get(name) ?? compileFields(fields);
+      compiled.set(name, statements);
+      return statements;
+    };
+  }
+
+  /**
+   * SQL that the statements for one row and for several have in common.
+   *
+   * @param isNamed the condition that a patch names a field, unless each does.
+   */
+  function changeOf(
+    fields: Field[],
+    id: SQLWrapper,
+    valueOf: (field: Field) => SQL,
+    isNamed?: (field: string | undefined) => SQL | undefined,
+  ) {
+    const own = concerned(rule, fields);
+    const values: { [field: string]: SQL } = Object.fromEntries(fields.map((field) => [field, valueOf(field)]));
+    const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
+    const broken = (db: QueryBuilder) => (own && and(isNamed?.(own.field), own.isBroken(db, after))) ?? sql`0`;
+    return {
+      after,
+      set: { ...values, version: sql`${table.version} + 1` },
+      differs: or(...fields.map((field) => sql`${all[field]} IS NOT ${values[field]}`)) ?? sql`0`,
+      broken,
+      found: (db: QueryBuilder) => ({
+        ...storedColumns(resource),
+        version: sql<number>`${table.version}`.as("version"),
+        broken: sql`${own?.reason?.(db, after) ?? broken(db)}`.as("broken"),
+        ...columns,
+      }),
+    };
+  }
+
+  const one = byFields((fields) => {
+    const id = sql.placeholder("id");
+    const change = changeOf(fields, id, (field) => special[field] ?? sql`${sql.placeholder(field)}`);
+    const isAllowed = (db: QueryBuilder) => and(hasVersion(table.version, sql.placeholder), not(change.broken(db)));
+    const update = (db: QueryBuilder, isNew?: SQL) =>
+      db
+        .update<Versioned>(table)
+        .set(change.set)
+        .where(and(eq(table.id, id), differs ?? change.differs, isAllowed(db), isNew))
+        .returning(changed);
+    return {
+      isEmpty: fields.length === 0,
+      update: compile((db) => update(db)),
+      updateOnce: compile((db) => update(db, isUnused(db, sql.placeholder))),
+      record: compileEvents(resource, event, () => changedRow(table, id)),
+      // A patch that had nothing to change uses its key, and a refused one does not.
+      store: compile((db) => {
+        // A patch without fields is alone: `changes()` would tell of an earlier transaction.
+        const isStored = or(fields.length > 0 ? ifChanged(sql`1`) : undefined, isAllowed(db));
+        const where = and(eq(table.id, id), isUnused(db, sql.placeholder), isStored);
+        return insertEntry(db, sql.placeholder, resource, where).returning(stored);
+      }),
+      select: compile<object, Found<Body, Columns>[]>(
+        (db) =>
+          db
+            .select(change.found(db))
+            .from(table as Versioned)
+            .where(eq(table.id, id)) as never,
+      ),
+    };
+  });
+
+  // The events come before the UPDATE, and with an `Idempotency-Key` the entry before the events: afterwards, no row tells whether the
+  // batch changed it. So both are made of the rows as they will be.
+  const several = byFields((fields) => {
+    // One text, because D1 binds at most 100 values.
+    const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
+    // No items, and so no rows, from NULL.
+    const each = (items: SQLWrapper) => sql`json_each(${items}) AS item`;
+    // Without CAST, an id would be a text, and the events and the responses would show it as one.
+    const id = sql`CAST(item.value ->> 'id' AS INTEGER)`;
+    const isNamed = (field = "id") => sql`json_type(item.value, ${sql.raw(`'$.${field}'`)}) IS NOT NULL`;
+    const valueOf = (field: Field) => {
+      const value = sql`CAST(item.value ->> ${sql.raw(`'${field}' AS ${all[field]?.getSQLType()}`)})`;
+      return sql`iif(${isNamed(field)}, ${value}, ${all[field]})`;
+    };
+    const { after, set, differs, broken, found } = changeOf(fields, id, valueOf, isNamed);
+    const isMet = (db: QueryBuilder) =>
+      sql`(coalesce(${table.version} = item.value ->> 'version', 1) AND NOT ${broken(db)})`;
+    const rowsOf = (items: SQLWrapper) => sql`${each(items)} CROSS JOIN ${table} ON ${table.id} = ${id}`;
+    /** The rows as they will be, under the name of the table. */
+    const rowsAfter = (db: QueryBuilder, items: SQLWrapper) => {
+      const row = Object.entries(all).map(([field, column]) => {
+        const value = field === "version" ? sql`${column} + (${differs})` : after.value(field);
+        return sql`${value} AS ${sql.identifier(column.name)}`;
+      });
+      const more = sql`item.key AS place, ${differs} AS differs, ${isMet(db)} AS met`;
+      return sql`(SELECT ${sql.join(row, sql`, `)}, ${more} FROM ${rowsOf(items)}) AS ${table}`;
+    };
+    const record = (db: QueryBuilder, items: SQLWrapper) =>
+      insertEvents(db, event as EventType, resource, sql`differs`, { from: rowsAfter(db, items) });
+    const unlessKnown = (db: QueryBuilder) => sql`iif(${isUnused(db, sql.placeholder)}, ${items}, NULL)`;
+    const select = (db: QueryBuilder, items: SQLWrapper) => db.select(found(db)).from(rowsOf(items)) as never;
+    return {
+      record: compile((db) => {
+        const met = sql`SELECT count(*) FROM ${rowsOf(items)} WHERE ${isMet(db)}`;
+        return record(db, sql`iif((${met}) = ${count}, ${items}, NULL)`);
+      }),
+      store: compile((db) =>
+        insertEntry(db, sql.placeholder, resource, undefined, {
+          from: rowsAfter(db, unlessKnown(db)),
+          body: sql`json_group_array(json(json_insert(${body()}, '$.version', ${table.version})) ORDER BY place)`,
+          having: sql`sum(met) = ${count}`,
+        }).returning(stored),
+      ),
+      recordStored: compile((db) => record(db, ifChanged(items))),
+      update: compile((db) =>
+        db
+          .update<Versioned>(table)
+          .set(set)
+          .from(each(ifChanged(items, ANY_NUMBER)))
+          .where(and(eq(table.id, id), differs))
+          .returning(changed),
+      ),
+      select: compile<object, Found<Body>[]>((db) => select(db, items)),
+      // The entry has the response, if there is one.
+      selectUnlessKnown: compile<object, Found<Body>[]>((db) => select(db, unlessKnown(db))),
+    };
+  });
+
+  return {
+    missing,
+    rule,
+    /** Of one row. */
+    plans(target: Target, patch: Patch, attempt: Attempt | undefined) {
+      const { isEmpty, update, updateOnce, record, store } = one([patch]);
+      const once = { ...patch, ...target, ...attempt };
+      const entry = attempt && store(once);
+      if (isEmpty) return [changeFirst({ events: undefined, entry })];
+      const change = attempt === undefined ? update(once) : updateOnce(once);
+      return [changeFirst({ change, events: record(once), companions: companions?.(once), entry })];
+    },
+    select: (target: Target, patch: Patch) => one([patch]).select({ ...patch, ...target }),
+    /** Of several rows, with the statement that reads them afterwards. */
+    several(items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) {
+      const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);
+      const once = { items: JSON.stringify(items), count: items.length, ...attempt };
+      return attempt === undefined
+        ? { plan: changeLast({ events: record(once), change: update(once) }), select: select(once) }
+        : {
+            plan: changeLast({ entry: store(once), events: recordStored(once), change: update(once) }),
+            select: selectUnlessKnown(once),
+          };
+    },
+  };
+}
