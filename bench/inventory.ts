@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { PRICES } from "../scripts/docs/costs.ts";
 import type { Statement } from "../src/db/statement.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND, renewCount, selectCount } from "../src/orders/get-inventory.ts";
-import { COSTS } from "../test/costs.ts";
+import { costOf } from "../test/costs.ts";
 import { table } from "./report.ts";
 import { spread } from "./spread.ts";
 
@@ -17,8 +17,8 @@ const SAMPLES = 5;
 const DAY = 24 * 3_600;
 const MONTH = 30 * DAY;
 /** Rows of a count that another isolate made, and of one's own beside those of the animals (test/cost.test.ts). */
-const FRESH_ROWS = COSTS["an inventory that another isolate counted"].rowsRead;
-const MORE_ROWS = COSTS["an inventory of 602 animals"].rowsRead - 602;
+const FRESH_ROWS = costOf("an inventory that another isolate counted").rowsRead;
+const MORE_ROWS = costOf("an inventory of 602 animals").rowsRead - 602;
 /** The statement without the shared row: each isolate counted once in ten seconds. */
 const ALONE: Statement<unknown> = { sql: "SELECT status, count(*) AS count FROM pets GROUP BY status", values: [] };
 

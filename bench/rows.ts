@@ -7,7 +7,8 @@ import { applyMigrations } from "../scripts/migrations.ts";
 import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { encodeEventCursor } from "../src/feed/place.ts";
-import { BEFORE, COSTS, type CostRequest, END, type RequestKind, REQUESTS, ROWS } from "../test/costs.ts";
+import { type CostRequest, END } from "../register/cost.ts";
+import { BEFORE, REQUESTS, ROWS } from "../test/costs.ts";
 import type { Candidate } from "./candidates.ts";
 import { fill, startInstance } from "./instance.ts";
 import { recorder } from "./prepare.ts";
@@ -187,9 +188,9 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
     for (const insert of OLD) await fill(one, insert, BATCH_SIZE + 1);
   }
 
-  for (const [kind, [status, path, request]] of Object.entries(REQUESTS)) {
+  for (const [kind, [cost, status, path, request]] of Object.entries(REQUESTS)) {
     // The inventory stays in memory for some time.
-    if (COSTS[kind as RequestKind].d1RoundTrips === 0 || path === INVENTORY) continue;
+    if (cost.d1RoundTrips === 0 || path === INVENTORY) continue;
     const { cursor } = JSON.parse((await ask("", 200, "/v1/events?cursor=latest")).body);
     await ask(kind.replace(/ among \d+ animals/, ""), status, path.replace(END, cursor), request);
   }

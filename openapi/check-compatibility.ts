@@ -1,8 +1,10 @@
-// npm run check:compatibility: fails if the document breaks clients of the last released one, unless the change is acknowledged.
+// npm run check:compatibility: fails if the document breaks clients of the last released one, unless the change is acknowledged, and if
+// the changelog says nothing about an operation that is new since.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBreakingChanges } from "./compatibility.ts";
-import { parseDocument } from "./read.ts";
+import { unreleasedOf } from "../scripts/changelog.ts";
+import { operationsOf, parseDocument } from "./read.ts";
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), "utf8");
 
@@ -16,6 +18,14 @@ const open = breaking.filter((change) => !(change in acknowledged));
 const stale = Object.keys(acknowledged).filter((change) => !breaking.includes(change));
 for (const change of open) console.error(change);
 for (const change of stale) console.error(`This acknowledged change does not exist: ${change}`);
+const notes = unreleasedOf(read("../CHANGELOG.md"));
+const known = operationsOf(released);
+for (const [route, { operationId = "" }] of operationsOf(current)) {
+  if (known.has(route) || [operationId, route.replace(" ", " /v1")].some((name) => notes.includes(`\`${name}\``)))
+    continue;
+  console.error(`CHANGELOG.md says nothing about ${operationId} under Unreleased.`);
+  process.exitCode = 1;
+}
 if (open.length + stale.length > 0) {
   console.error(
     "\nThe document breaks clients of openapi/released.json. Add intended changes to openapi/acknowledged.json: see docs/versioning.md.",

@@ -63,30 +63,21 @@ function compareAccess(
       `${name}: x-required-scope was ${show(scope)} and is now ${show(newScope)}, so keys without the new one are refused`,
     );
   }
-  const ways = waysIn(current, after);
-  for (const [way, shown] of waysIn(released, before)) {
-    if (ways.has(way)) continue;
-    changes.push(`${name}: ${shown} is no longer enough to authenticate, so clients that use it are refused`);
+  if (authenticationOf(released, before) !== authenticationOf(current, after)) {
+    changes.push(`${name}: callers authenticate in another way, so clients of the old one may be refused`);
   }
   return changes;
 }
 
-/**
- * The alternatives of `security`, with the kind of each scheme, and as the document writes them. An empty list requires nothing.
- */
-function waysIn(document: OpenAPIObject, { security = [] }: OperationObject): Map<string, string> {
+/** The alternatives of `security`, with the kind of each scheme. */
+function authenticationOf(document: OpenAPIObject, { security = [] }: OperationObject): string {
   const schemes = document.components?.securitySchemes ?? {};
   const kindOf = (name: string) => {
     const item = schemes[name];
     const { type, scheme, in: place, name: field } = item === undefined ? {} : resolve(document, item);
-    return [type, scheme, place, field];
+    return [name, type, scheme, place, field];
   };
-  return new Map(
-    (security.length === 0 ? [{}] : security).map((alternative) => [
-      write([alternative, Object.keys(alternative).map(kindOf)]),
-      write(alternative),
-    ]),
-  );
+  return write(security.map((alternative) => Object.keys(alternative).map(kindOf)));
 }
 
 function compareRequestBodies(

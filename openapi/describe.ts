@@ -8,7 +8,6 @@ import { encodeEventCursor, EVENT_CURSOR } from "../src/feed/place.ts";
 import { CURSOR } from "../src/http/cursor.ts";
 import type { Field, Shape } from "../src/http/shape.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
-import type { Facts } from "../src/operation.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
@@ -16,14 +15,15 @@ export type Stability = "stable" | "beta" | "experimental";
 /** A resource of the interface. */
 export interface Resource {
   tag: { name: string; description: string };
+  /** The message of `not_found` when there is no row with the id in the path. */
+  missing?: string;
   schemas: { [name: string]: SchemaObject };
   /** By operation id. */
   operations: { [operationId: string]: Operation };
 }
 
+/** The description of an operation. The rest is in its handlers: see openapi/operation.ts. */
 export interface Operation {
-  /** Its handlers, as routes.ts mounts them. They determine its method, path, scope, deprecation, parameters and fields. */
-  handlers: readonly object[];
   stability: Stability;
   summary: string;
   description: string;
@@ -39,9 +39,6 @@ export interface Operation {
   /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
 }
-
-/** The facts of the last handler, which does what the operation is for. */
-export const factsOf = ({ handlers }: Operation) => handlers.at(-1) as Facts;
 
 /** A JSON body. */
 export interface Body {
@@ -207,6 +204,32 @@ export const jsonContent = (
   Object.fromEntries(
     mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema), examples: { example: { value: example } } }]),
   );
+
+/** A success with a body. */
+export const ok = (description: string, schema: string, example: unknown): Operation["success"] => ({
+  status: 200,
+  description,
+  body: { schema, example },
+});
+
+/** The success of a creation. */
+export const added = (...success: Parameters<typeof ok>): Operation["success"] => ({ ...ok(...success), status: 201 });
+
+/** A schema of an array with items of another schema. */
+export const arrayOf = (
+  schema: string,
+  description: string,
+  maxItems: number,
+  example: unknown,
+  minItems?: number,
+): SchemaObject => ({
+  type: "array",
+  description,
+  items: ref(schema),
+  ...(minItems === undefined ? {} : { minItems }),
+  maxItems,
+  examples: [example],
+});
 
 /** A parameter of the document, from its description. */
 export function parameterObject(

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the interface. It is the register of the operations: the test batteries, the tables in docs/ and
+// The OpenAPI 3.1 document of the interface. It lists the operations: the test batteries, the tables in docs/ and
 // the types of generated clients derive from it.
 import type { OpenAPIObject, ParameterObject, PathsObject, SchemaObject } from "openapi3-ts/oas31";
 import packageJson from "../package.json" with { type: "json" };
@@ -19,7 +19,7 @@ import { NOT_BLANK, openList, type Resource } from "./describe.ts";
 import { GUIDES } from "./guides.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
-import { operationObject, routeOf } from "./operation.ts";
+import { mountedAs, operationObject } from "./operation.ts";
 
 /** One line per resource. */
 const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
@@ -102,12 +102,13 @@ const PARAMETERS = {
 
 const paths: PathsObject = {};
 for (const resource of RESOURCES) {
-  for (const [operationId, operation] of Object.entries(resource.operations)) {
-    const route = routeOf(operationId, operation);
-    const { method, path } = route;
+  for (const [operationId, { errors, ...described }] of Object.entries(resource.operations)) {
+    const { method, path } = mountedAs(operationId);
+    const missing = path.includes("{") && resource.missing !== undefined ? { not_found: resource.missing } : {};
+    const operation = { ...described, errors: { ...missing, ...errors } };
     const next = linksOf(operationId, path, operation.success.body?.schema, resource);
-    const described = operationObject(operationId, route, operation, next);
-    paths[path] = { ...paths[path], [method]: { ...described, tags: [resource.tag.name] } };
+    const object = operationObject(operationId, operation, next);
+    paths[path] = { ...paths[path], [method]: { ...object, tags: [resource.tag.name] } };
   }
 }
 

@@ -2,12 +2,11 @@
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
 import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS, serviceUnavailable, toApiError } from "../src/errors.ts";
-import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import { MAX_LIMIT } from "../src/http/paging.ts";
-import type { Facts } from "../src/operation.ts";
-import { factsOf, type Operation, ref } from "./describe.ts";
+import { type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf } from "./headers.ts";
+import type { Mounted } from "./operation.ts";
 
 /** The failures that every operation has. A wrong method is not among them, because it matches no operation. */
 const OF_EVERY_OPERATION: ErrorCode[] = [
@@ -31,8 +30,7 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   service_unavailable: ["Retry-After"],
 };
 
-/** @param method in lower case. */
-function headersOfFailure(code: ErrorCode, { cacheable }: Partial<Facts>, method: string): HeaderName[] {
+function headersOfFailure(code: ErrorCode, { method, facts: { cacheable } }: Mounted): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];
   if (code === "unsupported_media_type") names.push(method === "patch" ? "Accept-Patch" : "Accept-Post");
   if (code === "precondition_failed" && cacheable) names.push("Age");
@@ -45,20 +43,19 @@ const RATE_LIMITED = "Too many requests with this API key. Slow down.";
 const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
 
 /** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
-function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }: Operation): string[] {
+function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation, { handlers }: Mounted): string[] {
   const own = errors[code];
   // The limit of the key comes before one of the operation.
   if (code === "rate_limited") return [RATE_LIMITED, ...(own === undefined ? [] : [own])];
   if (own !== undefined) return [own];
-  const carried = handlers as readonly { scope?: Scope; mediaTypes?: readonly string[] }[];
-  const mediaTypes = carried.flatMap((handler) => handler.mediaTypes ?? []);
+  const mediaTypes = handlers.flatMap((handler) => handler.mediaTypes ?? []);
   switch (code) {
     case "invalid_request":
       return ["limit" in parameters ? BAD_LIMIT : NO_PARAMETERS];
     case "unauthorized":
       return ["Send an API key in the header `Authorization: Bearer <API_KEY>`.", "The API key is not valid."];
     case "insufficient_scope":
-      return [`This API key lacks the scope ${carried.find(({ scope }) => scope !== undefined)?.scope}.`];
+      return [`This API key lacks the scope ${handlers.find(({ scope }) => scope !== undefined)?.scope}.`];
     case "unsupported_media_type":
       return [
         `The request body has to be ${mediaTypes.join(" or ")}.`,
@@ -80,19 +77,18 @@ function messagesOf(code: ErrorCode, { handlers, errors = {}, parameters = {} }:
 }
 
 /** When an operation returns a code: its own message, without the place in a batch, or the condition of the code. */
-function conditionOf(code: ErrorCode, operation: Operation): string {
+function conditionOf(code: ErrorCode, operation: Operation, { facts }: Mounted): string {
   if (code === "invalid_request") return WHEN[code];
-  if (code === "precondition_failed" && factsOf(operation).preconditions !== undefined)
+  if (code === "precondition_failed" && facts.preconditions !== undefined)
     return "The present version does not meet `If-Match` or `If-None-Match`.";
   const own = operation.errors?.[code]?.replace(/^\d+: /, "");
   return code === "rate_limited" && own !== undefined ? `${WHEN[code]} ${own}` : (own ?? WHEN[code]);
 }
 
 /** The error codes of an operation, in ascending order of status. */
-export function codesOf(operation: Operation): ErrorCode[] {
-  const { body, errors = {} } = operation;
-  const { idempotent, preconditions } = factsOf(operation);
-  const needsScope = operation.handlers.some((handler) => (handler as { scope?: Scope }).scope !== undefined);
+function codesOf({ body, errors = {} }: Operation, { handlers, facts }: Mounted): ErrorCode[] {
+  const { idempotent, preconditions } = facts;
+  const needsScope = handlers.some(({ scope }) => scope !== undefined);
   const codes = [
     ...OF_EVERY_OPERATION.filter((code) => needsScope || code !== "insufficient_scope"),
     ...(body === undefined ? [] : OF_EVERY_BODY),
@@ -110,10 +106,10 @@ export function codesOf(operation: Operation): ErrorCode[] {
  */
 export function failures(
   operation: Operation,
-  method: string,
+  route: Mounted,
   more: HeadersObject,
 ): { [status: string]: ResponseObject } {
-  const byStatus = Object.groupBy(codesOf(operation), (code) => ERRORS[code].status);
+  const byStatus = Object.groupBy(codesOf(operation, route), (code) => ERRORS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes = []]) => {
       // The failures of the operation itself follow a database query, so their responses have a bookmark.
@@ -124,18 +120,18 @@ export function failures(
           ...OF_EVERY_PRECONDITION,
         ].includes(code),
       );
-      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, factsOf(operation), method)))];
+      const names = [...new Set(codes.flatMap((code) => headersOfFailure(code, route)))];
       return [
         status,
         {
-          description: codes.map((code) => `\`${code}\`: ${conditionOf(code, operation)}`).join(" "),
+          description: codes.map((code) => `\`${code}\`: ${conditionOf(code, operation, route)}`).join(" "),
           headers: { ...headersOf([...names, ...(own ? (["x-d1-bookmark"] as const) : [])]), ...more },
           content: {
             "application/json": {
               schema: ref("Error"),
               examples: Object.fromEntries(
                 codes.flatMap((code) =>
-                  messagesOf(code, operation).map((message, index) => [
+                  messagesOf(code, operation, route).map((message, index) => [
                     index === 0 ? code : `${code}_${index + 1}`,
                     { value: { code, message, status: Number(status) } },
                   ]),

@@ -1,7 +1,7 @@
 // The links from a response to the next operations (OpenAPI 3.1, Link Object).
 import type { LinkObject, LinksObject } from "openapi3-ts/oas31";
 import type { Resource } from "./describe.ts";
-import { routeOf } from "./operation.ts";
+import { mountedAs } from "./operation.ts";
 
 /** The links of the document, by the operation that they link to. */
 export const links: { [operationId: string]: LinkObject } = {};
@@ -19,8 +19,8 @@ export function linksOf(
   if (schema === undefined || schemas[schema]?.properties?.["id"] === undefined) return {};
   const collection = ITEM.exec(path)?.groups?.["collection"] ?? path;
   const found: LinksObject = {};
-  for (const [other, operation] of Object.entries(operations)) {
-    const { groups } = ITEM.exec(routeOf(other, operation).path) ?? {};
+  for (const other of Object.keys(operations)) {
+    const { groups } = ITEM.exec(mountedAs(other).path) ?? {};
     if (other === operationId || groups?.["collection"] !== collection) continue;
     const parameter = groups["parameter"] ?? "";
     links[other] = {

@@ -7,7 +7,7 @@ import type { Deprecation } from "../src/http/deprecation.ts";
 import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/idempotency/attempt.ts";
 import type { Facts } from "../src/operation.ts";
 import { v1 } from "../src/v1.ts";
-import { factsOf, jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
+import { jsonContent, type Operation, type Parameter, parameterObject } from "./describe.ts";
 import { failures } from "./failures.ts";
 import { announcement, headersOf, locationHeader, named } from "./headers.ts";
 
@@ -25,11 +25,30 @@ const parameter = (name: string): ReferenceObject => ({ $ref: `#/components/para
 /** Milliseconds. */
 const YEAR = 365 * 86_400_000;
 
-/** Where an operation is mounted. */
-export function routeOf(operationId: string, { handlers }: Operation): { method: string; path: string } {
-  const route = v1.routes.find(({ handler }) => handler === handlers.at(-1));
-  if (route === undefined) throw new Error(`No route leads to ${operationId}. See src/<resource>/routes.ts.`);
-  return { method: route.method.toLowerCase(), path: route.path.replace(/:(\w+)/g, "{$1}") };
+/** An operation where routes.ts mounts it. Its handlers determine its scope, deprecation, parameters and fields. */
+export interface Mounted {
+  /** In lower case. */
+  method: string;
+  path: string;
+  handlers: readonly Carried[];
+  /** Those of the last handler, which does what the operation is for. */
+  facts: Facts;
+}
+
+/** By operation id. */
+const mounted = new Map<string, Mounted>();
+for (const routes of Object.values(Object.groupBy(v1.routes, ({ method, path }) => `${method} ${path}`))) {
+  const handlers = (routes ?? []).map(({ handler }) => handler as Carried);
+  const [{ method, path } = { method: "", path: "" }] = routes ?? [];
+  const facts = handlers.at(-1) as Facts;
+  const route = { method: method.toLowerCase(), path: path.replace(/:(\w+)/g, "{$1}"), handlers, facts };
+  if (facts.operationId !== undefined) mounted.set(facts.operationId, route);
+}
+
+export function mountedAs(operationId: string): Mounted {
+  const found = mounted.get(operationId);
+  if (found === undefined) throw new Error(`No route leads to ${operationId}. See src/<resource>/routes.ts.`);
+  return found;
 }
 
 /**
@@ -37,25 +56,20 @@ export function routeOf(operationId: string, { handlers }: Operation): { method:
  *
  * @param links of its success.
  */
-export function operationObject(
-  operationId: string,
-  { method, path }: ReturnType<typeof routeOf>,
-  operation: Operation,
-  links: LinksObject,
-): OperationObject {
+export function operationObject(operationId: string, operation: Operation, links: LinksObject): OperationObject {
+  const route = mountedAs(operationId);
+  const { method, path, handlers } = route;
   const { stability, summary, description, body, success, idempotencyKey } = operation;
-  const facts = operation.handlers as readonly Carried[];
-  const { preconditions, cacheable, idempotent, withoutDatabase, headers = [], ...last } = factsOf(operation);
-  if (last.operationId !== operationId) throw new Error(`The handlers of ${operationId} are named ${last.operationId}`);
+  const { preconditions, cacheable, idempotent, withoutDatabase, headers = [] } = route.facts;
   if ((idempotencyKey === undefined) !== (idempotent === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about an Idempotency-Key`);
   const ages = cacheable ? (["Age"] as const) : [];
-  const guard = facts.find((handler) => "scope" in handler);
+  const guard = handlers.find((handler) => "scope" in handler);
   if (guard === undefined) throw new Error(`${operationId} has no guard`);
-  const mediaTypes = facts.find(({ target }) => target === "json")?.mediaTypes;
+  const mediaTypes = handlers.find(({ target }) => target === "json")?.mediaTypes;
   if ((mediaTypes === undefined) !== (body === undefined))
     throw new Error(`The description and the handlers of ${operationId} differ about a body`);
-  const deprecation = facts.find((handler) => handler.deprecation !== undefined)?.deprecation;
+  const deprecation = handlers.find((handler) => handler.deprecation !== undefined)?.deprecation;
   // docs/versioning.md
   if (deprecation !== undefined && deprecation.sunset.getTime() - deprecation.since.getTime() < YEAR)
     throw new Error(`The removal of ${operationId} is announced for less than a year`);
@@ -70,10 +84,7 @@ export function operationObject(
     security: [{ apiKey: [] }],
     ...(guard.scope === undefined ? {} : { "x-required-scope": guard.scope }),
     "x-stability": stability,
-    parameters: [
-      ...parametersOf(operationId, path, operation, facts),
-      ...(withoutDatabase ? [] : [parameter("bookmark")]),
-    ],
+    parameters: [...parametersOf(operationId, operation, route), ...(withoutDatabase ? [] : [parameter("bookmark")])],
     ...(body === undefined
       ? {}
       : {
@@ -102,23 +113,20 @@ export function operationObject(
             },
           }
         : {}),
-      ...failures(operation, method, announced),
+      ...failures(operation, route, announced),
     },
   };
 }
 
 function parametersOf(
   operationId: string,
-  path: string,
-  operation: Operation,
-  facts: readonly Carried[],
+  { parameters = {}, idempotencyKey }: Operation,
+  { path, handlers, facts: { preconditions, cacheable } }: Mounted,
 ): (ParameterObject | ReferenceObject)[] {
-  const { parameters = {}, idempotencyKey } = operation;
-  const { preconditions, cacheable } = factsOf(operation);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
     parameterObject(name, "path", true, described(name)),
   );
-  const schema = facts.find(({ target }) => target === "query")?.schema?.();
+  const schema = handlers.find(({ target }) => target === "query")?.schema?.();
   const inQuery = Object.keys(schema?.shape ?? {}).map((name) =>
     parameterObject(name, "query", false, described(name)),
   );

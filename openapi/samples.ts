@@ -1,104 +1,12 @@
 // Samples of each operation in several languages, for the reference. The renderer's own samples round large integers in bodies.
 import type { OperationObject, ParameterObject } from "openapi3-ts/oas31";
+import { ROWS } from "../register/operations.ts";
+import type { OperationId, Row } from "../register/row.ts";
 import { readPackages } from "./packages.ts";
 import { write } from "./read.ts";
 
 /** A new key for each reader of the page: page/reference.js fills it in. */
 const NEW_UUID = "{uuid}";
-
-/** The calls of the client, by operation id. It sends an `Idempotency-Key` by itself. */
-const CALLS: { [operationId: string]: string } = {
-  listPets: `for await (const animal of store.pets.list({ status: "available" })) {
-  console.log(animal.id, animal.name);
-}`,
-  createPet: `const { animal, etag } = await store.pets.create({
-  name: "Ada the Alpaca",
-  categoryId: 1n,
-});
-console.log(animal.id, etag);`,
-  createPets: `const count = await store.pets.createMany([
-  { name: "Ada the Alpaca", categoryId: 1n },
-  { name: "Gil the Goldfish", categoryId: 8n },
-]);
-console.log(count);`,
-  updatePets: `const count = await store.pets.updateMany([
-  { id: 1n, version: 1, status: "pending" },
-  { id: 2n, version: 1, name: "Max" },
-]);
-console.log(count);`,
-  getPet: `const { animal, etag } = await store.pets.get(1n);
-console.log(animal.name, etag);`,
-  updatePet: `const { animal } = await store.pets.update(
-  1n,
-  { status: "pending" },
-  { ifMatch: '"1"' },
-);
-console.log(animal.status);`,
-  deletePet: `await store.pets.delete(1n);`,
-  listCategories: `for await (const category of store.categories.list()) {
-  console.log(category.id, category.name);
-}`,
-  createCategory: `const { category } = await store.categories.create({
-  name: "Reptiles",
-  description: "Lizards, snakes and turtles.",
-});
-console.log(category.id);`,
-  getCategory: `const { category, etag } = await store.categories.get(1n);
-console.log(category.name, etag);`,
-  updateCategory: `const { category } = await store.categories.update(1n, {
-  name: "Camelids",
-});
-console.log(category.name);`,
-  deleteCategory: `await store.categories.delete(5n);`,
-  listOrders: `for await (const order of store.orders.list({ status: "placed" })) {
-  console.log(order.id, order.petId);
-}`,
-  placeOrder: `const { order } = await store.orders.place({ petId: 2n });
-console.log(order.id, order.status);`,
-  getOrder: `const { order } = await store.orders.get(1n);
-console.log(order.status);`,
-  getInventory: `const { inventory, age } = await store.orders.inventory();
-console.log(inventory.available, age);`,
-  updateOrder: `const { order } = await store.orders.ship(1n);
-console.log(order.shipDate);`,
-  cancelOrder: `await store.orders.cancel(2n);`,
-  listEvents: `const { events, cursor, more } = await store.events.list({
-  types: ["pet.created"],
-});
-for (const event of events) console.log(event.type, event.data);
-console.log(cursor, more);`,
-  listWebhooks: `for await (const webhook of store.webhooks.list()) {
-  console.log(webhook.id, webhook.url);
-}`,
-  createWebhook: `const { webhook } = await store.webhooks.create({
-  url: "https://hooks.example.com/pets",
-  types: ["pet.created", "pet.updated"],
-});
-console.log(webhook.id, await store.webhooks.secret(webhook.id));`,
-  getWebhook: `const { webhook } = await store.webhooks.get(1n);
-console.log(webhook.url, webhook.enabled);`,
-  updateWebhook: `const { webhook } = await store.webhooks.update(1n, {
-  enabled: true,
-});
-console.log(webhook.enabled);`,
-  deleteWebhook: `await store.webhooks.delete(2n);`,
-  getWebhookState: `const { health, pending } = await store.webhooks.state(1n);
-console.log(health, pending);`,
-  getWebhookSecret: `const secret = await store.webhooks.secret(1n);
-console.log(secret.length);`,
-  rotateWebhookSecret: `const secret = await store.webhooks.rotateSecret(1n);
-console.log(secret.length);`,
-  testWebhook: `const { response, error } = await store.webhooks.test(1n);
-console.log(response, error);`,
-  replayWebhook: `const { cursor } = await store.events.list({ limit: 1 });
-const { replay } = await store.webhooks.replay(1n, cursor);
-console.log(replay?.end);`,
-  stopReplay: `await store.webhooks.stopReplay(1n);`,
-  listDeliveries: `const { deliveries } = await store.webhooks.deliveries(1n);
-for (const { event, status } of deliveries) console.log(event, status);`,
-  getKey: `const { name, scopes } = await store.key();
-console.log(name, scopes);`,
-};
 
 interface Sample {
   lang: string;
@@ -124,8 +32,10 @@ export function samplesOf(method: string, path: string, operation: OperationObje
   };
   if (operation.parameters?.some((parameter) => "name" in parameter && parameter.name === "Idempotency-Key"))
     request.headers.push(["Idempotency-Key", NEW_UUID]);
+  // An operation in the making may have no row yet. Then it does not compile.
+  const row: Row | undefined = ROWS[operation.operationId as OperationId];
   return [
-    { lang: "typescript", label: "TypeScript", source: typescript(operation) },
+    ...(row === undefined ? [] : [{ lang: "typescript", label: "TypeScript", source: typescript(row.sample) }]),
     { lang: "curl", label: "curl", source: curl(request) },
     { lang: "javascript", label: "JavaScript", source: javascript(request) },
     { lang: "python", label: "Python", source: python(request) },
@@ -149,16 +59,17 @@ function bodyOf({ requestBody }: OperationObject): Pick<Request, "headers" | "bo
   return { headers: [["Content-Type", mediaType]], body: text };
 }
 
-function typescript({ operationId = "" }: OperationObject): string {
-  const call = CALLS[operationId];
-  if (call === undefined) throw new Error(`openapi/samples.ts has no call of the client for ${operationId}.`);
+/** A call of the client. It sends an `Idempotency-Key` by itself. */
+function typescript(call: Row["sample"]): string {
+  const [first = "", ...lines] = String(call).split("\n").slice(1, -1);
+  const [indent = ""] = /^\s*/.exec(first) ?? [];
   return `// npm install {origin}/docs/${readPackages().at(-1)?.file}
 import { PetStore } from "@petstore/client";
 
 const { KEY: apiKey = "" } = process.env;
 const store = new PetStore({ baseUrl: "{base}", apiKey });
 
-${call}`;
+${[first, ...lines].map((line) => line.slice(indent.length)).join("\n")}`;
 }
 
 function curl({ method, url, headers, body }: Request): string {

@@ -7,6 +7,7 @@ export const SOURCES = [
   "examples/clients",
   "examples/webhook-receiver.mjs",
   "openapi",
+  "register",
   "src",
   "package.json",
   "package-lock.json",

@@ -28,6 +28,8 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   [["test/commands/dev-service.ts"], ["third-party"]],
   // The browser pastes the program of a page.
   [["test/commands/documentation/page.ts"], ["browser"]],
+  // The rows of the operations. Their samples are on the page of the reference.
+  [["register/**"], ["browser"]],
   // The tests of other projects. test/built also has what the tests of these projects start.
   [["test/{auth,battery,categories,changes,commands,events,exact,http,log}/**", "test/built/*.test.ts"], []],
   [["test/{model,mutants,openapi,orders,pets,webhooks,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],

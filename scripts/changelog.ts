@@ -14,3 +14,7 @@ export function releasesOf(changelog: string): Release[] {
     notes: groups?.["notes"]?.trim() ?? "",
   }));
 }
+
+/** What comes with the next release. */
+export const unreleasedOf = (changelog: string): string =>
+  /^## \[Unreleased\]\n(?:(?!## ).*\n?)*/m.exec(changelog)?.[0] ?? "";

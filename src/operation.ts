@@ -55,3 +55,10 @@ export function withFacts<Handler extends object>(handler: Handler, facts: Facts
   Object.defineProperty(handler, "name", { value: facts.operationId });
   return Object.assign(handler, facts);
 }
+
+/** The same as `createHandlers`, for an operation whose last handler carries no facts yet. */
+export const handlersOf = (operationId: string, facts: Omit<Facts, "operationId"> = {}) =>
+  ((...handlers: unknown[]) => {
+    withFacts(handlers.at(-1) as object, { operationId, ...facts });
+    return handlers;
+  }) as typeof createHandlers;

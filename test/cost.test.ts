@@ -3,22 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
-import {
-  BEFORE,
-  BYTES,
-  type Cost,
-  COSTS,
-  create,
-  END,
-  EVENT_REMOVAL,
-  NOTHING,
-  REMOVAL,
-  type RequestKind,
-  REQUESTS,
-  REX,
-  ROWS,
-  rows,
-} from "./costs.ts";
+import { type Cost, END, NOTHING, post, REX, rows } from "../register/cost.ts";
+import { BEFORE, BYTES, EVENT_REMOVAL, REMOVAL, type RequestKind, REQUESTS, ROWS } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { observedJobDatabase } from "./support/observed-d1.ts";
@@ -52,25 +38,25 @@ async function filledIn(path: string): Promise<string> {
 // Each leaves what the next ones find.
 test.each(OPERATIONS)("$name has a request that succeeds", ({ method, template }) => {
   const address = new RegExp(`^${method} ${template.replaceAll(/\{\w+\}/g, "[^/?]+")}(?:\\?|$)`);
-  const succeeding = Object.values(REQUESTS).filter(([status]) => status < 300);
-  expect(succeeding.map(([, path, request]) => `${request?.method ?? "GET"} ${path}`)).toContainEqual(
+  const succeeding = Object.values(REQUESTS).filter(([, status]) => status < 300);
+  expect(succeeding.map(([, , path, request]) => `${request?.method ?? "GET"} ${path}`)).toContainEqual(
     expect.stringMatching(address),
   );
 });
 
 describe("in this order", { shuffle: false }, () => {
   // Promise: a-reference-costs-a-row, pages-read-few-rows
-  test.each(Object.keys(COSTS) as RequestKind[])("the cost of %s", async (name) => {
-    const [status, path, request = {}] = REQUESTS[name];
+  test.each(Object.keys(REQUESTS) as RequestKind[])("the cost of %s", async (name) => {
+    const [expected, status, path, request = {}] = REQUESTS[name];
     // This isolate forgets its count. The clock of the database does not go on.
     if (name === "an inventory that another isolate counted") vi.setSystemTime(Date.now() + COUNT_MILLISECONDS);
     const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
     expect(actual).toBe(status);
-    expect(cost, `This row belongs in test/costs.ts:\n  ${rowOf(name, cost)}\n`).toEqual(COSTS[name]);
+    expect(cost, `The register has another cost for ${name}: ${shown(cost)}`).toEqual(expected);
   });
 
   test("a key without the scope costs nothing", async () => {
-    expect(await ask("/v1/pets", { ...create(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
+    expect(await ask("/v1/pets", { ...post(REX), key: readOnlyKey })).toEqual({ status: 403, ...NOTHING });
   });
 
   test("the first request of a key in an isolate costs one more KV read", async () => {
@@ -133,7 +119,7 @@ describe("in this order", { shuffle: false }, () => {
     const idempotencyKey = crypto.randomUUID();
     await call("/v1/pets", {
       key,
-      ...create({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
+      ...post({ name: "Animal 12345", categoryId: 1 }, { "Idempotency-Key": idempotencyKey }),
     });
     const size = async () => (await env.DB.prepare("SELECT 1").run()).meta.size_after;
     /** Bytes per row, measured with many copies of a row. */
@@ -167,11 +153,11 @@ describe("in this order", { shuffle: false }, () => {
   });
 });
 
-/** The row of a request in test/costs.ts. */
-function rowOf(name: string, cost: Cost): string {
-  const { d1RoundTrips, rowsRead, rowsWritten, ...others } = cost;
+/** A cost as the register writes it. */
+function shown(cost: Cost): string {
+  const { d1RoundTrips, rowsRead, rowsWritten, kvReads } = cost;
   const short = { 0: "NOTHING", 1: `rows(${rowsRead}${rowsWritten === 0 ? "" : `, ${rowsWritten}`})` }[d1RoundTrips];
-  return `"${name}": ${others.kvReads > 0 || short === undefined ? JSON.stringify(cost) : short},`;
+  return kvReads > 0 || short === undefined ? JSON.stringify(cost) : short;
 }
 
 /** Sends a request and counts its round trips at the bindings. The rows are those of D1, from the log line. */

@@ -1,5 +1,5 @@
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
-import { follow, write } from "../read.ts";
+import { follow } from "../read.ts";
 
 export type Schema = SchemaObject | ReferenceObject | boolean;
 export type Keywords = SchemaObject & { [keyword: string]: unknown };
@@ -7,35 +7,28 @@ export type Keywords = SchemaObject & { [keyword: string]: unknown };
 /** Keywords that affect neither the valid values nor their meaning. Extensions (`x-`) do not either. */
 const ANNOTATIONS = /^(\$comment|description|title|summary|examples?|externalDocs|deprecated|x-.*)$/;
 
-/** The keywords of a schema, of its reference and of its `allOf`, without annotations. */
+/** Keywords whose effect on others this check does not know. The document does not have them. */
+const UNKNOWN = ["additionalProperties", "allOf", "patternProperties", "unevaluatedProperties"];
+
+/**
+ * The keywords of a schema and of its reference, without annotations.
+ *
+ * @throws Error for a keyword that this check does not know, and for one beside a reference that the target has too.
+ */
 export function flatten(document: OpenAPIObject, schema: Schema): Keywords {
   if (typeof schema === "boolean") return schema ? {} : { not: {} };
-  const { $ref, allOf = [], ...rest } = schema as SchemaObject;
-  const own = Object.fromEntries(Object.entries(rest).filter(([keyword]) => !ANNOTATIONS.test(keyword)));
-  const parts = $ref === undefined ? allOf : [follow<SchemaObject>(document, $ref), ...allOf];
-  return parts.map((part) => flatten(document, part)).reduce(merge, own);
+  const { $ref, ...rest } = schema as SchemaObject;
+  const own: Keywords = Object.fromEntries(Object.entries(rest).filter(([keyword]) => !ANNOTATIONS.test(keyword)));
+  const unknown = UNKNOWN.filter((keyword) => keyword in own);
+  if (unknown.length > 0) throw new Error(`The check of compatibility does not know ${unknown.join(" and ")}.`);
+  return $ref === undefined ? own : join(flatten(document, follow<SchemaObject>(document, $ref)), own);
 }
 
-/** Combines two schemas that both apply. Two rules for the same keyword stay separate, under `allOf`. */
-function merge(one: Keywords, other: Keywords): Keywords {
-  const merged: Keywords = { ...one };
-  for (const [keyword, value] of Object.entries(other)) {
-    if (one[keyword] === undefined) merged[keyword] = value;
-    else if (keyword === "required")
-      merged.required = [...new Set([...(one.required ?? []), ...(other.required ?? [])])];
-    else if (keyword === "properties") merged.properties = mergeFields(one, other);
-    else if (write(one[keyword]) !== write(value)) merged.allOf = [...(merged.allOf ?? []), { [keyword]: value }];
-  }
-  return merged;
-}
-
-function mergeFields(one: Keywords, other: Keywords): { [name: string]: SchemaObject | ReferenceObject } {
-  const fields = fieldsOf(one);
-  for (const [name, field] of fieldsOf(other)) {
-    const known = fields.get(name);
-    fields.set(name, known === undefined || write(known) === write(field) ? field : { allOf: [known, field] });
-  }
-  return Object.fromEntries(fields);
+/** Two schemas that both apply. */
+export function join(one: Keywords, other: Keywords): Keywords {
+  const twice = Object.keys(other).filter((keyword) => keyword in one);
+  if (twice.length > 0) throw new Error(`The check of compatibility cannot join two rules for ${twice.join(" and ")}.`);
+  return { ...one, ...other };
 }
 
 /** A map by name: an object would have `constructor` for every schema. */

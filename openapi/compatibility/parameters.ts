@@ -1,5 +1,5 @@
 import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
-import { resolve, sharedName } from "../read.ts";
+import { resolve, sharedName, write } from "../read.ts";
 import { compareValue } from "./content.ts";
 import type { Documents } from "./schemas.ts";
 import { compareStability, stabilityOf } from "./stability.ts";
@@ -31,10 +31,8 @@ export function compareParameters(
     const place = sharedName(parameter.part, found.part) ?? `${where}, ${key}`;
     const stability = stabilityOf(parameter, before);
     changes.push(...compareStability(place, stability, stabilityOf(found, { "x-stability": stability })));
-    const [style, newStyle] = [styleOf(parameter), styleOf(found)];
-    if (style !== newStyle) {
-      changes.push(`${place}: the parameter was ${style} and is now ${newStyle}, so the service misreads it`);
-    }
+    if (styleOf(parameter) !== styleOf(found))
+      changes.push(`${place}: the parameter is written in another style, so the service misreads it`);
     changes.push(...compareValue({ ...documents, direction: "request" }, place, parameter, found));
   }
   for (const [key, parameter] of newParameters) {
@@ -57,9 +55,5 @@ function parametersOf(document: OpenAPIObject, { parameters = [] }: OperationObj
   );
 }
 
-/** The serialisation of a list or an object, with the defaults of OpenAPI 3.1, Parameter Object. */
-function styleOf(parameter: ParameterObject): string {
-  const { style = /query|cookie/.test(parameter.in) ? "form" : "simple" } = parameter;
-  const { explode = style === "form" } = parameter;
-  return `of style ${style}, ${explode ? "exploded" : "not exploded"}`;
-}
+/** How a list or an object is written (OpenAPI 3.1, Parameter Object). The document has the defaults. */
+const styleOf = ({ style, explode }: ParameterObject) => write([style, explode]);

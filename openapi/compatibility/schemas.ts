@@ -3,7 +3,7 @@
 // answers one question: which values of `from` does `to` refuse?
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/oas31";
 import { expand, follow, sharedName, show, write } from "../read.ts";
-import { fieldsOf, flatten, type Keywords, type Schema } from "./flatten.ts";
+import { fieldsOf, flatten, join, type Keywords, type Schema } from "./flatten.ts";
 import { compareKnownValues, listedIn, neverReceived, refused, withoutKnownValues } from "./open-lists.ts";
 import { compareLists, compareTypes, CONSEQUENCE, type Direction, isKept, tellValues, typesOf } from "./values.ts";
 
@@ -19,7 +19,7 @@ export interface Comparison extends Documents {
 }
 
 /** Keywords with their own rules. Any other keyword only restricts the values of its schema. */
-const STRUCTURE = /^(type|discriminator|properties|required|additionalProperties|items|default|readOnly|writeOnly)$/;
+const STRUCTURE = /^(type|discriminator|properties|required|items|default|readOnly|writeOnly)$/;
 
 /** Keywords that define the meaning of a value. */
 const MEANING = ["default", "readOnly", "writeOnly"];
@@ -72,7 +72,6 @@ function compareKeywords(comparison: Comparison, where: string, before: Keywords
     ...stricter.map((keyword) => `${tell(keyword)}, ${CONSEQUENCE[direction]}`),
     ...others.map((keyword) => `${tell(keyword)}, so the same data means something else`),
     ...compareFields(comparison, where, before, after),
-    ...compareOtherFields(comparison, where, before, after),
     ...(to.items === undefined ? [] : compareSides(comparison, `${where}[]`, from.items ?? {}, to.items)),
   ];
 }
@@ -157,7 +156,7 @@ function taggedOf(
 function alternativesOf({ oneOf, anyOf, ...rest }: Keywords): Schema[] {
   const common: Keywords = oneOf === undefined || anyOf === undefined ? rest : { ...rest, anyOf };
   const alternatives = oneOf ?? anyOf ?? [{}];
-  return alternatives.map((one) => (Object.keys(common).length === 0 ? one : { allOf: [common, one] }));
+  return alternatives.map((one) => (typeof one === "object" ? join(common, one as Keywords) : one));
 }
 
 function compareFields(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
@@ -181,25 +180,4 @@ function compareFields(comparison: Comparison, where: string, before: Keywords, 
     changes.push(`${where}.${name}: the field ${change}`);
   }
   return changes;
-}
-
-/** Compares the rules for unlisted fields. A new field of the current version is unlisted in the released one. */
-function compareOtherFields(comparison: Comparison, where: string, before: Keywords, after: Keywords): string[] {
-  const { direction } = comparison;
-  const [others, newOthers] = [before.additionalProperties ?? true, after.additionalProperties ?? true];
-  const [given, accepted] = sides(comparison, others, newOthers);
-  const changes: string[] = [];
-
-  for (const [name, field] of fieldsOf(after)) {
-    if (fieldsOf(before).has(name)) continue;
-    if (typeof others === "object") changes.push(...compareSchemas(comparison, `${where}.${name}`, others, field));
-    // Otherwise clients have to ignore new fields (docs/versioning.md).
-    else if (!others && direction === "response") {
-      changes.push(`${where}.${name}: the field is new in a closed object, ${CONSEQUENCE.response}`);
-    }
-  }
-  if (given === false || accepted === true) return changes;
-  if (accepted) return [...changes, ...compareSides(comparison, `${where}.*`, given, accepted)];
-  const change = direction === "request" ? "are no longer accepted" : "may now come";
-  return [...changes, `${where}: fields that are not listed ${change}, ${CONSEQUENCE[direction]}`];
 }

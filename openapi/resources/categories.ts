@@ -1,14 +1,9 @@
 // The description of the categories.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, pageParameters, propertiesOf, ref, type Resource } from "../describe.ts";
+import { INT64, listed, NAME, pageParameters, propertiesOf, type Resource, arrayOf, added, ok } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { createCategory } from "../../src/categories/create-category.ts";
-import { deleteCategory } from "../../src/categories/delete-category.ts";
-import { getCategory } from "../../src/categories/get-category.ts";
-import { listCategories } from "../../src/categories/list-categories.ts";
 import { category as shape } from "../../src/categories/shape.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
-import { updateCategory } from "../../src/categories/update-category.ts";
 
 /** Line breaks included. */
 const ANY_TEXT = "^[\\s\\S]*$";
@@ -48,6 +43,7 @@ export const categories: Resource = {
     description:
       "Names for the categories that animals belong to. The `categoryId` of an animal can be any 64-bit integer, also one without a category here.",
   },
+  missing: "There is no category with this id.",
   schemas: {
     NewCategory: {
       type: "object",
@@ -63,30 +59,18 @@ export const categories: Resource = {
     },
     Category: category,
     ListedCategory: listed(category),
-    Categories: {
-      type: "array",
-      description: "Categories in the order of the request.",
-      items: ref("ListedCategory"),
-      maxItems: MAX_LIMIT,
-      examples: [[CAMELIDS]],
-    },
+    Categories: arrayOf("ListedCategory", "Categories in the order of the request.", MAX_LIMIT, [CAMELIDS]),
   },
   operations: {
     listCategories: {
-      handlers: listCategories,
       stability: "beta",
       summary: "List categories",
       description:
         "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
-      success: {
-        status: 200,
-        description: "Categories.",
-        body: { schema: "Categories", example: [CAMELIDS] },
-      },
+      success: ok("Categories.", "Categories", [CAMELIDS]),
     },
     createCategory: {
-      handlers: createCategory,
       stability: "beta",
       summary: "Add a category",
       description: "With an `Idempotency-Key`, the category is created exactly once, even if the request is repeated.",
@@ -96,33 +80,20 @@ export const categories: Resource = {
         schema: "NewCategory",
         example: { name: REPTILES.name, description: REPTILES.description },
       },
-      success: {
-        status: 201,
-        description: "The category was created.",
-        body: { schema: "Category", example: REPTILES },
-      },
+      success: added("The category was created.", "Category", REPTILES),
       errors: {
         invalid_request: "name is required: a string of 1 to 255 well-formed characters, not only white space.",
         category_exists: "Another category has this name.",
       },
     },
     getCategory: {
-      handlers: getCategory,
       stability: "beta",
       summary: "Fetch a category",
       description: "Returns a category.",
       parameters: CATEGORY_ID,
-      success: {
-        status: 200,
-        description: "The category.",
-        body: { schema: "Category", example: CAMELIDS },
-      },
-      errors: {
-        not_found: "There is no category with this id.",
-      },
+      success: ok("The category.", "Category", CAMELIDS),
     },
     updateCategory: {
-      handlers: updateCategory,
       stability: "beta",
       summary: "Change a category",
       description:
@@ -130,26 +101,19 @@ export const categories: Resource = {
       parameters: CATEGORY_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "CategoryPatch", example: { name: CAMELIDS.name } },
-      success: {
-        status: 200,
-        description: "The whole category.",
-        body: { schema: "Category", example: CAMELIDS },
-      },
+      success: ok("The whole category.", "Category", CAMELIDS),
       errors: {
         invalid_request: "name has to be a string of 1 to 255 well-formed characters, not only white space.",
-        not_found: "There is no category with this id.",
         category_exists: "Another category has this name.",
       },
     },
     deleteCategory: {
-      handlers: deleteCategory,
       stability: "beta",
       summary: "Delete a category",
       description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: { categoryId: { ...CATEGORY_ID.categoryId, example: REPTILES.id } },
       success: { status: 204, description: "The category is deleted." },
       errors: {
-        not_found: "There is no category with this id.",
         category_in_use: "An animal names this category.",
       },
     },

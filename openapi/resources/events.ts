@@ -1,9 +1,9 @@
 // The description of the feed.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION } from "../describe.ts";
+import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION, ok } from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { listEvents, MAX_TYPES } from "../../src/events/list-events.ts";
+import { MAX_TYPES } from "../../src/events/list-events.ts";
 import { WINDOW } from "../../src/feed/window.ts";
 
 const CREATED = {
@@ -179,7 +179,6 @@ export const events: Resource = {
   },
   operations: {
     listEvents: {
-      handlers: listEvents,
       stability: "beta",
       summary: "Follow the changes",
       description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. Events are kept for 7 days, unless the operator sets another time. A cursor that is older gets a 410: request \`cursor=latest\`, list the resources again with the bookmark of that response, and go on from the new cursor ([Keeping a copy](/docs/events#when-the-cursor-has-expired)). The feed ignores preconditions and \`Cache-Control\`.`,
@@ -201,11 +200,7 @@ export const events: Resource = {
           example: [CREATED.type],
         },
       },
-      success: {
-        status: 200,
-        description: "Events, and where to go on.",
-        body: { schema: "EventPage", example: PAGE },
-      },
+      success: ok("Events, and where to go on.", "EventPage", PAGE),
       errors: {
         cursor_expired:
           "The feed does not have the place of this cursor, or no longer. Start again: take cursor=latest, list everything with the bookmark of that response into an empty copy, go on from the new cursor, and apply an event only if its version is higher than that of the copy.",

@@ -1,7 +1,7 @@
 // The description of the operation on the presented key.
 import { SCOPES } from "../../src/auth/scopes.ts";
-import { getKey, type Key } from "../../src/key/get-key.ts";
-import { ref, type Resource } from "../describe.ts";
+import { type Key } from "../../src/key/get-key.ts";
+import { ref, type Resource, ok } from "../describe.ts";
 
 /** Any text of an operator. A record of a key has at most so many bytes. */
 const TEXT = { type: "string", maxLength: 1_024, pattern: "^[\\s\\S]*$" } as const;
@@ -48,12 +48,11 @@ export const key: Resource = {
   },
   operations: {
     getKey: {
-      handlers: getKey,
       stability: "beta",
       summary: "Describe the key",
       description:
         "Returns the id, the name, the scopes and the expiry of the key that the request presents, so that a program can check at its start what it may do. It never returns the key itself. Every valid key may ask, whatever its scopes, and the request counts against its rate limit. A rotation or a revocation shows within 120 seconds, and later only when KV is late.",
-      success: { status: 200, description: "The key.", body: { schema: "Key", example: KEY } },
+      success: ok("The key.", "Key", KEY),
     },
   },
 };

@@ -1,16 +1,25 @@
 // The description of the orders.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, objectSchema, openList, pageParameters, ref, type Resource } from "../describe.ts";
+import {
+  INT64,
+  listed,
+  NAME,
+  objectSchema,
+  openList,
+  pageParameters,
+  ref,
+  type Resource,
+  arrayOf,
+  added,
+  ok,
+} from "../describe.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { cancelOrder } from "../../src/orders/cancel-order.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
-import { COUNT_MILLISECONDS, COUNTED_A_SECOND, getInventory } from "../../src/orders/get-inventory.ts";
-import { getOrder } from "../../src/orders/get-order.ts";
-import { listOrders } from "../../src/orders/list-orders.ts";
-import { newOrder, placeOrder } from "../../src/orders/place-order.ts";
+import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
+import { newOrder } from "../../src/orders/place-order.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
-import { orderPatch, updateOrder } from "../../src/orders/update-order.ts";
+import { orderPatch } from "../../src/orders/update-order.ts";
 
 const PLACED = {
   id: 1,
@@ -80,6 +89,7 @@ export const orders: Resource = {
     description:
       "Orders for animals. Placing an order needs an `available` animal and makes it `pending` in the same transaction. Cancelling the order makes the animal `available` again, and shipping it makes the animal `sold`. An animal has at most one order that is not cancelled. [Selling an animal](/docs/orders) explains the states.",
   },
+  missing: "There is no order with this id.",
   schemas: {
     NewOrder: {
       type: "object",
@@ -111,13 +121,7 @@ export const orders: Resource = {
     },
     Order: order,
     ListedOrder: listed(order),
-    Orders: {
-      type: "array",
-      description: "Orders in the order of the request.",
-      items: ref("ListedOrder"),
-      maxItems: MAX_LIMIT,
-      examples: [[PLACED]],
-    },
+    Orders: arrayOf("ListedOrder", "Orders in the order of the request.", MAX_LIMIT, [PLACED]),
     Inventory: {
       type: "object",
       description: "The number of animals of each status.",
@@ -143,7 +147,6 @@ export const orders: Resource = {
   },
   operations: {
     listOrders: {
-      handlers: listOrders,
       stability: "beta",
       summary: "List orders",
       description:
@@ -158,60 +161,37 @@ export const orders: Resource = {
           example: REFERENCE,
         },
       },
-      success: {
-        status: 200,
-        description: "Orders.",
-        body: { schema: "Orders", example: [NAMED] },
-      },
+      success: ok("Orders.", "Orders", [NAMED]),
       // What an importer gets that sends every parameter.
       errors: { invalid_request: "reference cannot be beside petId." },
     },
     placeOrder: {
-      handlers: placeOrder,
       stability: "beta",
       summary: "Place an order",
       description:
         "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since.",
       idempotencyKey: "order",
       body: { description: "An order", schema: "NewOrder", example: { petId: SECOND.petId } },
-      success: {
-        status: 201,
-        description: "The order is placed, and its animal is pending.",
-        body: { schema: "Order", example: SECOND },
-      },
+      success: added("The order is placed, and its animal is pending.", "Order", SECOND),
       errors: {
         invalid_request: "petId is required: an integer from -2^63 to 2^63 - 1.",
         pet_not_available: "The animal does not exist, is not available, or was sold by an order.",
       },
     },
     getOrder: {
-      handlers: getOrder,
       stability: "beta",
       summary: "Fetch an order",
       description: "Returns an order, also one that is cancelled.",
       parameters: ORDER_ID,
-      success: {
-        status: 200,
-        description: "The order.",
-        body: { schema: "Order", example: NAMED },
-      },
-      errors: {
-        not_found: "There is no order with this id.",
-      },
+      success: ok("The order.", "Order", NAMED),
     },
     getInventory: {
-      handlers: getInventory,
       stability: "experimental",
       summary: "Count the animals",
       description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds, and not more than ${COUNTED_A_SECOND.toLocaleString("en")} animals a second. Otherwise it returns the last count. \`Age\` tells how old the count is. It may miss your own writes, also with a bookmark.`,
-      success: {
-        status: 200,
-        description: "The numbers of animals.",
-        body: { schema: "Inventory", example: INVENTORY },
-      },
+      success: ok("The numbers of animals.", "Inventory", INVENTORY),
     },
     updateOrder: {
-      handlers: updateOrder,
       stability: "experimental",
       summary: "Ship an order, or change its reference",
       description:
@@ -219,19 +199,13 @@ export const orders: Resource = {
       parameters: ORDER_ID,
       idempotencyKey: "change",
       body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },
-      success: {
-        status: 200,
-        description: "The whole order.",
-        body: { schema: "Order", example: SHIPPED },
-      },
+      success: ok("The whole order.", "Order", SHIPPED),
       errors: {
         invalid_request: 'status has to be "shipped".',
-        not_found: "There is no order with this id.",
         order_cancelled: "This order is cancelled.",
       },
     },
     cancelOrder: {
-      handlers: cancelOrder,
       stability: "beta",
       summary: "Cancel an order",
       description:
@@ -239,7 +213,6 @@ export const orders: Resource = {
       parameters: { orderId: { ...ORDER_ID.orderId, example: SECOND.id } },
       success: { status: 204, description: "The order is cancelled." },
       errors: {
-        not_found: "There is no order with this id.",
         order_shipped: "This order is shipped.",
       },
     },

@@ -12,20 +12,18 @@ import {
   ref,
   type Resource,
   versioned,
+  arrayOf,
+  added,
+  ok,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
-import { createPets } from "../../src/pets/create-pets.ts";
-import { createPet } from "../../src/pets/create-pet.ts";
-import { getPet } from "../../src/pets/get-pet.ts";
-import { deletePet } from "../../src/pets/delete-pet.ts";
-import { listPets, MAX_IDS } from "../../src/pets/list-pets.ts";
+import { MAX_IDS } from "../../src/pets/list-pets.ts";
 import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
-import { updatePet } from "../../src/pets/update-pet.ts";
-import { petChange, updatePets } from "../../src/pets/update-pets.ts";
+import { petChange } from "../../src/pets/update-pets.ts";
 
 const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 1, status: "available" };
 
@@ -70,6 +68,7 @@ const animal: SchemaObject = {
 
 export const pets: Resource = {
   tag: { name: "Pets", description: "The animals of the store." },
+  missing: "There is no animal with this id.",
   schemas: {
     NewPet: {
       type: "object",
@@ -77,14 +76,7 @@ export const pets: Resource = {
       ...created,
       examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
     },
-    NewPets: {
-      type: "array",
-      description: "Animals to add.",
-      items: ref("NewPet"),
-      minItems: 1,
-      maxItems: MAX_BATCH,
-      examples: [[{ name: ADA.name, categoryId: ADA.categoryId }]],
-    },
+    NewPets: arrayOf("NewPet", "Animals to add.", MAX_BATCH, [{ name: ADA.name, categoryId: ADA.categoryId }], 1),
     PetPatch: {
       type: "object",
       description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
@@ -97,38 +89,21 @@ export const pets: Resource = {
       ...change,
       examples: [{ id: ADA.id, version: 1, status: "pending" }],
     },
-    PetChanges: {
-      type: "array",
-      description: "Animals to change, each once.",
-      items: ref("PetChange"),
-      minItems: 1,
-      maxItems: MAX_BATCH,
-      examples: [[{ id: ADA.id, version: 1, status: "pending" }]],
-    },
+    PetChanges: arrayOf(
+      "PetChange",
+      "Animals to change, each once.",
+      MAX_BATCH,
+      [{ id: ADA.id, version: 1, status: "pending" }],
+      1,
+    ),
     Animal: animal,
     VersionedAnimal: { ...versioned(animal), examples: [{ ...ADA, version: 2 }] },
-    VersionedPets: {
-      type: "array",
-      description: "Animals in the order of the request.",
-      items: ref("VersionedAnimal"),
-      maxItems: MAX_BATCH,
-      examples: [[{ ...ADA, version: 2 }]],
-    },
+    VersionedPets: arrayOf("VersionedAnimal", "Animals in the order of the request.", MAX_BATCH, [
+      { ...ADA, version: 2 },
+    ]),
     ListedAnimal: listed(animal),
-    ListedPets: {
-      type: "array",
-      description: "Animals in the order of the request.",
-      items: ref("ListedAnimal"),
-      maxItems: MAX_LIMIT,
-      examples: [[ADA]],
-    },
-    Pets: {
-      type: "array",
-      description: "Animals in ascending order of id.",
-      items: ref("Animal"),
-      maxItems: MAX_LIMIT,
-      examples: [[ADA]],
-    },
+    ListedPets: arrayOf("ListedAnimal", "Animals in the order of the request.", MAX_LIMIT, [ADA]),
+    Pets: arrayOf("Animal", "Animals in ascending order of id.", MAX_LIMIT, [ADA]),
     PetStatus: {
       type: "string",
       enum: [...PET_STATUSES],
@@ -138,7 +113,6 @@ export const pets: Resource = {
   },
   operations: {
     listPets: {
-      handlers: listPets,
       stability: "stable",
       summary: "List animals",
       description:
@@ -166,31 +140,21 @@ export const pets: Resource = {
           example: "ada",
         },
       },
-      success: {
-        status: 200,
-        description: "Animals.",
-        body: { schema: "ListedPets", example: [ADA] },
-      },
+      success: ok("Animals.", "ListedPets", [ADA]),
     },
     createPet: {
-      handlers: createPet,
       stability: "stable",
       summary: "Add an animal",
       description: "With an `Idempotency-Key`, the animal is created exactly once, even if the request is repeated.",
       idempotencyKey: "animal",
       body: { description: "An animal", schema: "NewPet", example: { name: ADA.name, categoryId: ADA.categoryId } },
-      success: {
-        status: 201,
-        description: "The animal was created.",
-        body: { schema: "Animal", example: ADA },
-      },
+      success: added("The animal was created.", "Animal", ADA),
       errors: {
         invalid_request:
           "name is required: a string of 1 to 255 well-formed characters, not only white space; categoryId is required: an integer from -2^63 to 2^63 - 1.",
       },
     },
     createPets: {
-      handlers: createPets,
       stability: "beta",
       summary: "Add several animals",
       description:
@@ -201,18 +165,13 @@ export const pets: Resource = {
         schema: "NewPets",
         example: [{ name: ADA.name, categoryId: ADA.categoryId }],
       },
-      success: {
-        status: 201,
-        description: "The animals were created.",
-        body: { schema: "Pets", example: [ADA] },
-      },
+      success: added("The animals were created.", "Pets", [ADA]),
       errors: {
         invalid_request:
           "0: name is required: a string of 1 to 255 well-formed characters, not only white space; 0: categoryId is required: an integer from -2^63 to 2^63 - 1.",
       },
     },
     updatePets: {
-      handlers: updatePets,
       stability: "beta",
       summary: "Change several animals",
       description:
@@ -223,11 +182,7 @@ export const pets: Resource = {
         schema: "PetChanges",
         example: [{ id: ADA.id, status: "pending" }],
       },
-      success: {
-        status: 200,
-        description: "The animals, as they are now.",
-        body: { schema: "VersionedPets", example: [{ ...ADA, status: "pending", version: 2 }] },
-      },
+      success: ok("The animals, as they are now.", "VersionedPets", [{ ...ADA, status: "pending", version: 2 }]),
       errors: {
         invalid_request: "0: status has to be one of available, pending, sold.",
         not_found: "0: There is no animal with this id.",
@@ -236,23 +191,14 @@ export const pets: Resource = {
       },
     },
     getPet: {
-      handlers: getPet,
       stability: "stable",
       summary: "Fetch an animal",
       description:
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `id` filter instead: `/pets?id=1`. It returns a list of one animal, or of none.",
       parameters: PET_ID,
-      success: {
-        status: 200,
-        description: "The animal.",
-        body: { schema: "Animal", example: ADA },
-      },
-      errors: {
-        not_found: "There is no animal with this id.",
-      },
+      success: ok("The animal.", "Animal", ADA),
     },
     updatePet: {
-      handlers: updatePet,
       stability: "beta",
       summary: "Change an animal",
       description:
@@ -260,26 +206,19 @@ export const pets: Resource = {
       parameters: PET_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "PetPatch", example: { status: "pending" } },
-      success: {
-        status: 200,
-        description: "The whole animal.",
-        body: { schema: "Animal", example: { ...ADA, status: "pending" } },
-      },
+      success: ok("The whole animal.", "Animal", { ...ADA, status: "pending" }),
       errors: {
         invalid_request: "status has to be one of available, pending, sold.",
-        not_found: "There is no animal with this id.",
         pet_on_order: "A placed order holds this animal: ship or cancel the order, which changes the status.",
       },
     },
     deletePet: {
-      handlers: deletePet,
       stability: "beta",
       summary: "Delete an animal",
       description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
       success: { status: 204, description: "The animal is deleted." },
       errors: {
-        not_found: "There is no animal with this id.",
         pet_on_order: "An order that is not cancelled names this animal.",
       },
     },

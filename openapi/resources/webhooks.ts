@@ -11,24 +11,19 @@ import {
   pageParameters,
   ref,
   type Resource,
+  arrayOf,
+  added,
+  ok,
 } from "../describe.ts";
 import { SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../../src/http/paging.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
-import { createWebhook, newWebhook } from "../../src/webhooks/create-webhook.ts";
-import { deleteWebhook } from "../../src/webhooks/delete-webhook.ts";
-import { getWebhook } from "../../src/webhooks/get-webhook.ts";
-import { getWebhookSecret } from "../../src/webhooks/get-webhook-secret.ts";
-import { getWebhookState } from "../../src/webhooks/get-webhook-state.ts";
-import { DELIVERY_CURSOR, DELIVERY_STATUSES, listDeliveries } from "../../src/webhooks/list-deliveries.ts";
-import { listWebhooks } from "../../src/webhooks/list-webhooks.ts";
-import { replay, replayWebhook } from "../../src/webhooks/replay-webhook.ts";
-import { rotateWebhookSecret } from "../../src/webhooks/rotate-webhook-secret.ts";
+import { newWebhook } from "../../src/webhooks/create-webhook.ts";
+import { DELIVERY_CURSOR, DELIVERY_STATUSES } from "../../src/webhooks/list-deliveries.ts";
+import { replay } from "../../src/webhooks/replay-webhook.ts";
 import { DISABLED_REASONS } from "../../src/webhooks/table.ts";
-import { stopReplay } from "../../src/webhooks/stop-replay.ts";
-import { testWebhook } from "../../src/webhooks/test-webhook.ts";
-import { updateWebhook, webhookPatch } from "../../src/webhooks/update-webhook.ts";
+import { webhookPatch } from "../../src/webhooks/update-webhook.ts";
 import { MAX_URL_CHARACTERS } from "../../src/webhooks/url.ts";
 import { MAX_CONCURRENCY, MAX_TYPES, MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 
@@ -263,6 +258,7 @@ export const webhooks: Resource = {
     description:
       "Each webhook delivers the events of the feed to an address: at least once, signed, and in the order of the versions of a resource. The secret, the state and the deliveries of a webhook have no version: `If-Match` and `If-None-Match` are a 400 there. [Receiving events](/docs/webhooks) shows a receiver.",
   },
+  missing: "There is no webhook with this id.",
   schemas: {
     NewWebhook: {
       type: "object",
@@ -278,13 +274,7 @@ export const webhooks: Resource = {
     },
     Webhook: webhook,
     ListedWebhook: listed(webhook),
-    Webhooks: {
-      type: "array",
-      description: "Webhooks in the order of the request.",
-      items: ref("ListedWebhook"),
-      maxItems: MAX_LIMIT,
-      examples: [[CREATED]],
-    },
+    Webhooks: arrayOf("ListedWebhook", "Webhooks in the order of the request.", MAX_LIMIT, [CREATED]),
     DisabledReason: {
       type: "string",
       enum: [...DISABLED_REASONS],
@@ -397,13 +387,12 @@ export const webhooks: Resource = {
         "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
       examples: ["timeout"],
     },
-    Deliveries: {
-      type: "array",
-      description: "Deliveries, the newest first: those that wait, then those that finished.",
-      items: ref("Delivery"),
-      maxItems: MAX_LIMIT,
-      examples: [[DELIVERY]],
-    },
+    Deliveries: arrayOf(
+      "Delivery",
+      "Deliveries, the newest first: those that wait, then those that finished.",
+      MAX_LIMIT,
+      [DELIVERY],
+    ),
     TestMessage: message("A test. It says nothing about the store.", TEST_MESSAGE, {
       type: "object",
       description: "Empty.",
@@ -428,42 +417,33 @@ export const webhooks: Resource = {
   },
   operations: {
     listWebhooks: {
-      handlers: listWebhooks,
       stability: "beta",
       summary: "List webhooks",
       description:
         "Returns webhooks in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("webhooks"),
-      success: { status: 200, description: "Webhooks.", body: { schema: "Webhooks", example: [CREATED] } },
+      success: ok("Webhooks.", "Webhooks", [CREATED]),
     },
     createWebhook: {
-      handlers: createWebhook,
       stability: "beta",
       summary: "Add a webhook",
       description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
       idempotencyKey: "webhook",
       body: { description: "A webhook", schema: "NewWebhook", example: { url: CREATED.url, types: CREATED.types } },
-      success: {
-        status: 201,
-        description: "The webhook was created.",
-        body: { schema: "Webhook", example: { ...CREATED, id: 2 } },
-      },
+      success: added("The webhook was created.", "Webhook", { ...CREATED, id: 2 }),
       errors: {
         invalid_request: `url is required: an https address of at most ${MAX_URL_CHARACTERS} characters, with a public DNS name as its host, and without port, user, password and fragment; types is required: an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition.`,
         webhook_limit: `There are ${MAX_WEBHOOKS} webhooks already.`,
       },
     },
     getWebhook: {
-      handlers: getWebhook,
       stability: "beta",
       summary: "Fetch a webhook",
       description: "Returns a webhook, without its secret.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The webhook.", body: { schema: "Webhook", example: CREATED } },
-      errors: { not_found: "There is no webhook with this id." },
+      success: ok("The webhook.", "Webhook", CREATED),
     },
     updateWebhook: {
-      handlers: updateWebhook,
       stability: "beta",
       summary: "Change a webhook",
       description:
@@ -471,100 +451,76 @@ export const webhooks: Resource = {
       parameters: WEBHOOK_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: true } },
-      success: {
-        status: 200,
-        description: "The whole webhook.",
-        body: { schema: "Webhook", example: CREATED },
-      },
+      success: ok("The whole webhook.", "Webhook", CREATED),
       errors: {
         invalid_request: "enabled has to be true or false.",
-        not_found: "There is no webhook with this id.",
       },
     },
     deleteWebhook: {
-      handlers: deleteWebhook,
       stability: "beta",
       summary: "Delete a webhook",
       description: "Ends the deliveries. One attempt may still be on its way.",
       // What the example of a creation makes.
       parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
       success: { status: 204, description: "The webhook is deleted." },
-      errors: { not_found: "There is no webhook with this id." },
     },
     getWebhookState: {
-      handlers: getWebhookState,
       stability: "beta",
       summary: "Fetch the state of a webhook",
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The state.", body: { schema: "WebhookState", example: STATE } },
-      errors: { not_found: "There is no webhook with this id." },
+      success: ok("The state.", "WebhookState", STATE),
     },
     getWebhookSecret: {
-      handlers: getWebhookSecret,
       stability: "beta",
       summary: "Fetch the secret of a webhook",
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: { not_found: "There is no webhook with this id." },
+      success: ok("The secret.", "WebhookSecret", SECRET),
     },
     rotateWebhookSecret: {
-      handlers: rotateWebhookSecret,
       stability: "beta",
       summary: "Rotate the secret of a webhook",
       description:
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
       parameters: WEBHOOK_ID,
-      success: { status: 200, description: "The new secret.", body: { schema: "WebhookSecret", example: SECRET } },
-      errors: { not_found: "There is no webhook with this id." },
+      success: ok("The new secret.", "WebhookSecret", SECRET),
     },
     testWebhook: {
-      handlers: testWebhook,
       stability: "beta",
       summary: "Test a webhook",
       description:
         "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
       parameters: WEBHOOK_ID,
-      success: {
-        status: 200,
-        description: "How the receiver responded.",
-        body: { schema: "WebhookTest", example: TEST },
-      },
+      success: ok("How the receiver responded.", "WebhookTest", TEST),
       errors: {
-        not_found: "There is no webhook with this id.",
         rate_limited: "A test of this webhook runs, or it had ten within a minute.",
       },
     },
     replayWebhook: {
-      handlers: replayWebhook,
       stability: "beta",
       summary: "Deliver events again",
       description:
         "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops every event that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
-      success: { status: 200, description: "The new state.", body: { schema: "WebhookState", example: STATE } },
+      success: ok("The new state.", "WebhookState", STATE),
       errors: {
         invalid_request: "cursor is required: latest, or one that this service handed out for events.",
-        not_found: "There is no webhook with this id.",
         webhook_disabled: "This webhook is disabled. Enable it first.",
         replay_running: "A replay of this webhook runs. Stop it, or wait for its end.",
         cursor_expired: "The feed does not have the place of this cursor, or no longer.",
       },
     },
     stopReplay: {
-      handlers: stopReplay,
       stability: "beta",
       summary: "Stop a replay",
       description:
         "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
       parameters: WEBHOOK_ID,
       success: { status: 204, description: "No replay runs." },
-      errors: { not_found: "There is no webhook with this id." },
     },
     listDeliveries: {
-      handlers: listDeliveries,
       stability: "beta",
       summary: "List the deliveries of a webhook",
       description:
@@ -587,8 +543,7 @@ export const webhooks: Resource = {
           example: DELIVERY.status,
         },
       },
-      success: { status: 200, description: "Deliveries.", body: { schema: "Deliveries", example: [DELIVERY] } },
-      errors: { not_found: "There is no webhook with this id." },
+      success: ok("Deliveries.", "Deliveries", [DELIVERY]),
     },
   },
 };

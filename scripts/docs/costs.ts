@@ -1,5 +1,6 @@
 // The tables of docs/capacity.md: the costs that test/cost.test.ts asserts, and what Cloudflare charges for them.
-import { COSTS, type Cost, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import type { Cost } from "../../register/cost.ts";
+import { costOf, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
 import { table, type Tables } from "./generated.ts";
 
 interface Price {
@@ -108,7 +109,7 @@ export function rowsToRemove(kind: RequestKind): { keys: number; events: number 
 
 /** The cost of a request, with the removal of its key and of its events. */
 export function wholeCost(kind: RequestKind): Cost {
-  const cost = COSTS[kind];
+  const cost = costOf(kind);
   const { keys, events } = rowsToRemove(kind);
   return {
     ...cost,
@@ -140,7 +141,7 @@ export const COST_TABLES: Tables = {
     table(
       ["Request", "D1 round trips", "Rows read", "Rows written", "KV reads"],
       COUNTED.map((kind) => {
-        const { d1RoundTrips, rowsRead, rowsWritten, kvReads } = COSTS[kind];
+        const { d1RoundTrips, rowsRead, rowsWritten, kvReads } = costOf(kind);
         return [kind, ...[d1RoundTrips, rowsRead, rowsWritten, kvReads].map(String)];
       }),
     ),

@@ -17,7 +17,7 @@ import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { BYTES, COSTS, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { BYTES, costOf, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
 import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../../ops/keys/command-line.ts";
@@ -131,7 +131,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `later reads about ${EVENT_REMOVAL.rowsRead} rows and writes ${EVENT_REMOVAL.rowsWritten}`,
     `made at most once in ${COUNT_MILLISECONDS / 1_000} seconds`,
     `at most ${count(COUNTED_A_SECOND)} animals a second are counted`,
-    `reads ${COSTS["an inventory that another isolate counted"].rowsRead} rows`,
+    `reads ${costOf("an inventory that another isolate counted").rowsRead} rows`,
     `Up to ${count((COUNTED_A_SECOND * COUNT_MILLISECONDS) / 1_000)} animals`,
     `${count(COUNTED_A_SECOND)} rows a second, or ${money((COUNTED_A_SECOND * 30 * 86_400 * PRICES["D1 rows read"].dollars) / 1e6)} a`,
     `An event takes about ${BYTES.event} bytes`,
@@ -179,8 +179,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
     `less than ${COUNT_MILLISECONDS / 1_000} seconds old, or less than one second for each ${count(COUNTED_A_SECOND)} animals`,
-    `at most \`limit + ${COSTS["a list by category"].rowsRead - DEFAULT_LIMIT}\` rows`,
-    `at most ${COSTS["a list of 100 ids"].rowsRead / MAX_IDS} rows for each id`,
+    `at most \`limit + ${costOf("a list by category").rowsRead - DEFAULT_LIMIT}\` rows`,
+    `at most ${costOf("a list of 100 ids").rowsRead / MAX_IDS} rows for each id`,
     `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
   ],
   "docs/keys.md": [

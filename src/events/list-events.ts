@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { beginAt, decodeEventCursor, encodeEventCursor, type Place } from "../feed/place.ts";
 import { EVENT_TYPES, events, type EventType, scopeOf } from "../feed/table.ts";
 import { windowOfFeed } from "../feed/window.ts";
-import { createHandlers, withFacts } from "../operation.ts";
+import { handlersOf } from "../operation.ts";
 import type { Session } from "../db/session.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
@@ -134,7 +134,7 @@ async function readFrom(session: Session, place: Place, part: Wanted): Promise<R
   );
 }
 
-export const listEvents = createHandlers(guard("events:read"), query(listEventsQuery), async (c) => {
+export const listEvents = handlersOf("listEvents")(guard("events:read"), query(listEventsQuery), async (c) => {
   const { cursor, limit = MAX_LIMIT, type } = c.req.valid("query");
   const wanted = typesFor(c, type);
   const types = `,${wanted.join()},`;
@@ -155,7 +155,6 @@ export const listEvents = createHandlers(guard("events:read"), query(listEventsQ
   }
   return respond(c, found, rows[next - 1]?.place, next < rows.length || rows.at(-1)?.later === 1);
 });
-withFacts(listEvents[2], { operationId: "listEvents" });
 
 function respond(c: Context<AppEnv>, found: string[], last: string | undefined, more: boolean) {
   if (last === undefined) throw new Error("The feed is empty");

@@ -8,7 +8,6 @@ import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
 import { ApiError } from "../errors.ts";
 import { decodeCursor, encodeCursor, type Position } from "./cursor.ts";
-import type { Found } from "./found.ts";
 import { addLink } from "./respond.ts";
 import { parameterRule, parsed } from "./validation.ts";
 
@@ -21,6 +20,9 @@ const CURSOR_RULE = "one that this service handed out in a Link header, with the
 /** The maximum number of items in a response. */
 export const limitField = () =>
   z.optional(parsed<string, number>(toLimit, parameterRule(`an integer from 1 to ${MAX_LIMIT}, in decimal digits`)));
+
+/** The limit of a query, which it may omit. Links to the next page omit it too. */
+export const limitOf = (limit = DEFAULT_LIMIT): number => limit;
 
 /** The parameters of every list. A repeated one arrives as an array and breaks its rule. */
 export const pageFields = () => ({
@@ -55,10 +57,19 @@ export interface Query extends Partial<PageQuery> {
  *
  * @throws ApiError `invalid_request` when the cursor belongs to another order.
  */
-export function pageBounds({ limit = DEFAULT_LIMIT, cursor, sort = "id" }: PageQuery): Bounds {
+export function pageBounds({ limit, cursor, sort = "id" }: PageQuery): Bounds {
   if (cursor !== undefined && cursor.sort !== sort)
     throw new ApiError("invalid_request", `cursor has to be ${CURSOR_RULE}.`);
-  return { after: cursor?.after ?? START[sort], limit: limit + 1 };
+  return { after: cursor?.after ?? START[sort], limit: limitOf(limit) + 1 };
+}
+
+/** What a read found: all that its response needs, and nothing that belongs to one request. */
+export interface Found<Body> {
+  readonly body: Json<Body>;
+  /** Of a single resource. */
+  readonly version?: number;
+  /** The cursor of the next page, if there is one. */
+  readonly next?: string | undefined;
 }
 
 /** An item of a list. */
@@ -71,10 +82,11 @@ export type Listed<Item> = Item & { version?: number };
  * @param examined the last row that was read to find them, if the list may go on after it.
  */
 export function toPage<Item>(
-  { limit = DEFAULT_LIMIT, sort = "id", include }: PageQuery,
+  { limit: asked, sort = "id", include }: PageQuery,
   rows: Stored<Item>[],
   examined?: Stored<Item>,
 ): Found<Listed<Item>[]> {
+  const limit = limitOf(asked);
   const last = rows.length > limit ? rows[limit - 1] : examined;
   rows.length = Math.min(rows.length, limit);
   const items = rows.map((row) => (include === undefined ? row.body : withVersion(row)));

@@ -34,7 +34,7 @@ export const required = <Schema extends z.ZodMiniType>(schema: () => Schema) => 
 /** A field with a value that a creation may leave to the service. */
 export const defaulted = <Schema extends z.ZodMiniType>(schema: () => Schema, value: z.output<Schema>) => ({
   schema,
-  created: () => z._default(schema(), value as never),
+  created: () => z._default(schema(), value as z.util.NoUndefined<z.output<Schema>>),
   changed: () => z.optional(schema()),
   mayBeAbsent: false as const,
 });
@@ -66,6 +66,8 @@ type BodyOf<All extends Fields> = Plain<
 type RowOf<All extends Fields> = Plain<{
   [Name in keyof All]: z.output<ReturnType<All[Name]["schema"]>> | IfAbsent<All[Name], null, never>;
 }>;
+type Columns<All extends Fields> = Parameters<typeof jsonObjectOf<BodyOf<All>>>[0];
+type Schemas<All extends Fields, Of extends "created" | "changed"> = { [Name in keyof All]: ReturnType<All[Name][Of]> };
 /** Refuses a field whose column is missing, is not for clients, or may be NULL when the field may not be absent, or the reverse. */
 type Checked<All extends Fields, Columns extends { [column: string]: { _: { notNull: boolean } } }> = {
   [Name in keyof All]: Name extends Exclude<keyof Columns, "id" | "version">
@@ -79,9 +81,9 @@ type Checked<All extends Fields, Columns extends { [column: string]: { _: { notN
 export interface Shape<All extends Fields, Table extends Versioned> extends Resource<BodyOf<All>, Table> {
   readonly fields: All;
   /** The body of a creation. Other fields, `id` among them, are ignored. */
-  readonly creation: () => z.ZodMiniObject<{ [Name in keyof All]: ReturnType<All[Name]["created"]> }>;
+  readonly creation: () => z.ZodMiniObject<Schemas<All, "created">>;
   /** The body of a patch. Other fields are ignored. */
-  readonly patch: () => z.ZodMiniObject<{ [Name in keyof All]: ReturnType<All[Name]["changed"]> }>;
+  readonly patch: () => z.ZodMiniObject<Schemas<All, "changed">>;
   /** The values of a row, from the validated body of a creation. */
   readonly row: (created: { [Name in keyof All]?: unknown }) => RowOf<All>;
   /** The columns of an INSERT, from SQL for each field. */
@@ -105,23 +107,26 @@ export function shapeOf<Table extends Versioned, All extends Fields>(
   fields: All & Checked<All, Table["_"]["columns"]>,
 ): Shape<All, Table> {
   const names = Object.keys(fields) as (keyof All & string)[];
-  const each = <Made>(make: (field: Field, name: keyof All & string) => Made, some = names) =>
-    Object.fromEntries(some.map((name) => [name, make(fields[name] as Field, name)]));
-  const column = (_field: Field, name: keyof All) => table[name as keyof Table] as SQLWrapper;
+  const each = <Each>(make: (field: Field, name: keyof All & string) => unknown, some = names) =>
+    Object.fromEntries(some.map((name) => [name, make(fields[name] as Field, name)])) as Each;
+  const column = (_field: Field, name: keyof All) => table[name as keyof Table];
   const [lasting, absent] = [false, true].map((mayBeAbsent) =>
-    names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
+    each<object>(
+      column,
+      names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
+    ),
   );
   const resource = {
     table,
-    body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...each(column, lasting) } as never, each(column, absent)),
+    body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...lasting } as Columns<All>, { ...absent }),
   };
   return {
     ...resource,
     fields,
-    creation: lazy(() => jsonObject(each(({ created }) => created()))) as never,
-    patch: lazy(() => jsonObject(each(({ changed }) => changed()))) as never,
-    row: (created) => each((_field, name) => created[name] ?? null) as never,
-    values: (sqlOf) => each((_field, name) => sql`${sqlOf(name)}`) as never,
+    creation: lazy(() => jsonObject(each<Schemas<All, "created">>(({ created }) => created()))),
+    patch: lazy(() => jsonObject(each<Schemas<All, "changed">>(({ changed }) => changed()))),
+    row: (created) => each((_field, name) => created[name] ?? null),
+    values: (sqlOf) => each((_field, name) => sql`${sqlOf(name)}`),
     select: compileSelect(resource),
   };
 }

@@ -2,7 +2,7 @@ import { apiKeyOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
 import { json } from "../http/respond.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
-import { createHandlers, withFacts } from "../operation.ts";
+import { handlersOf } from "../operation.ts";
 
 /** What a client may know of the key that it presents. */
 export interface Key {
@@ -14,9 +14,8 @@ export interface Key {
   expiresAt?: string | undefined;
 }
 
-export const getKey = createHandlers(guard(undefined), (c) => {
+export const getKey = handlersOf("getKey", { withoutDatabase: true })(guard(undefined), (c) => {
   const { id, name, scopes, expiresAt } = apiKeyOf(c);
   const key: Key = { id, name, scopes, expiresAt: toTimestamp(expiresAt) };
   return json<Key, 200>(c, key, 200);
 });
-withFacts(getKey[1], { operationId: "getKey", withoutDatabase: true });

@@ -4,8 +4,7 @@ import type { Sort } from "../db/page.ts";
 import { type Stored, storedColumns } from "../db/resource.ts";
 import type { Built, QueryBuilder } from "../db/statement.ts";
 import { isText } from "../exact/text.ts";
-import type { Found } from "../http/found.ts";
-import { DEFAULT_LIMIT, type Listed, type PageQuery, toPage } from "../http/paging.ts";
+import { type Found, limitOf, type Listed, type PageQuery, toPage } from "../http/paging.ts";
 import { type Animal, pet } from "./shape.ts";
 import { pets } from "./table.ts";
 
@@ -86,11 +85,10 @@ export function candidates(
 
 /** The page of a search. It may have fewer animals than `limit`, or none, and still go on. */
 export function pageOfSearch(query: PageQuery, text: string, rows: Stored<Animal>[]): Found<Listed<Animal>[]> {
-  const { limit = DEFAULT_LIMIT } = query;
   const words = wordsOf(text);
   const found: Stored<Animal>[] = [];
   for (const row of rows) {
-    if (found.length > limit) break;
+    if (found.length > limitOf(query.limit)) break;
     if (row.body !== "" && hasWords((JSON.parse(row.body) as Animal).name, words)) found.push(row);
   }
   const last = rows.at(-1);

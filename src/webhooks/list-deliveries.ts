@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { crc32 } from "../hash/crc32.ts";
 import { guard } from "../http/guard.ts";
-import { addNextPage, DEFAULT_LIMIT, limitField } from "../http/paging.ts";
+import { addNextPage, limitField, limitOf } from "../http/paging.ts";
 import { query } from "../http/query.ts";
 import { json } from "../http/respond.ts";
 import { parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { createHandlers, withFacts } from "../operation.ts";
+import { handlersOf } from "../operation.ts";
 import { askObject } from "./webhook.ts";
 
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
@@ -36,12 +36,15 @@ function toPosition(value: unknown): string | undefined {
   return value.endsWith(checksum(position)) ? position : undefined;
 }
 
-export const listDeliveries = createHandlers(guard("webhooks:manage"), query(listDeliveriesQuery), async (c) => {
-  const { limit = DEFAULT_LIMIT, cursor, status } = c.req.valid("query");
-  const { deliveries, next } = await askObject(c, (object, name) =>
-    object.deliveries(name, { limit, after: cursor, status }),
-  );
-  if (next !== undefined) addNextPage(c, { limit: c.req.valid("query").limit, status }, next + checksum(next));
-  return json(c, deliveries, 200);
-});
-withFacts(listDeliveries[2], { operationId: "listDeliveries", headers: ["Link"] });
+export const listDeliveries = handlersOf("listDeliveries", { headers: ["Link"] })(
+  guard("webhooks:manage"),
+  query(listDeliveriesQuery),
+  async (c) => {
+    const { limit, cursor, status } = c.req.valid("query");
+    const { deliveries, next } = await askObject(c, (object, name) =>
+      object.deliveries(name, { limit: limitOf(limit), after: cursor, status }),
+    );
+    if (next !== undefined) addNextPage(c, { limit, status }, next + checksum(next));
+    return json(c, deliveries, 200);
+  },
+);

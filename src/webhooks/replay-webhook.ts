@@ -9,7 +9,7 @@ import { openSession } from "../http/open-session.ts";
 import { json } from "../http/respond.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { createHandlers, withFacts } from "../operation.ts";
+import { handlersOf } from "../operation.ts";
 import { webhooks } from "./table.ts";
 import { ask, noSuchWebhook, objectName, refuseVersions, webhookId } from "./webhook.ts";
 
@@ -31,7 +31,7 @@ const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
     .where(eq(webhooks.id, parameter("id"))),
 );
 
-export const replayWebhook = createHandlers(guard("webhooks:manage"), jsonBody(replay), async (c) => {
+export const replayWebhook = handlersOf("replayWebhook")(guard("webhooks:manage"), jsonBody(replay), async (c) => {
   const { cursor } = c.req.valid("json");
   refuseVersions(c);
   const session = openSession(c);
@@ -51,4 +51,3 @@ export const replayWebhook = createHandlers(guard("webhooks:manage"), jsonBody(r
     throw new ApiError(state, "A replay of this webhook runs. Stop it, or wait for its end.");
   return json(c, state, 200);
 });
-withFacts(replayWebhook[2], { operationId: "replayWebhook" });

@@ -1,18 +1,17 @@
-// Every operation that takes an Idempotency-Key happens once under a key. An operation without a row in the table fails here.
+// Every operation that takes an Idempotency-Key happens once under a key. Its requests are in the register.
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import document from "../../public/openapi.json" with { type: "json" };
+import { newAnimal, newOrder, type OnceRequest, REX, type Service, unique } from "../../register/once.ts";
+import { ROWS } from "../../register/operations.ts";
 import { fingerprintOf, valuesOf } from "../../src/idempotency/attempt.ts";
-import type { ErrorCode } from "../../src/errors.ts";
 import { pet as shape } from "../../src/pets/shape.ts";
 import { latest, since } from "../events/feed.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
+import { OPERATIONS } from "../support/operations.ts";
 
-const unique = () => crypto.randomUUID();
-const idOf = (path: string) => Number(path.split("/").at(-1));
 const MOMENTS = ["before", "after"] as const;
 
 let key: string;
@@ -28,309 +27,21 @@ afterAll(() => {
 const send = (method: string, path: string, body?: object | string, headers: Record<string, string> = {}) =>
   call(path, { method, key, headers, ...(body === undefined ? {} : { body }) });
 
-/** Creates a resource and returns its path. */
-async function create(collection: string, body: object): Promise<string> {
-  const response = await send("POST", collection, body);
-  expect(response.status).toBe(201);
-  return response.headers.get("Location") ?? "";
-}
-// No category has these ids, so that each can be deleted.
-const REX = { name: "Rex", categoryId: -7 };
-const animals = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
-const newAnimal = () => create("/v1/pets", REX);
-const newCategory = (name: string = unique()) => create("/v1/categories", { name, description: "x" });
-const newOrder = async (pet: string) => create("/v1/store/orders", { petId: idOf(pet) });
+const service: Service = { send, run: (sql) => env.DB.exec(sql) };
 
-const WEBHOOKS = "/v1/webhooks";
-// No one listens there, and no test changes such an event.
-const HOOK = { url: "http://127.0.0.1:1/hook", types: ["category.deleted"] };
-const newHook = () => create(WEBHOOKS, HOOK);
-const lastHook = async () =>
-  `${WEBHOOKS}/${await env.DB.prepare("SELECT max(id) AS id FROM webhooks").first<number>("id")}`;
-
-/** A request that nothing refuses. */
-interface Request {
-  path: string;
-  body: object;
-  /** The same request in other bytes. */
-  same: object | string;
-  /** Other requests of the operation. The first one would succeed as well, also after `refusal`. */
-  others: [object, ...object[]];
-}
-interface Kind {
-  /** The operation id, and after a space what the request does. */
-  name: string;
-  prepare: () => Promise<Request>;
-  invalid: object;
-  /** A patch that leaves a new resource unchanged. */
-  nothing?: object;
-  /** The number of events that the request leaves. */
-  events: number;
-  /** A patch of its resource by somebody else, after which the request would have another effect. */
-  disturb: () => object;
-  /** Makes the request conflict. Returns the code and, if one blocks the request, the path of the resource to delete. */
-  conflict?: (request: Request) => Promise<[code: ErrorCode, blocker?: string]>;
-}
-
-const takenName = async ({ body }: Request): Promise<[ErrorCode, string]> => [
-  "category_exists",
-  await newCategory((body as { name: string }).name),
-];
-const disturbAnimal = () => ({ status: "available", name: "Max" });
-const disturbCategory = () => ({ name: unique(), description: null });
-
-async function cancelled({ path }: Request): Promise<[ErrorCode]> {
-  await send("DELETE", path);
-  return ["order_cancelled"];
-}
-
-const KINDS: Kind[] = [
-  {
-    name: "createPet",
-    prepare: async () => ({
-      path: "/v1/pets",
-      body: REX,
-      same: '{ "status":"available",\n"categoryId":-7.0e0, "id": 5, "tags": [], "name":"\\u0052ex" }',
-      others: [{ ...REX, name: "rex" }, { ...REX, categoryId: 8 }, { ...REX, status: "sold" }, [REX]],
-    }),
-    invalid: { ...REX, status: "gone" },
-    events: 1,
-    disturb: disturbAnimal,
-  },
-  {
-    name: "createPets",
-    prepare: async () => ({
-      path: "/v1/pets/batch",
-      body: animals,
-      same: JSON.stringify(
-        animals.map((animal) => ({ status: "available", id: 1, ...animal })),
-        null,
-        1,
-      ),
-      others: [
-        animals.slice(1),
-        [...animals, REX],
-        animals.toReversed(),
-        animals.map((one, index) => (index === 4 ? { ...one, name: "Other" } : one)),
-        animals.map((one, index) => (index === 0 ? { ...one, status: "sold" } : one)),
-      ],
-    }),
-    invalid: [REX, { name: "" }],
-    events: animals.length,
-    disturb: disturbAnimal,
-  },
-  {
-    name: "createCategory",
-    async prepare() {
-      const name = `\u0000"A\\ ${unique()}`;
-      return {
-        path: "/v1/categories",
-        body: { name },
-        same: { id: 5, name },
-        others: [{ name: unique() }, { name, description: "" }],
-      };
-    },
-    invalid: { name: "" },
-    events: 1,
-    disturb: disturbCategory,
-    conflict: takenName,
-  },
-  {
-    name: "placeOrder",
-    async prepare() {
-      const [petId, other] = [idOf(await newAnimal()), idOf(await newAnimal())];
-      return {
-        path: "/v1/store/orders",
-        body: { petId },
-        same: `{"quantity": 1.0, "petId": ${petId}}`,
-        others: [{ petId: other }, { petId, reference: "cart" }],
-      };
-    },
-    invalid: { petId: 1, quantity: 2 },
-    events: 2,
-    disturb: () => ({ status: "shipped" }),
-    conflict: async ({ body }) => ["pet_not_available", await create("/v1/store/orders", body)],
-  },
-  {
-    name: "updatePet",
-    prepare: async () => ({
-      path: await newAnimal(),
-      body: { status: "pending" },
-      same: { x: 1, status: "pending" },
-      others: [{ status: "sold" }, {}],
-    }),
-    invalid: { status: "gone" },
-    nothing: { name: "Rex", status: "available" },
-    events: 1,
-    disturb: disturbAnimal,
-    conflict: async ({ path }) => ["pet_on_order", await newOrder(path)],
-  },
-  {
-    name: "updatePets",
-    async prepare() {
-      const ids = [idOf(await newAnimal()), idOf(await newAnimal()), idOf(await newAnimal())];
-      const body = ids.map((id, index) => ({ id, ...(index > 0 && { version: 1 }), status: "pending", name: `${id}` }));
-      const [first = {}, ...rest] = body;
-      return {
-        path: "/v1/pets/batch",
-        body,
-        same: JSON.stringify(body.map((change) => ({ x: 1, ...change }))).replaceAll('"version":1', '"version":1.0'),
-        others: [
-          ids.map((id) => ({ id, status: "sold" })),
-          rest,
-          body.toReversed(),
-          body.map((change) => ({ ...change, version: undefined })),
-          [{ ...first, version: 1 }, ...rest],
-          [{ ...first, name: "Other" }, ...rest],
-        ],
-      };
-    },
-    invalid: [{ id: 1 }, { id: 1.0 }],
-    events: 3,
-    disturb: disturbAnimal,
-    conflict: async ({ body }) => ["pet_on_order", await newOrder(`/v1/pets/${(body as { id: number }[])[0]?.id}`)],
-  },
-  {
-    name: "updateCategory",
-    async prepare() {
-      const name = unique();
-      return {
-        path: await newCategory(),
-        body: { name },
-        same: { id: 1, name },
-        // An omitted field differs from null.
-        others: [{ description: "z" }, { name, description: null }, {}],
-      };
-    },
-    invalid: { name: "" },
-    nothing: { description: "x" },
-    events: 1,
-    disturb: disturbCategory,
-    conflict: takenName,
-  },
-  {
-    name: "updateOrder",
-    prepare: async () => ({
-      path: await newOrder(await newAnimal()),
-      body: { status: "shipped" },
-      same: { x: 1, status: "shipped" },
-      others: [
-        {},
-        { status: "shipped", shipDate: "2026-11-22T09:30:00Z" },
-        { status: "shipped", reference: "cart" },
-        { status: "shipped", reference: null },
-      ],
-    }),
-    invalid: { status: "lost" },
-    nothing: {},
-    events: 2,
-    disturb: () => ({ status: "shipped" }),
-    conflict: cancelled,
-  },
-  {
-    name: "updateOrder with a reference",
-    prepare: async () => ({
-      path: await newOrder(await newAnimal()),
-      body: { reference: "cart" },
-      same: '{"x": 1, "reference": "c\\u0061rt"}',
-      others: [{ reference: "Cart" }, { reference: null }, { reference: "cart", status: "shipped" }, {}],
-    }),
-    invalid: { reference: "" },
-    nothing: { reference: null },
-    events: 1,
-    disturb: () => ({ reference: unique() }),
-  },
-  {
-    name: "updateOrder with a shipment and a reference",
-    prepare: async () => ({
-      path: await newOrder(await newAnimal()),
-      body: { status: "shipped", reference: "cart" },
-      same: { reference: "cart", x: 1, status: "shipped" },
-      others: [{ reference: "cart" }, { status: "shipped" }, { status: "shipped", reference: null }, {}],
-    }),
-    invalid: { status: "shipped", reference: 1 },
-    nothing: { reference: null },
-    events: 2,
-    disturb: () => ({ reference: unique() }),
-    conflict: cancelled,
-  },
-  {
-    name: "updateOrder with a shipment of a shipped order and a reference",
-    async prepare() {
-      const path = await newOrder(await newAnimal());
-      // A shipped order of the version that a new one has.
-      await env.DB.exec(`UPDATE orders SET status = 'shipped', ship_date = created_at WHERE id = ${idOf(path)}`);
-      return {
-        path,
-        body: { status: "shipped", reference: "cart" },
-        same: { reference: "cart", x: 1, status: "shipped" },
-        others: [{ reference: "cart" }, { status: "shipped" }, { status: "shipped", reference: null }, {}],
-      };
-    },
-    invalid: { status: "shipped", reference: 1 },
-    nothing: { status: "shipped", reference: null },
-    events: 1,
-    disturb: () => ({ reference: unique() }),
-  },
-  {
-    name: "createWebhook",
-    async prepare() {
-      await env.DB.exec("DELETE FROM webhooks");
-      return {
-        path: WEBHOOKS,
-        body: HOOK,
-        same: { id: 5, types: ["category.deleted"], url: HOOK.url },
-        others: [
-          { ...HOOK, types: ["pet.deleted"] },
-          { ...HOOK, url: "http://127.0.0.1:2/" },
-          { ...HOOK, concurrency: 6 },
-        ],
-      };
-    },
-    invalid: { ...HOOK, types: [] },
-    events: 0,
-    disturb: () => ({ types: ["pet.deleted"] }),
-    async conflict() {
-      for (let count = 0; count < 10; count++) await newHook();
-      return ["webhook_limit", await lastHook()];
-    },
-  },
-  {
-    name: "updateWebhook",
-    async prepare() {
-      await env.DB.exec("DELETE FROM webhooks");
-      return {
-        path: await newHook(),
-        body: { types: ["pet.deleted"], concurrency: 2 },
-        same: { x: 1, concurrency: 2.0, types: ["pet.deleted"] },
-        others: [{ types: ["pet.deleted"] }, { enabled: false }, {}],
-      };
-    },
-    invalid: { enabled: null },
-    nothing: { enabled: true },
-    events: 0,
-    disturb: () => ({ types: ["pet.created"] }),
-  },
-];
-
-test("every operation with an Idempotency-Key has a row", () => {
-  const described: { operationId: string; parameters: { name?: string }[] }[] = Object.values(document.paths).flatMap(
-    (methods) => Object.values(methods),
-  );
-  const taking = described.filter(({ parameters }) => parameters.some(({ name }) => name === "Idempotency-Key"));
-  const names = KINDS.map(({ name }) => name.split(" ")[0]);
-  expect(new Set(names)).toEqual(new Set(taking.map(({ operationId }) => operationId)));
+const KINDS = OPERATIONS.flatMap(({ name: id, method }) => {
+  const { once = [], invalid = {} } = ROWS[id];
+  return once.map((kind) => ({ ...kind, method, invalid, name: kind.name === undefined ? id : `${id} ${kind.name}` }));
 });
 
 describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
-  const { name, prepare, invalid, nothing, events, disturb, conflict } = kind;
-  const method = name.startsWith("update") ? "PATCH" : "POST";
+  const { name, method, prepare, invalid, nothing, events, disturb, conflict } = kind;
   const success = method === "PATCH" ? 200 : 201;
-  let request: Request;
+  let request: OnceRequest;
   let idempotencyKey: string;
   const begin = async () => {
     idempotencyKey = unique();
-    request = await prepare();
+    request = await prepare(service);
   };
   beforeEach(begin);
 
@@ -404,7 +115,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
   // Promise: a-409-uses-no-key, refusals-use-no-key, what-uses-a-key-up
   test("leaves the key unused when it is refused", async () => {
     await expectError(await once(invalid), "invalid_request");
-    const [code, blocker] = (await conflict?.(request)) ?? [];
+    const [code, blocker] = (await conflict?.(service, request)) ?? [];
     if (code !== undefined) {
       await expectError(await once(request.body), code);
       if (blocker !== undefined) expect((await send("DELETE", blocker)).status).toBe(204);
@@ -489,7 +200,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
         await expectError(await once(request.body, headers), "idempotency_key_reused");
       }
       const headers = { ...MATCH, "Idempotency-Key": idempotencyKey };
-      const another = (await prepare()).path;
+      const another = (await prepare(service)).path;
       for (const path of [another, request.path.replace(/\d+$/, "999999999")]) {
         await expectError(await send(method, path, request.body, headers), "idempotency_key_reused");
       }
@@ -649,11 +360,10 @@ describe("a retry after a release", () => {
 describe("without an Idempotency-Key", () => {
   // A second run could undo a change that somebody else made, successfully, after the first.
   // Promise: batches-are-not-repeated, faults, no-key-no-retry, no-key-no-retry-of-a-patch
-  test.each(KINDS)("$name is sent to D1 once", async ({ name, prepare, events }) => {
-    const method = name.startsWith("update") ? "PATCH" : "POST";
+  test.each(KINDS)("$name is sent to D1 once", async ({ name, method, prepare, events }) => {
     for (const when of MOMENTS) {
       for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
-        const { path, body } = await prepare();
+        const { path, body } = await prepare(service);
         const cursor = await latest(key);
         const { DB, roundTrips } = faultyDatabase({ when, message });
         // A shipment is repeated without a precondition: an order is shipped once.
@@ -667,7 +377,7 @@ describe("without an Idempotency-Key", () => {
 
   // Promise: no-key-no-retry-of-a-patch, retries-of-the-service
   test("a shipment without a precondition is repeated by the service", async () => {
-    const path = await newOrder(await newAnimal());
+    const path = await newOrder(service, await newAnimal(service));
     const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
     const response = await call(path, { method: "PATCH", key, body: { status: "shipped" }, bindings: { DB } });
     expect([response.status, response.headers.get("ETag")]).toEqual([200, '"2"']);

@@ -106,7 +106,7 @@ const SECRETS = [
     "secrets",
   ),
   client("a message has no bound", "answer.ts", ".slice(0, MAX_SHOWN_CHARACTERS)", "", "secrets"),
-  client("a redirect takes the key elsewhere", "connection.ts", 'redirect: "manual"', 'redirect: "follow"', "redirect"),
+  client("a redirect takes the key elsewhere", "connection.ts", 'redirect: "manual"', 'redirect: "follow"', "secrets"),
 ];
 
 const LISTS = [

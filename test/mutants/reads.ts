@@ -4,8 +4,8 @@ const EXACT = [
   workerd(
     "an integer of a response is rounded",
     "http/shape.ts",
-    "{ id: table.id, ...each(column, lasting) }",
-    "{ id: sql`${table.id} * 1.0`, ...each(column, lasting) }",
+    "{ id: table.id, ...lasting }",
+    "{ id: sql`${table.id} * 1.0`, ...lasting }",
     "pets/get-pet",
   ),
   workerd(

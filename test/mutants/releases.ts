@@ -198,7 +198,7 @@ export const RELEASES: Mutant[] = [
     "return this.status === 404 && this.codes.length > 0 && !this.codes.some((code) => NO_ROUTE.includes(code));",
     "return this.status === 404;",
     "cloudflare-api",
-    "only a 404 in the words",
+    "a failure that stays is told",
   ),
   command(
     "Cloudflare's Retry-After is ignored",

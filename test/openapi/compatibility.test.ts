@@ -15,27 +15,7 @@ describe("in the document of the service", () => {
 
   test.each<[string, (copy: Editable) => void]>([
     ["no change", () => {}],
-    [
-      "other words",
-      (copy) => {
-        copy.paths["/pets"].get.description = "Other words.";
-        copy.components.schemas.Animal.description = "Other words.";
-      },
-    ],
-    [
-      "a new required field of responses",
-      (copy) => {
-        Object.assign(copy.components.schemas.Animal.properties, { age: { type: "integer" } });
-        copy.components.schemas.Animal.required.push("age");
-      },
-    ],
-    [
-      "a new optional field of requests, with its own rules",
-      (copy) => Object.assign(copy.components.schemas.NewPet.properties, { age: { type: "integer", maximum: 99 } }),
-    ],
     ["a new operation", (copy) => Object.assign(copy.paths, { "/toys": { get: copy.paths["/pets"].get } })],
-    ["a new error code", (copy) => copy.components.schemas.ErrorCode.enum.push("teapot")],
-    ["a new state of orders", (copy) => copy.components.schemas.OrderStatus.enum.push("returned")],
     [
       "a new type of events",
       ({ components: { schemas } }) => {
@@ -55,10 +35,6 @@ describe("in the document of the service", () => {
         schemas.Event.oneOf.unshift({ $ref: "#/components/schemas/RatedEvent" });
         Object.assign(schemas.Event.discriminator.mapping, { "pet.rated": "#/components/schemas/RatedEvent" });
       },
-    ],
-    [
-      "a newly deprecated operation",
-      (copy) => Object.assign(copy.paths["/pets"].post, { deprecated: true, "x-sunset": "2040-01-01" }),
     ],
     [
       "a new operation with a path parameter and a body that has required fields",
@@ -117,67 +93,6 @@ describe("in the document of the service", () => {
       "another scope",
       (copy) => Object.assign(copy.paths["/pets"].get, { "x-required-scope": "pets:write" }),
       /^GET \/pets: x-required-scope was "pets:read" and is now "pets:write", /,
-    ],
-    [
-      "a removed field of responses",
-      (copy) => Reflect.deleteProperty(copy.components.schemas.Animal.properties, "status"),
-      /^schemas\/Animal\.status: the field is gone, /,
-    ],
-    [
-      "a field of responses that may be missing",
-      (copy) => copy.components.schemas.Animal.required.pop(),
-      /^schemas\/Animal\.status: the field may now be missing, /,
-    ],
-    [
-      "a field of requests that becomes required",
-      (copy) => copy.components.schemas.NewPet.required.push("status"),
-      /^schemas\/NewPet\.status: the field is now required, /,
-    ],
-    [
-      "another type",
-      (copy) => Object.assign(copy.components.schemas.Animal.properties.id, { type: "string" }),
-      /^schemas\/Animal\.id: may now be of type string, /,
-    ],
-    [
-      "another status",
-      (copy) => {
-        const { responses } = copy.paths["/pets"].post;
-        Object.assign(responses, { 200: responses[201] });
-        Reflect.deleteProperty(responses, "201");
-      },
-      [/^POST \/pets: no longer returns 201, /, /^POST \/pets: may now return 200, /],
-    ],
-    [
-      "a renamed code",
-      (copy) => {
-        copy.components.schemas.ErrorCode.enum[0] = "bad_request";
-      },
-      /^schemas\/Error\.code: may no longer be "invalid_request", /,
-    ],
-    [
-      "a new value of an enumeration in responses",
-      (copy) => copy.components.schemas.PetStatus.enum.push("lost"),
-      /^schemas\/PetStatus: may now be "lost", /,
-    ],
-    [
-      "a new default",
-      (copy) => Object.assign(copy.components.schemas.NewPet.properties.status, { default: "sold" }),
-      /^schemas\/NewPet\.status: default was not set and is now "sold", /,
-    ],
-    [
-      "a stricter limit",
-      (copy) => Object.assign(copy.components.schemas.NewPet.properties.name, { maxLength: 100 }),
-      /^schemas\/NewPet\.name: maxLength was 255 and is now 100, so requests /,
-    ],
-    [
-      "a removed header",
-      (copy) => Reflect.deleteProperty(copy.paths["/pets"].post.responses[201].headers, "Location"),
-      /^POST \/pets 201, header Location: the header is gone, /,
-    ],
-    [
-      "a header that becomes optional",
-      (copy) => Object.assign(copy.components.headers["X-Request-Id"], { required: false }),
-      /^headers\/X-Request-Id: the header may now be missing, /,
     ],
     [
       "another base path",
@@ -260,7 +175,5 @@ test("another kind of credentials breaks every operation", () => {
   const copy = structuredClone(document);
   Object.assign(copy.components.securitySchemes.apiKey, { type: "apiKey", in: "header", name: "X-Api-Key" });
   const changes = findBreakingChanges(document as unknown as OpenAPIObject, copy as unknown as OpenAPIObject);
-  expect(changes).toContain(
-    'GET /pets: {"apiKey":[]} is no longer enough to authenticate, so clients that use it are refused',
-  );
+  expect(changes).toContain("GET /pets: callers authenticate in another way, so clients of the old one may be refused");
 });

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
 import { createApp } from "../../src/app.ts";
-import { SCOPES } from "../../src/auth/scopes.ts";
 import { ERRORS } from "../../src/errors.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
@@ -36,20 +35,11 @@ test("every route under /v1 has a description, and every description has a route
 });
 
 // Promise: deprecated-in-the-document
-test("every operation has an id, a tag, a scope, a stability and the bearer scheme", () => {
-  const ids = operations.map(({ operation }) => operation.operationId);
-  expect(new Set(ids).size).toBe(ids.length);
+test("every operation has the tag of its resource, and a deprecated one names its end", () => {
   const tags = document.tags.map(({ name }) => name);
   for (const { operation } of operations) {
-    expect(operation).toMatchObject({ tags: [expect.any(String)], security: [{ apiKey: [] }] });
-    expect(tags).toContain(operation.tags[0]);
-    expect(["stable", "beta", "experimental"]).toContain(operation["x-stability"]);
-    const everyKey = operation.operationId === "getKey" ? [undefined] : [];
-    expect([...SCOPES, ...everyKey]).toContain((operation as { "x-required-scope"?: string })["x-required-scope"]);
-  }
-  for (const stable of ["listPets", "createPet", "getPet"] as const) {
-    const [found] = operations.filter(({ operation }) => operation.operationId === stable);
-    expect(found?.operation["x-stability"]).toBe("stable");
+    expect(operation).toMatchObject({ tags: [expect.toBeOneOf(tags)], security: [{ apiKey: [] }] });
+    expect(operation["x-stability"]).toBeOneOf(["stable", "beta", "experimental"]);
   }
   expect(document.paths["/pets/{petId}"].get).toMatchObject({ deprecated: true, "x-sunset": "2030-12-05" });
 });

@@ -1,10 +1,11 @@
 import document from "../../public/openapi.json" with { type: "json" };
+import type { OperationId } from "../../register/row.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import type { Call } from "./client.ts";
 
 /** An operation of the document, with a request made from its examples. */
 export interface Operation {
-  name: string;
+  name: OperationId;
   method: string;
   /** With the examples of its parameters. */
   path: string;
@@ -40,7 +41,7 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
     const scope = operation["x-required-scope"] as Scope | undefined;
     const [body] = Object.values(operation.requestBody?.content ?? {});
     return {
-      name: operation.operationId,
+      name: operation.operationId as OperationId,
       method: method.toUpperCase(),
       template: `/v1${template}`,
       path: `/v1${template.replace(/\{(\w+)\}/g, (_, name) => exampleOf(operation, name))}`,

@@ -1,11 +1,10 @@
-import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { deliver, TIMEOUT } from "../../src/webhooks/engine/delivery.ts";
 import { MAX_PENDING } from "../../src/webhooks/engine/ledger.ts";
 import { FEW } from "../../src/webhooks/engine/room.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
-import { WINDOW } from "../../src/feed/window.ts";
 import { page } from "../events/feed.ts";
 import { grantKey } from "../support/keys.ts";
 import {
@@ -225,37 +224,6 @@ describe("first attempts", () => {
     expect(versions()).toEqual(["1:1", "2:1", "1:2", "1:3"]);
   });
 
-  // Promise: slow-receivers
-  test("of others go on beside one that hangs", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(200));
-    const hung = { isOver: false };
-    respond(async ({ id }) => {
-      while (id === sent[0] && !hung.isOver) await scheduler.wait(1);
-      return 204;
-    });
-    const run = hook.run();
-    await vi.waitFor(() => expect(received).toHaveLength(200));
-    // It waits for a place in the queue, so that a crash delivers few of the others again.
-    expect(await hook.state()).toMatchObject({ pending: 1 });
-    hung.isOver = true;
-    await run;
-    expect(await hook.state()).toMatchObject({ pending: 0 });
-    expect(ids()).toEqual(sent);
-  });
-
-  test("go on to the end of the feed, and past many events of other types", async () => {
-    const hook = await addHook({ types: ["order.placed"] });
-    await addEvents(...events(2 * WINDOW + 10));
-    const [id] = await addEvents([1, 1, "order.placed"]);
-    await hook.run();
-    expect(ids()).toEqual([id]);
-    // A nudge that found something may have swallowed the next one.
-    expect(await hook.alarm()).toBe(SECOND);
-    await hook.pass(15 * SECOND);
-    expect(await hook.alarm()).toBeGreaterThan(45 * SECOND);
-  });
-
   test("are a thousand in a run. The next one follows at once", async () => {
     const hook = await addHook();
     await addEvents(...events(1_100));
@@ -315,31 +283,6 @@ describe("the order of a resource", () => {
 });
 
 describe("what is recorded", () => {
-  test("is a row for twenty events, and one for a hundred", async () => {
-    const hook = await addHook();
-    await hook.run();
-    // Made once, by the first attempt.
-    await hook.stub.secret(hook.name);
-    await addEvents(...events(240));
-    const written = await runInDurableObject(hook.stub, async (object, { storage }) => {
-      let rows = 0;
-      const cursors: { rowsWritten: number }[] = [];
-      const { sql } = storage;
-      const original = sql.exec.bind(sql);
-      const exec = vi.spyOn(sql, "exec").mockImplementation((...args: Parameters<SqlStorage["exec"]>) => {
-        const cursor = original(...args);
-        cursors.push(cursor);
-        return cursor;
-      });
-      await object.alarm();
-      exec.mockRestore();
-      for (const { rowsWritten } of cursors) rows += rowsWritten;
-      return rows;
-    });
-    expect(received).toHaveLength(240);
-    expect(written).toBeLessThanOrEqual(240 / 20 + 2);
-  });
-
   // Promise: crashes-repeat-54, numbers-of-webhooks
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {
     const hook = await addHook();
@@ -469,20 +412,6 @@ describe("an object", () => {
     expect(await hook.alarm()).toBe(0);
     await hook.stub.nudge(hook.name);
     expect(await hook.alarm()).toBe(0);
-  });
-
-  // Promise: lost-calls
-  test("looks once more after a nudge that found nothing, and then every minute, without a nudge", async () => {
-    const hook = await addHook();
-    await hook.run();
-    await addEvents([1]);
-    await hook.pass(SECOND);
-    expect(received).toHaveLength(1);
-    await hook.pass(15 * SECOND);
-    expect(await hook.alarm()).toBeGreaterThan(45 * SECOND);
-    await addEvents([2]);
-    await hook.pass(MINUTE);
-    expect(received).toHaveLength(2);
   });
 
   test("does not know another webhook with the same id", async () => {

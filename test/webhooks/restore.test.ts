@@ -1,9 +1,8 @@
-import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../../src/jobs/purge.ts";
 import { decodeEventCursor, encodeEventCursor } from "../../src/feed/place.ts";
-import { FORGOTTEN_AFTER } from "../../src/webhooks/engine/endpoint.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
 import { latest } from "../events/feed.ts";
@@ -213,20 +212,6 @@ describe("a replay", () => {
     expect(deliveries.filter(isReplay).map(({ event }) => event)).toEqual(sent.slice(2).toReversed());
   });
 
-  // Promise: replays-from-ahead, replays-lose-nothing
-  test("from a place ahead of the webhook's own loses nothing: there is nothing to deliver again", async () => {
-    const hook = await addHook();
-    respond(() => 500);
-    const sent = await addEvents(...events(2_000));
-    await hook.run();
-    const state = await hook.stub.replay(hook.name, (sent[1_500] ?? "").slice(4));
-    expect(state).not.toHaveProperty("replay");
-    respond(() => 204);
-    await hook.pass(MINUTE);
-    expect(new Set(ids())).toEqual(new Set(sent));
-    expect(await hook.state()).toMatchObject({ pending: 0 });
-  });
-
   // Promise: replays-run-beside
   test("leaves out what waits anyway, and has an order of its own", async () => {
     const hook = await addHook();
@@ -258,31 +243,6 @@ describe("a replay", () => {
     await hook.stub.replay(hook.name, (sent[1] ?? "").slice(4));
     await hook.pass(0);
     expect(ids()).toEqual(sent);
-  });
-
-  // Promise: replays-run-beside
-  test("survives a crash, and a change is delivered beside it", async () => {
-    const hook = await addHook();
-    const before = (await placeOf(hook)) ?? "";
-    const sent = await addEvents(...events(300));
-    await hook.run();
-    forget();
-    const open: (() => void)[] = [];
-    respond(async ({ resource }) => {
-      if (resource === 150) await new Promise<void>((resolve) => open.push(resolve));
-      return 204;
-    });
-    await hook.stub.replay(hook.name, before);
-    const run = hook.run().catch(() => {});
-    await vi.waitFor(() => expect(open).toHaveLength(1));
-    await abortAllDurableObjects();
-    await run;
-    respond(() => 204);
-    const [later] = await addEvents([900]);
-    await hook.run();
-    await hook.pass(5 * SECOND);
-    expect(new Set(ids())).toEqual(new Set([...sent, later]));
-    expect(await hook.state()).not.toHaveProperty("replay");
   });
 
   // Promise: one-replay
@@ -317,25 +277,6 @@ describe("a replay", () => {
     await hook.stub.stopReplay(hook.name);
     expect(await hook.state()).toMatchObject({ pending: 0 });
     expect(await hook.rows("SELECT * FROM replaying")).toEqual([]);
-  });
-
-  // Promise: latest-skips
-  test("from the present end skips everything, and says what", async () => {
-    const hook = await addHook();
-    const before = (await placeOf(hook)) ?? "";
-    respond(() => 500);
-    const sent = await addEvents(...events(3));
-    await hook.run();
-    const end = (sent[2] ?? "").slice(4);
-    const later = (await addEvents([9])).map((id) => id.slice(4))[0] ?? "";
-    expect(await hook.stub.skip(hook.name, later)).toMatchObject({
-      pending: 0,
-      skipped: { from: encodeEventCursor(end), to: encodeEventCursor(later) },
-    });
-    expect(before < end).toBe(true);
-    const count = received.length;
-    await hook.leap(HOUR);
-    expect(received).toHaveLength(count);
   });
 
   test("does not start what a jump has overtaken, and records what was delivered", async () => {
@@ -386,20 +327,6 @@ describe("a webhook that was deleted", () => {
     vi.setSystemTime(Date.now() + 3 * 24 * HOUR);
     await hook.run();
     expect(await hook.stub.secret(hook.name)).toBe(secret);
-  });
-
-  test("is forgotten after 31 days, and the object lives on", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
-    await hook.run();
-    const secret = await hook.stub.secret(hook.name);
-    await remove(hook);
-    await hook.pass(0);
-    expect(await hook.alarm()).toBe(FORGOTTEN_AFTER);
-    await hook.pass(FORGOTTEN_AFTER);
-    expect(await hook.alarm()).toBeUndefined();
-    expect(await hook.rows("SELECT name FROM state UNION ALL SELECT deliveries FROM history")).toEqual([]);
-    expect(await hook.stub.secret(hook.name)).not.toBe(secret);
   });
 
   // Promise: what-is-dropped
@@ -466,30 +393,6 @@ describe("the secret", () => {
     const signatures = received.map(({ init }) => new Headers(init.headers).get("webhook-signature")?.split(" "));
     expect(signatures.map((each) => each?.length)).toEqual([1, 2]);
   });
-
-  test("is not in the database, nor in the log", async () => {
-    const hook = await addHook();
-    const secrets = [await hook.stub.secret(hook.name), await hook.stub.rotate(hook.name)];
-    await addEvents([1]);
-    respond(() => 500);
-    await hook.run();
-    const { results } = await env.DB.prepare("SELECT * FROM webhooks").all();
-    for (const secret of secrets) {
-      expect(JSON.stringify(results)).not.toContain(secret.slice(6));
-      expect(lines.join()).not.toContain(secret.slice(6));
-    }
-  });
-});
-
-test("a test sends a message of the service, and says how the receiver responded", async () => {
-  const hook = await addHook();
-  expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 204, milliseconds: 0 });
-  const [{ id, body } = expect.unreachable()] = received;
-  expect(id).toMatch(/^msg_[0-9A-Za-z_-]{22}$/);
-  expect(JSON.parse(body)).toEqual({ id, type: "webhook.test", timestamp: new Date().toISOString(), data: {} });
-  respond(() => new Error("connection refused"));
-  expect(await hook.stub.sendTest(hook.name)).toEqual({ error: "connection", milliseconds: 0 });
-  expect(await hook.deliveries()).toEqual([]);
 });
 
 describe("a run that fails", () => {

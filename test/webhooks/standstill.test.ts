@@ -109,20 +109,6 @@ test("drops with latest what waits at the end of the feed", async () => {
   expect(await hook.stub.skip(hook.name, await endOfFeed())).toMatchObject({ pending: 0 });
 });
 
-test.each([
-  ["a thousand animals", events(1_000)],
-  ["one animal, a thousand times", Array.from({ length: 1_000 }, (_, index) => [1, index + 1] as [number, number])],
-])("attempts a good event after what is refused: %s", { timeout: 60_000 }, async (_name, bad) => {
-  const hook = await proven();
-  respond(({ type }) => (type === "pet.updated" ? 400 : 204));
-  await addEvents(...bad);
-  await hook.run();
-  await addEvents([GOOD, 1, "pet.created"]);
-  await hook.run();
-  await hook.pass(10 * SECOND);
-  expect(attemptsOf(GOOD)).toBe(1);
-});
-
 test("attempts a new event beside a replay that is refused", { timeout: 60_000 }, async () => {
   const hook = await addHook();
   const before = await endOfFeed();
@@ -192,15 +178,6 @@ test.each([
   await hook.stub.sendTest(hook.name);
   await hook.pass(MINUTE);
   expect(new Set(ids()).size).toBe(101);
-});
-
-test("finds an event of an isolate that does not know it yet", async () => {
-  const hook = await addHook({ isNew: true });
-  await hook.stub.changed(hook.name);
-  await hook.pass(SECOND);
-  await addEvents([1]);
-  await hook.pass(2 * SECOND);
-  expect(received).toHaveLength(1);
 });
 
 test("probes what waits beside new events", { timeout: 60_000 }, async () => {

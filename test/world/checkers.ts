@@ -49,8 +49,6 @@ const ran = ({ trips }: Exchange) => trips.filter(({ instance }) => instance !==
 function* oneAfterAnother(outcome: Outcome): Generator<Finding> {
   const { history, database, feed } = outcome;
   let model = new Model();
-  // The ids of a database begin where its feed does.
-  for (const { oldest } of outcome.feed.slice(0, 1)) model.raise({ pets: oldest - 1, orders: oldest - 1 });
   const copies = new Map<number, Model>();
   const counts = new Set<NonNullable<Model["count"]>>();
   const questions = new Map<Exchange, Question | undefined>();

@@ -3,7 +3,6 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export interface Timer {
   readonly time: number;
-  readonly order: number;
   run: (() => void) | undefined;
 }
 
@@ -11,9 +10,8 @@ export interface Timer {
 export class Clock {
   /** Milliseconds since the epoch. */
   now: number;
-  /** A binary heap: the earliest event is first. */
+  /** The next event is the last one. Of two at one time, the one that was set first is the next. */
   readonly #events: Timer[] = [];
-  #order = 0;
 
   constructor(start: number) {
     this.now = start;
@@ -21,16 +19,8 @@ export class Clock {
 
   /** Runs something after so many milliseconds. */
   after(milliseconds: number, run: () => void): Timer {
-    const timer: Timer = { time: this.now + Math.max(0, milliseconds), order: this.#order++, run };
-    const events = this.#events;
-    let index = events.push(timer) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!isBefore(timer, events[parent] as Timer)) break;
-      events[index] = events[parent] as Timer;
-      index = parent;
-    }
-    events[index] = timer;
+    const timer: Timer = { time: this.now + Math.max(0, milliseconds), run };
+    this.#events.splice(this.#events.findLastIndex(({ time }) => time > timer.time) + 1, 0, timer);
     return timer;
   }
 
@@ -58,8 +48,8 @@ export class Clock {
   /** Runs every event, also those that events bring about, until there is none, or until a time. */
   async run(until = Infinity): Promise<void> {
     await this.#settled();
-    for (let next = this.#events[0]; next !== undefined && next.time <= until; next = this.#events[0]) {
-      this.#take();
+    for (let next = this.#events.at(-1); next !== undefined && next.time <= until; next = this.#events.at(-1)) {
+      this.#events.pop();
       if (next.run === undefined) continue;
       this.now = next.time;
       next.run();
@@ -75,22 +65,4 @@ export class Clock {
       await settled();
     }
   }
-
-  /** Removes the first event. */
-  #take(): void {
-    const events = this.#events;
-    const last = events.pop();
-    if (last === undefined || events.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      if (child + 1 < events.length && isBefore(events[child + 1] as Timer, events[child] as Timer)) child++;
-      if (child >= events.length || !isBefore(events[child] as Timer, last)) break;
-      events[index] = events[child] as Timer;
-      index = child;
-    }
-    events[index] = last;
-  }
 }
-
-const isBefore = (a: Timer, b: Timer): boolean => a.time < b.time || (a.time === b.time && a.order < b.order);

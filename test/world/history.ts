@@ -5,8 +5,6 @@ export interface Trip {
   kind: "trip";
   at: number;
   exchange: Exchange;
-  /** The number of its database, of several. */
-  place: number;
   /** The instance that ran it: the primary, or the number of a replica. Undefined when it did not run. */
   instance: "primary" | number | undefined;
   /** The number of transactions with changes that its database had run before it, and after it. */
@@ -64,8 +62,7 @@ export interface Occurrence {
   /** A session that goes on from the bookmark of another. */
   session?: string;
   bookmark?: string;
-  /** Keys that the hourly job removed from a database, with the ages that they had in seconds. */
-  place?: number;
+  /** Keys that the hourly job removed, with the ages that they had in seconds. */
   forgotten?: { apiKeyId: string; key: string; age: number }[];
   /** What a follower of the feed stored. */
   stored?: Stored;

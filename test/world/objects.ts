@@ -12,9 +12,8 @@ import { mayWrite } from "./sqlite.ts";
 const LATENCY = { way: 60, durable: 10 };
 /** Milliseconds until an object may be evicted. */
 const IDLE = 10_000;
-/** The retries of an alarm that fails, and the milliseconds before the first one (Durable Objects documentation, Alarms). */
-const RETRIES = 6;
-const FIRST_RETRY = 2_000;
+/** Milliseconds before the retry of an alarm that a crash ended (Durable Objects documentation, Alarms). */
+const RETRY = 2_000;
 
 /** The storage of an object. Writes become durable together, before the next message leaves. A crash loses those that are not. */
 class Storage {
@@ -154,9 +153,8 @@ class Hosted {
   readonly storage: Storage;
   life: Life | undefined;
   lives = 0;
-  /** The time of the alarm that runs, and its retries. */
-  #running: number | undefined;
-  #retries = 0;
+  /** Whether the alarm runs. */
+  #isRunning = false;
   #timer: Timer | undefined;
   #usedAt = 0;
 
@@ -196,39 +194,29 @@ class Hosted {
     const { clock } = this.#world;
     clock.cancel(this.#timer);
     const { alarm } = this.storage;
-    if (alarm === null || this.#running !== undefined || alarm > this.#objects.until) return;
+    if (alarm === null || this.#isRunning || alarm > this.#objects.until) return;
     this.#timer = clock.after(alarm - clock.now - this.#skew(), () => void this.#fire());
   }
 
   async #fire(): Promise<void> {
     const { alarm } = this.storage;
-    if (alarm === null || this.#running !== undefined) return;
+    if (alarm === null || this.#isRunning) return;
     this.storage.alarm = null;
     if (this.#meets("alarm lost")) {
       this.#objects.lost.add(this.name);
       this.storage.commit();
       return;
     }
-    this.#running = alarm;
+    this.#isRunning = true;
     const life = this.#wake();
-    const hasSucceeded = await life.endpoint.alarm().then(
-      () => true,
-      (error: Error) => {
-        this.#objects.failures.push(`alarm() of ${this.name} throws ${error.message}`);
-        return false;
-      },
-    );
-    this.#out(life, () => this.#ended(hasSucceeded));
-  }
-
-  #ended(hasSucceeded: boolean): void {
-    this.#running = undefined;
-    this.#retries = hasSucceeded ? 0 : this.#retries + 1;
-    if (!hasSucceeded && this.#retries <= RETRIES) {
-      this.storage.alarm ??= this.#world.clock.now + FIRST_RETRY * 2 ** (this.#retries - 1);
-    }
-    this.storage.commit();
-    this.schedule();
+    await life.endpoint.alarm().catch((error: Error) => {
+      this.#objects.failures.push(`alarm() of ${this.name} throws ${error.message}`);
+    });
+    this.#out(life, () => {
+      this.#isRunning = false;
+      this.storage.commit();
+      this.schedule();
+    });
   }
 
   /** Ends the present life, wherever it is. Its alarm runs again. */
@@ -238,8 +226,8 @@ class Hosted {
     life.isAlive = false;
     this.storage.crash();
     for (const end of life.running) end();
-    if (this.#running !== undefined) this.storage.alarm ??= this.#world.clock.now + FIRST_RETRY;
-    this.#running = undefined;
+    if (this.#isRunning) this.storage.alarm ??= this.#world.clock.now + RETRY;
+    this.#isRunning = false;
     this.storage.commit();
     this.schedule();
   }
@@ -250,7 +238,7 @@ class Hosted {
 
   #wake(): Life {
     const { clock } = this.#world;
-    const isIdle = clock.now > this.#usedAt + IDLE && this.#running === undefined;
+    const isIdle = clock.now > this.#usedAt + IDLE && !this.#isRunning;
     if (isIdle && this.life?.running.size === 0 && this.#meets("object evicted")) {
       this.storage.commit();
       this.life.isAlive = false;
@@ -282,7 +270,7 @@ class Hosted {
     const way = path(life, random);
     const DB = d1Of({
       ...way,
-      deliver: (run) => this.#in(life, run),
+      deliver: (run) => this.#step(life, run),
       failureOf: (writes) => {
         if (life.isAlive) this.storage.commit();
         return way.failureOf(writes);
@@ -302,8 +290,6 @@ class Hosted {
     });
   }
 
-  #in = (life: Life, run: () => void) => this.#step(life, run);
-
   #step(life: Life, run: () => void): void {
     if (!life.isAlive) return;
     this.#usedAt = this.#world.clock.now;
@@ -314,7 +300,7 @@ class Hosted {
   #fetch(life: Life, url: string, { headers, body, signal }: Sent): Promise<Response> {
     const { clock, receivers } = this.#world;
     return new Promise((resolve, reject) => {
-      const fail = (error: Error) => this.#in(life, () => reject(error));
+      const fail = (error: Error) => this.#step(life, () => reject(error));
       signal.addEventListener("abort", () => fail(signal.reason as Error));
       this.#out(life, () => {
         clock.after(this.#random.delay(Math.min(1, this.#latency.way), this.#latency.way), () => {
@@ -325,7 +311,7 @@ class Hosted {
             const isHeard = life.isAlive && !signal.aborted && !isLost;
             const response = answered.end(isHeard);
             if (response === undefined || isLost) fail(new TypeError("Network connection lost."));
-            else this.#in(life, () => resolve(response));
+            else this.#step(life, () => resolve(response));
           });
         });
       });
@@ -369,17 +355,11 @@ export class Objects {
           answer.then(back, fail);
         });
       });
-    const stubOf = (name: string) =>
-      new Proxy(
-        {},
-        {
-          get:
-            (_, method) =>
-            (...parameters: unknown[]) =>
-              call(name, String(method), parameters),
-        },
-      );
-    return { getByName: stubOf };
+    const get =
+      (name: string, method: string) =>
+      (...parameters: unknown[]) =>
+        call(name, method, parameters);
+    return { getByName: (name: string) => new Proxy({}, { get: (_, method) => get(name, String(method)) }) };
   }
 
   call(name: string, method: string, parameters: unknown[]): Promise<unknown> {

@@ -20,8 +20,6 @@ export interface Attempt {
   at: number;
   id: string;
   type: string;
-  /** What its receiver knows to be the secret, also if it has learned a newer one while this was on its way. */
-  secrets: readonly string[];
   /** When the receiver responded, with which status, and whether the object got it. */
   end?: number;
   status?: number | undefined;
@@ -75,8 +73,6 @@ export class Receivers {
   readonly attempts: Attempt[] = [];
   /** The events that the log says to have failed. */
   readonly failed: { name: string; event: string; error: string | null; at: number }[] = [];
-  /** The secrets that the receivers have, the newest first. */
-  readonly #secrets = new Map<string, { secret: string; at: number }[]>();
   isCalm = false;
 
   constructor(clock: Clock, history: History) {
@@ -88,12 +84,6 @@ export class Receivers {
     const mood = random.pick(MOODS);
     this.moods.set(host, [{ mood, at: this.#clock.now }, ...(this.moods.get(host) ?? [])]);
     this.#history.occurred(this.#clock.now, `${host} is ${mood}`);
-  }
-
-  knows = (name: string): boolean => this.#secrets.has(name);
-
-  learn(name: string, secret: unknown): void {
-    this.#secrets.set(name, [{ secret: String(secret), at: this.#clock.now }, ...(this.#secrets.get(name) ?? [])]);
   }
 
   /** Hears a line of the log of an object. */
@@ -109,10 +99,7 @@ export class Receivers {
   ): { after: number; end: (isHeard: boolean) => Response | undefined } {
     const { id, type, data } = JSON.parse(request.body) as { id: string; type: string; data: { id?: number } };
     const { now } = this.#clock;
-    const known = this.#secrets.get(request.name) ?? [];
-    const isNew = (known[0]?.at ?? 0) > now - ON_ITS_WAY;
-    const secrets = known.slice(0, isNew ? 2 : 1).map(({ secret }) => secret);
-    const attempt: Attempt = { ...request, id, type, at: now, secrets };
+    const attempt: Attempt = { ...request, id, type, at: now };
     this.attempts.push(attempt);
     const host = hostOf(request.url);
     const mood = this.isCalm || host === HEALTHY ? "well" : (this.moods.get(host)?.[0]?.mood ?? "well");
@@ -177,7 +164,6 @@ export interface Replay {
 
 const CONFIGURATIONS = "SELECT id, id || '-' || tag AS name, url, types, enabled, place, concurrency FROM webhooks";
 const PLACES = "SELECT printf('%016x%08x', id, tag) AS place FROM events";
-const LEAK = "SELECT id FROM idempotency_keys WHERE response LIKE '%whsec\\_%' ESCAPE '\\'";
 /** Webhooks that owners have, at most, and attempts of one of their calls. */
 const MOST = 3;
 const ATTEMPTS = 5;
@@ -201,7 +187,6 @@ export class Owners {
   readonly replays: Replay[] = [];
   /** When each webhook was spoken to. */
   readonly calls: { name: string; from: number; to: number }[] = [];
-  readonly failures: string[] = [];
 
   /** @param isMixed whether some objects run the version before, whose replays from a place lose events. */
   constructor(clients: Clients, clock: Clock, database: Database, receivers: Receivers, key: ApiKey, isMixed: boolean) {
@@ -219,7 +204,6 @@ export class Owners {
     this.#text = text;
     const all = rows.map((row) => ({ ...row, types: JSON.parse(String(row["types"])) as string[] }) as Configuration);
     this.configurations.push({ at: this.#clock.now, all: new Map(all.map((one) => [one.name, one])) });
-    if (primary.rows(LEAK).length > 0) this.failures.push("A stored response has a secret.");
   }
 
   get present(): Configuration[] {
@@ -237,9 +221,7 @@ export class Owners {
     this.#busy.add(one.name);
     const from = this.#clock.now;
     const call = { name: one.name, from, to: Infinity };
-    const knows = this.#receivers.knows(one.name);
-    if (!knows) await this.#learnSecret(random, one);
-    else if (hostOf(one.url) !== HEALTHY || one.enabled === 0) {
+    if (hostOf(one.url) !== HEALTHY || one.enabled === 0) {
       this.calls.push(call);
       await this.#change(random, one);
     } else await this.#send(random, "GET", `/${one.id}/state`);
@@ -258,7 +240,7 @@ export class Owners {
   }
 
   async #change(random: Random, { id, name, url, enabled }: Configuration): Promise<void> {
-    const kind = random.weighted({ patch: 6, replay: 8, stop: 1, rotate: 2, read: 3, test: 3, delete: 0.3 });
+    const kind = random.weighted({ patch: 6, replay: 8, stop: 1, read: 3, test: 3, delete: 0.3 });
     const isOff = enabled === 0 && random.chance(0.7);
     if (isOff || kind === "patch") {
       const patch = random.pick([
@@ -269,11 +251,7 @@ export class Owners {
       ]);
       await this.#send(random, "PATCH", `/${id}`, isOff ? { enabled: true } : patch);
     } else if (kind === "replay") await this.#replay(random, id, name);
-    else if (kind === "rotate") {
-      const { status, body } = await this.#send(random, "POST", `/${id}/rotate-secret`);
-      if (status === 200 && this.#has(name)) this.#receivers.learn(name, body["secret"]);
-      else if (status !== 404) await this.#learnSecret(random, { id, name }, LATER);
-    } else if (kind === "stop") {
+    else if (kind === "stop") {
       for (const replay of this.replays) if (replay.name === name) replay.isStopped = true;
       await this.#send(random, "DELETE", `/${id}/replay`);
     } else if (kind === "test") await this.#send(random, "POST", `/${id}/test`);
@@ -302,17 +280,6 @@ export class Owners {
     Object.assign(replay, { before, after: placeIn(answer.body["cursor"]), until: end && placeIn(end) });
   }
 
-  /** Asks for the secret, until there is an answer. */
-  async #learnSecret(random: Random, { id, name }: Pick<Configuration, "id" | "name">, wait = 0): Promise<void> {
-    for (let milliseconds = wait; ; milliseconds = LATER) {
-      await this.#clock.wait(milliseconds);
-      if (!this.#has(name)) return;
-      const { status, body } = await this.#send(random, "GET", `/${id}/secret`);
-      if (status === 200 && this.#has(name)) this.#receivers.learn(name, body["secret"]);
-      if (status === 200) return;
-    }
-  }
-
   /** After the faults: enables every webhook, and may give each another address, which makes everything due. */
   async calm(random: Random, isDue: boolean): Promise<void> {
     for (const { id, url, name } of this.present) {
@@ -322,8 +289,6 @@ export class Owners {
       while ((await this.#send(random, "PATCH", `/${id}`, patch)).status === 404) await this.#clock.wait(LATER);
     }
   }
-
-  #has = (name: string) => this.configurations.at(-1)?.all.has(name) === true;
 
   async #send(
     random: Random,

@@ -3,7 +3,7 @@ import { encodeCursor } from "../../src/http/cursor.ts";
 import { bookmarkOf } from "./d1.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { encodeEventCursor } from "../../src/feed/place.ts";
-import { categoryOf, cursorOf, nameOf, referenceOf } from "./calls.ts";
+import { categoryOf, cursorOf, nameOf, referenceOf } from "../../register/simulated.ts";
 import type { Known, Resource } from "./known.ts";
 import type { Random } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks

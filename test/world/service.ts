@@ -41,8 +41,7 @@ interface Isolate {
 /** The parts of the world that isolates use. */
 export interface Platform {
   clock: Clock;
-  /** One, or several (docs/decisions/growing-past-one-database.md). */
-  databases: readonly Database[];
+  database: Database;
   keys: Namespace;
   faults: Faults;
   history: History;
@@ -72,7 +71,7 @@ export class Service {
   #started = 0;
   /** Until when the database refuses everything. */
   overloadedUntil = 0;
-  /** In a world with webhooks. */
+  /** Undefined until they are set. */
   objects: Objects | undefined;
   /** Until when the storage is slow. */
   slowUntil = 0;
@@ -116,11 +115,11 @@ export class Service {
     });
   }
 
-  /** Runs the hourly job of a database in some isolate. */
-  async runJob(random: Random, place: number): Promise<void> {
+  /** Runs the hourly job in some isolate. */
+  async runJob(random: Random): Promise<void> {
     const { history, clock, variables } = this.#platform;
     const isolate = this.#isolateAt(random.between(0, LOCATIONS - 1), random);
-    const path = this.#path(isolate, undefined, random, place);
+    const path = this.#path(isolate, undefined, random);
     let remembered: Remembered[] = [];
     const DB = d1Of({
       ...path,
@@ -132,7 +131,7 @@ export class Service {
         if (execution === undefined) return;
         const left = new Set(rememberedIn(path.database, clock.now).map(({ apiKeyId, key }) => `${apiKeyId} ${key}`));
         const forgotten = remembered.filter(({ apiKeyId, key }) => !left.has(`${apiKeyId} ${key}`));
-        const more = { forgotten, place, state: execution.after };
+        const more = { forgotten, state: execution.after };
         history.occurred(clock.now, `the hourly job forgets ${forgotten.length} keys, state ${execution.after}`, more);
       },
     });
@@ -215,14 +214,8 @@ export class Service {
   }
 
   /** The way to the database, for the transactions of a request or of the job. */
-  #path(
-    isolate: Pick<Isolate, "location" | "isAlive">,
-    exchange: Exchange | undefined,
-    random: Random,
-    place = 0,
-  ): Path {
-    const { clock, databases, faults, history } = this.#platform;
-    const database = databases[place] as Database;
+  #path(isolate: Pick<Isolate, "location" | "isAlive">, exchange: Exchange | undefined, random: Random): Path {
+    const { clock, database, faults, history } = this.#platform;
     return {
       clock,
       database,
@@ -243,7 +236,7 @@ export class Service {
       onTrip: (execution, failure) => {
         if (exchange === undefined) return;
         const { instance, before = 0, after = 0 } = execution ?? {};
-        const trip = { kind: "trip" as const, at: clock.now, exchange, place, instance, before, after, failure };
+        const trip = { kind: "trip" as const, at: clock.now, exchange, instance, before, after, failure };
         exchange.trips.push(trip);
         history.events.push(trip);
       },
@@ -261,14 +254,13 @@ export class Service {
   }
 
   #objectsFor(path: Path, random: Random, onFailure?: () => void): object {
-    return this.objects === undefined ? {} : { WEBHOOKS: this.objects.binding(path, random, onFailure) };
+    return { WEBHOOKS: this.objects?.binding(path, random, onFailure) };
   }
 
   #bindings(isolate: Isolate, exchange: Exchange, random: Random): object {
-    const { clock, databases, faults, keys, variables } = this.#platform;
+    const { clock, faults, keys, variables } = this.#platform;
     const { location } = isolate;
-    const paths = databases.map((_, place) => this.#path(isolate, exchange, random, place));
-    const [path] = paths as [Path];
+    const path = this.#path(isolate, exchange, random);
     /** A binding that responds after a while, or fails. */
     const call = <Result>(fails: boolean, name: string, result: () => Result) =>
       new Promise<Result>((resolve, reject) => {
@@ -282,7 +274,6 @@ export class Service {
       LOG_SUCCESS_SHARE: "0",
       VERSION: { id: isolate.version },
       DB: Object.assign(d1Of(path), {
-        all: paths.map(d1Of),
         // What follows a response is no part of its request.
         prepare: (sql: string) => d1Of(this.#path(isolate, undefined, random)).prepare(sql),
       }),

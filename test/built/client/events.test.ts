@@ -372,12 +372,6 @@ describe("time", () => {
     expect(await gaps([broken], jitter, 6)).toEqual(times);
   });
 
-  // Promise: follow-waits
-  test("the first wait after an event is short again", async () => {
-    const replies = [page(EMPTY, "A"), page(EMPTY, "A"), page(["pet.created"], "B"), page(EMPTY, "B")];
-    expect(await gaps(replies, 1, 4)).toEqual([4_000, 6_000, 4_000, 6_000]);
-  });
-
   test("Retry-After is respected when the request has no time for it", async () => {
     const limited = failure(429, "rate_limited", { "Retry-After": "3600" });
     expect(await gaps([limited, page(EMPTY, "A")], 0, 2)).toEqual([3_600_000, 2_000]);

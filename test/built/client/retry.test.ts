@@ -95,14 +95,6 @@ test.each([...LOST, ...REFUSED])("after %s, an update is repeated with the same 
   }
 });
 
-// Promise: keys-of-attempts
-test("an update and a shipment accept a key of the caller", async () => {
-  const { store, sent } = fakeService([json(200, CATEGORY), json(200, ORDER)]);
-  await store.categories.update(1, { name: "Dogs" }, { idempotencyKey: "mine" });
-  await store.orders.ship(1, { idempotencyKey: "mine-too" });
-  expect(sent.map(({ headers }) => headers["idempotency-key"])).toEqual(["mine", "mine-too"]);
-});
-
 // Promise: lost-responses, what-is-repeated
 test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) => {
   for (const [request, success] of [

@@ -150,6 +150,28 @@ describe("the code of the runtime is kept, and tells", () => {
   });
 });
 
+// Promise: the-key-stays
+test.each([
+  ["another server", "/v1/pets"],
+  ["another path of the server, which would get the API key", "/login"],
+])("a redirect to %s is an error, and nothing is sent there", async (place, path) => {
+  const received: (string | undefined)[] = [];
+  const elsewhere = await serve(({ url }, response) => {
+    received.push(url);
+    response.end(ANIMAL);
+  });
+  const Location = new URL(path, place === "another server" ? elsewhere : "http://service").href;
+  const baseUrl = await serve(({ url, headers }, response) => {
+    if (url?.startsWith("/v1/")) response.writeHead(307, { Location: Location.replace("service", headers.host ?? "") });
+    else received.push(url);
+    response.end(ANIMAL);
+  });
+  const store = new PetStore({ baseUrl, apiKey: KEY });
+  for (const request of [() => store.pets.create({ name: "Rex", categoryId: 1 }), () => store.pets.get(1)])
+    expect(await errorOf(request())).toMatchObject({ code: "unexpected_response", status: 307 });
+  expect(received).toEqual([]);
+});
+
 // Promise: key-characters
 test.each(["petstore_live\nSECRET", "petstore_live\rSECRET", "SECRET\0", "SECRET☃", "SECRETé"])(
   "the API key %j is refused at once and not shown",

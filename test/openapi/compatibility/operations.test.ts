@@ -60,18 +60,6 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     null,
   ],
   [
-    "the default style of a list, made explicit",
-    { parameters: [query({ schema: { type: "array" } })] },
-    { parameters: [query({ schema: { type: "array" }, style: "form", explode: true })] },
-    null,
-  ],
-  [
-    "another style of a list",
-    { parameters: [query({ schema: { type: "array" } })] },
-    { parameters: [query({ schema: { type: "array" }, explode: false })] },
-    /size: the parameter was of style form, exploded and is now of style form, not exploded/,
-  ],
-  [
     "a stricter parameter that is a JSON text",
     { parameters: [query({ content: json({ type: "object" }).content })] },
     { parameters: [query({ content: json({ type: "object", required: ["a"] }).content })] },
@@ -167,16 +155,13 @@ test.each<[string, OperationObject, OperationObject, Verdict]>([
     /200, header ETag: maxLength was 9 and is now not set/,
   ],
 
-  // Keys
-  ["a second way to authenticate", { security: [{ a: [] }] }, { security: [{ a: [] }, { b: [] }] }, null],
-  ["an operation that no longer needs a key", { security: [{ a: [] }] }, { security: [{ a: [] }, {}] }, null],
   [
-    "a removed way to authenticate",
-    { security: [{ a: [] }, { b: [] }] },
-    { security: [{ a: [] }] },
-    /\{"b":\[\]\} is no longer enough to authenticate/,
+    "another style of a list",
+    { parameters: [query({ schema: { type: "array" } })] },
+    { parameters: [query({ schema: { type: "array" }, explode: false })] },
+    /size: the parameter is written in another style/,
   ],
-  ["an operation that now needs a key", {}, { security: [{ a: [] }] }, /\{\} is no longer enough to authenticate/],
+  ["an operation that now needs a key", {}, { security: [{ a: [] }] }, /callers authenticate in another way/],
 ])("%s", (_, before, after, verdict) => {
   expectVerdict(getToy(before), getToy(after), verdict);
 });
@@ -201,7 +186,7 @@ test("a parameter may move between the path and its operation, which takes prece
 test("the rules of an operation take precedence over those of the document", () => {
   const locked = (operation: OperationObject) => ({ ...getToy(operation), security: [{ a: [] }] });
   expectVerdict(locked({}), getToy({ security: [{ a: [] }] }), null);
-  expectVerdict(locked({ security: [] }), locked({}), /\{\} is no longer enough to authenticate/);
+  expectVerdict(locked({ security: [] }), locked({}), /authenticate in another way/);
 });
 
 test("a reference without a target is an error that names it", () => {

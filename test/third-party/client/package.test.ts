@@ -3,9 +3,6 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { operationsOf } from "../../../openapi/read.ts";
-import { samplesOf } from "../../../openapi/samples.ts";
-import { readDocument } from "../../../scripts/client/document.ts";
 import { link, newProject } from "../../built/project.ts";
 import { COMPILERS, compile } from "./compile.ts";
 
@@ -80,21 +77,6 @@ function run(tool: string, args: string[]): { status: number | null; output: str
   });
   return { status, output: stdout + stderr };
 }
-
-test("every sample of the reference compiles in a strict project", () => {
-  const samples = operationsOf(readDocument());
-  expect(samples.size).toBeGreaterThan(15);
-  const programs = [...samples].map(([route, operation]) => {
-    const [method = "", path = ""] = route.split(" ");
-    const [{ source } = { source: "" }] = samplesOf(method, path, operation);
-    return source.slice(source.indexOf("const store"));
-  });
-  const program = `import { PetStore } from "@petstore/client";
-    const apiKey = "";
-    ${programs.map((one) => `{\n${one}\n}`).join("\n")}`;
-  const options = { module: "nodenext", lib: ["es2022"], types: ["node"] };
-  expect(compile(project, program, options, "TypeScript 7")).toEqual({ status: 0, output: "" });
-});
 
 test("publint reports nothing about the client, with its strictest options", () => {
   const { status, output } = run("publint", ["run", "--strict", inject("client")]);

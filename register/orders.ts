@@ -1,0 +1,255 @@
+import { NOTHING, patch, post, REMOVE, rows } from "./cost.ts";
+import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
+import type { Rows } from "./row.ts";
+import { etags, fetching, referenceOf, sort, target } from "./simulated.ts";
+
+const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
+const ORDERS = "/v1/store/orders";
+const SHIP = { status: "shipped" };
+
+const anOrder = async (service: Service) => newOrder(service, await newAnimal(service));
+const disturb = () => ({ reference: unique() });
+
+async function cancelled({ send }: Service, { path }: OnceRequest): Promise<["order_cancelled"]> {
+  await send("DELETE", path);
+  return ["order_cancelled"];
+}
+
+export const orders = {
+  placeOrder: {
+    scope: "store:write",
+    sample: async (store) => {
+      const { order } = await store.orders.place({ petId: 2n });
+      console.log(order.id, order.status);
+    },
+    costs: {
+      "a placement": [rows(14, 9), 201, ORDERS, post({ petId: 21 })],
+      "a placement with an Idempotency-Key": [
+        rows(18, 11),
+        201,
+        ORDERS,
+        post({ petId: 22 }, { "Idempotency-Key": "placement" }),
+      ],
+      "a retry of a placement": [rows(8), 201, ORDERS, post({ petId: 23 }, { "Idempotency-Key": "order" })],
+      "a placement for an animal on order": [rows(7), 409, ORDERS, post({ petId: 23 })],
+      "a placement with a reference": [rows(14, 10), 201, ORDERS, post({ petId: 26, reference: "basket" })],
+    },
+    invalid: {},
+    once: [
+      {
+        async prepare(service) {
+          const [petId, other] = [idOf(await newAnimal(service)), idOf(await newAnimal(service))];
+          return {
+            path: ORDERS,
+            body: { petId },
+            same: `{"quantity": 1.0, "petId": ${petId}}`,
+            others: [{ petId: other }, { petId, reference: "cart" }],
+          };
+        },
+        events: 2,
+        disturb: () => SHIP,
+        conflict: async (service, { body }) => ["pet_not_available", await create(service, ORDERS, body)],
+      },
+    ],
+    world: {
+      weight: 14,
+      prepare({ random, known, idempotencyKey }) {
+        const petId = BigInt(known.id(random, "pets"));
+        const order = { petId, ...(random.chance(0.4) && { reference: referenceOf(random) }) };
+        return (client) => client.orders.place(order, { idempotencyKey });
+      },
+      answer: ({ body, key }, model) => model.placeOrder({ ...body, petId: Number(body["petId"]) }, key),
+    },
+  },
+  getOrder: {
+    scope: "store:read",
+    sample: async (store) => {
+      const { order } = await store.orders.get(1n);
+      console.log(order.status);
+    },
+    costs: { "an order": [rows(1), 200, `${ORDERS}/1`] },
+    world: {
+      weight: 5,
+      prepare: fetching("store/orders", (client, id, options) => client.orders.get(id, options)),
+      answer: ({ id, met }, model) => model.getOrder(id, met),
+    },
+  },
+  updateOrder: {
+    scope: "store:write",
+    sample: async (store) => {
+      const { order } = await store.orders.ship(1n);
+      console.log(order.shipDate);
+    },
+    costs: {
+      "a shipment": [rows(11, 8), 200, `${ORDERS}/2`, patch(SHIP)],
+      "a shipment repeated": [rows(3), 200, `${ORDERS}/2`, patch(SHIP)],
+      "a new reference": [rows(5, 3), 200, `${ORDERS}/4`, patch({ reference: "cart" })],
+      "another reference": [rows(5, 3), 200, `${ORDERS}/5`, patch({ reference: "invoice" })],
+      "the same reference": [rows(3), 200, `${ORDERS}/5`, patch({ reference: "invoice" })],
+      "a shipment with another reference": [
+        rows(13, 9),
+        200,
+        `${ORDERS}/5`,
+        patch({ status: "shipped", reference: "cart" }),
+      ],
+      "a shipment with an Idempotency-Key": [
+        rows(16, 10),
+        200,
+        `${ORDERS}/1`,
+        patch(SHIP, { "Idempotency-Key": "shipment" }),
+      ],
+      "a patch of an order that changes nothing, with an Idempotency-Key": [
+        rows(6, 2),
+        200,
+        `${ORDERS}/1`,
+        patch({}, { "Idempotency-Key": "empty" }),
+      ],
+    },
+    invalid: { status: "gone" },
+    once: [
+      {
+        prepare: async (service) => ({
+          path: await anOrder(service),
+          body: SHIP,
+          same: { x: 1, status: "shipped" },
+          others: [
+            {},
+            { status: "shipped", shipDate: "2026-11-22T09:30:00Z" },
+            { status: "shipped", reference: "cart" },
+            { status: "shipped", reference: null },
+          ],
+        }),
+        nothing: {},
+        events: 2,
+        disturb: () => SHIP,
+        conflict: cancelled,
+      },
+      {
+        name: "with a reference",
+        prepare: async (service) => ({
+          path: await anOrder(service),
+          body: { reference: "cart" },
+          same: '{"x": 1, "reference": "c\\u0061rt"}',
+          others: [{ reference: "Cart" }, { reference: null }, { reference: "cart", status: "shipped" }, {}],
+        }),
+        nothing: { reference: null },
+        events: 1,
+        disturb,
+      },
+      {
+        name: "with a shipment and a reference",
+        prepare: async (service) => ({
+          path: await anOrder(service),
+          body: { status: "shipped", reference: "cart" },
+          same: { reference: "cart", x: 1, status: "shipped" },
+          others: [{ reference: "cart" }, SHIP, { status: "shipped", reference: null }, {}],
+        }),
+        nothing: { reference: null },
+        events: 2,
+        disturb,
+        conflict: cancelled,
+      },
+      {
+        name: "with a shipment of a shipped order and a reference",
+        async prepare(service) {
+          const path = await anOrder(service);
+          // A shipped order of the version that a new one has.
+          await service.run(`UPDATE orders SET status = 'shipped', ship_date = created_at WHERE id = ${idOf(path)}`);
+          return {
+            path,
+            body: { status: "shipped", reference: "cart" },
+            same: { reference: "cart", x: 1, status: "shipped" },
+            others: [{ reference: "cart" }, SHIP, { status: "shipped", reference: null }, {}],
+          };
+        },
+        nothing: { status: "shipped", reference: null },
+        events: 1,
+        disturb,
+      },
+    ],
+    world: {
+      weight: 9,
+      prepare(call) {
+        const { random, idempotencyKey } = call;
+        const { id, ...versions } = target(call, "store/orders");
+        const changes = random.weighted({ status: 4, reference: 4, both: 3 });
+        const patch = {
+          ...(changes !== "reference" && { status: "shipped" as const }),
+          ...(changes !== "reference" && random.chance(0.3) && { shipDate: random.pick(SHIP_DATES) }),
+          ...(changes !== "status" && { reference: random.pick([null, referenceOf(random)]) }),
+        };
+        return (client) => client.orders.update(id, patch, { ...versions, idempotencyKey });
+      },
+      answer: ({ id, body, met, key }, model, at) =>
+        model.patchOrder(id, body, met, key, new Date(Math.floor(at)).toISOString()),
+    },
+  },
+  listOrders: {
+    scope: "store:read",
+    sample: async (store) => {
+      for await (const order of store.orders.list({ status: "placed" })) {
+        console.log(order.id, order.petId);
+      }
+    },
+    costs: {
+      "a list of orders": [rows(8), 200, ORDERS],
+      "a list of the orders of an animal": [rows(2), 200, `${ORDERS}?petId=23`],
+      "a list of the orders with a reference": [rows(4), 200, `${ORDERS}?reference=cart`],
+      "a list of the placed orders with a reference": [rows(2), 200, `${ORDERS}?reference=cart&status=placed`],
+    },
+    world: {
+      weight: 3,
+      prepare({ random, known }) {
+        const query = {
+          ...(random.chance(0.3) && { status: random.pick(["placed", "shipped", "cancelled"] as const) }),
+          ...random.pick([{}, { petId: BigInt(known.id(random, "pets")) }, { reference: referenceOf(random) }]),
+          ...sort(random),
+          ...etags(random),
+          limit: random.between(5, 100),
+        };
+        return (client) => client.orders.list(query).page();
+      },
+      answer({ query, view }, model) {
+        const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
+        const [status, reference] = [query.get("status") ?? undefined, query.get("reference") ?? undefined];
+        return model.listOrders({ status, petId, reference }, view);
+      },
+    },
+  },
+  cancelOrder: {
+    scope: "store:write",
+    sample: async (store) => {
+      await store.orders.cancel(2n);
+    },
+    costs: {
+      "a cancellation": [rows(11, 8), 204, `${ORDERS}/3`, REMOVE],
+      "a cancellation repeated": [rows(3), 204, `${ORDERS}/3`, REMOVE],
+      "a cancellation of an order with a reference": [rows(11, 9), 204, `${ORDERS}/4`, REMOVE],
+    },
+    world: {
+      weight: 6,
+      prepare(call) {
+        const { id, ...versions } = target(call, "store/orders");
+        return (client) => client.orders.cancel(id, versions);
+      },
+      answer: ({ id, met }, model) => model.cancelOrder(id, met),
+    },
+  },
+  getInventory: {
+    scope: "store:read",
+    sample: async (store) => {
+      const { inventory, age } = await store.orders.inventory();
+      console.log(inventory.available, age);
+    },
+    costs: {
+      "an inventory of 602 animals": [rows(608, 1), 200, "/v1/store/inventory"],
+      "an inventory from memory": [NOTHING, 200, "/v1/store/inventory"],
+      "an inventory that another isolate counted": [rows(3), 200, "/v1/store/inventory"],
+    },
+    world: {
+      weight: 2,
+      prepare: () => (client) => client.orders.inventory(),
+      answer: (_asked, model, at) => model.inventory(Math.floor(at)),
+    },
+  },
+} satisfies Rows;

@@ -1,0 +1,345 @@
+import { NOTHING, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
+import { idOf, newAnimal, newOrder, REX } from "./once.ts";
+import type { Rows } from "./row.ts";
+import { type Call, categoryOf, etags, fetching, maxAge, nameOf, sort, STATUSES, target, walk } from "./simulated.ts";
+import type { Random } from "../test/world/random.ts";
+
+const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);
+/** Animals of a category that only lists name. */
+const RENAMED = Array.from({ length: 100 }, (_, index) => ({ id: 301 + index, name: "Max", version: 1 }));
+const RENAMED_AGAIN = patch(
+  RENAMED.map(({ id }) => ({ id, name: "Bo" })),
+  { "Idempotency-Key": "names" },
+);
+const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
+
+const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
+const disturb = () => ({ status: "available", name: "Max" });
+
+const newPet = (random: Random) => ({
+  name: nameOf(random),
+  categoryId: categoryOf(random),
+  ...(random.chance(0.3) && { status: random.pick(STATUSES) }),
+});
+const patchOfPet = (random: Random) => ({
+  ...(random.chance(0.5) && { name: nameOf(random) }),
+  ...(random.chance(0.3) && { categoryId: categoryOf(random) }),
+  ...(random.chance(0.6) && { status: random.pick(STATUSES) }),
+});
+/** Animals, each once. */
+const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) => [
+  ...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets"))),
+];
+
+export const pets = {
+  createPet: {
+    scope: "pets:write",
+    sample: async (store) => {
+      const { animal, etag } = await store.pets.create({
+        name: "Ada the Alpaca",
+        categoryId: 1n,
+      });
+      console.log(animal.id, etag);
+    },
+    costs: {
+      "a creation": [rows(7, 5), 201, "/v1/pets", post(ANIMAL)],
+      "a creation with an Idempotency-Key": [rows(12, 7), 201, "/v1/pets", post(ANIMAL, { "Idempotency-Key": "new" })],
+      "a retry of a creation": [rows(6), 201, "/v1/pets", post(ANIMAL, { "Idempotency-Key": "known" })],
+      "another creation with a known Idempotency-Key": [
+        rows(6),
+        422,
+        "/v1/pets",
+        post({ ...ANIMAL, name: "Max" }, { "Idempotency-Key": "known" }),
+      ],
+    },
+    invalid: {},
+    once: [
+      {
+        prepare: async () => ({
+          path: "/v1/pets",
+          body: REX,
+          same: '{ "status":"available",\n"categoryId":-7.0e0, "id": 5, "tags": [], "name":"\\u0052ex" }',
+          others: [{ ...REX, name: "rex" }, { ...REX, categoryId: 8 }, { ...REX, status: "sold" }, [REX]],
+        }),
+        events: 1,
+        disturb,
+      },
+    ],
+    world: {
+      weight: 10,
+      prepare({ random, idempotencyKey }) {
+        const pet = newPet(random);
+        return (client) => client.pets.create(pet, { idempotencyKey });
+      },
+      answer: ({ body, key }, model) => model.createPet(body as never, key),
+    },
+  },
+  createPets: {
+    scope: "pets:write",
+    sample: async (store) => {
+      const count = await store.pets.createMany([
+        { name: "Ada the Alpaca", categoryId: 1n },
+        { name: "Gil the Goldfish", categoryId: 8n },
+      ]);
+      console.log(count);
+    },
+    costs: {
+      "a batch of 100": [rows(802, 401), 201, "/v1/pets/batch", post(HUNDRED)],
+      "a batch of 100 with an Idempotency-Key": [
+        rows(1006, 403),
+        201,
+        "/v1/pets/batch",
+        post(HUNDRED, { "Idempotency-Key": "batch" }),
+      ],
+      "a retry of a batch": [rows(108), 201, "/v1/pets/batch", post(HUNDRED, { "Idempotency-Key": "batch" })],
+    },
+    invalid: [{}],
+    once: [
+      {
+        prepare: async () => ({
+          path: "/v1/pets/batch",
+          body: FIVE,
+          same: JSON.stringify(
+            FIVE.map((animal) => ({ status: "available", id: 1, ...animal })),
+            null,
+            1,
+          ),
+          others: [
+            FIVE.slice(1),
+            [...FIVE, REX],
+            FIVE.toReversed(),
+            FIVE.map((one, index) => (index === 4 ? { ...one, name: "Other" } : one)),
+            FIVE.map((one, index) => (index === 0 ? { ...one, status: "sold" } : one)),
+          ],
+        }),
+        events: FIVE.length,
+        disturb,
+      },
+    ],
+    world: {
+      weight: 2,
+      prepare({ random, idempotencyKey }) {
+        const pets = Array.from({ length: random.between(1, 6) }, () => newPet(random));
+        return (client) => client.pets.createMany(pets, { idempotencyKey });
+      },
+      answer: ({ body, key }, model) => model.createPets(body as never, key),
+    },
+  },
+  updatePet: {
+    scope: "pets:write",
+    // oxfmt-ignore
+    sample: async (store) => {
+      const { animal } = await store.pets.update(
+        1n,
+        { status: "pending" },
+        { ifMatch: '"1"' },
+      );
+      console.log(animal.status);
+    },
+    costs: {
+      "a change of a name": [rows(5, 2), 200, "/v1/pets/7", patch({ name: "Max" })],
+      "a change of a status": [rows(6, 4), 200, "/v1/pets/8", patch({ status: "sold" })],
+      "a change of a status with an Idempotency-Key": [rows(11, 6), 200, "/v1/pets/11", CHANGE],
+      "a retry of a change": [rows(8), 200, "/v1/pets/11", CHANGE],
+      "a change to the current values with an Idempotency-Key": [
+        rows(8, 2),
+        200,
+        "/v1/pets/12",
+        patch({ status: "available" }, { "Idempotency-Key": "nothing" }),
+      ],
+      "a change of everything": [
+        rows(7, 4),
+        200,
+        "/v1/pets/9",
+        patch({ ...ANIMAL, status: "sold" }, { "If-Match": '"1"' }),
+      ],
+      "a change of nothing": [rows(1), 200, "/v1/pets/10", patch({})],
+      "a change to the current values": [rows(3), 200, "/v1/pets/10", patch({ status: "available" })],
+      "a change with another version": [rows(4), 412, "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
+      "a change of an unknown animal": [rows(3), 404, "/v1/pets/999999", patch({ name: "Max" })],
+      "a patched status of an animal on order": [rows(5), 409, "/v1/pets/23", patch({ status: "sold" })],
+    },
+    invalid: { status: "gone" },
+    once: [
+      {
+        prepare: async (service) => ({
+          path: await newAnimal(service),
+          body: { status: "pending" },
+          same: { x: 1, status: "pending" },
+          others: [{ status: "sold" }, {}],
+        }),
+        nothing: { name: "Rex", status: "available" },
+        events: 1,
+        disturb,
+        conflict: async (service, { path }) => ["pet_on_order", await newOrder(service, path)],
+      },
+    ],
+    world: {
+      weight: 12,
+      prepare(call) {
+        const { random, idempotencyKey } = call;
+        const { id, ...versions } = target(call, "pets");
+        const patch = patchOfPet(random);
+        return (client) => client.pets.update(id, patch, { ...versions, idempotencyKey });
+      },
+      answer: ({ id, body, met, key }, model) => model.patchPet(id, body, met, key),
+    },
+  },
+  updatePets: {
+    scope: "pets:write",
+    sample: async (store) => {
+      const count = await store.pets.updateMany([
+        { id: 1n, version: 1, status: "pending" },
+        { id: 2n, version: 1, name: "Max" },
+      ]);
+      console.log(count);
+    },
+    costs: {
+      "a change of 100 names": [rows(1300, 200), 200, "/v1/pets/batch", patch(RENAMED)],
+      "a change of 100 names with an Idempotency-Key": [rows(1205, 202), 200, "/v1/pets/batch", RENAMED_AGAIN],
+      "a retry of a change of 100 names": [rows(9), 200, "/v1/pets/batch", RENAMED_AGAIN],
+      "a change of 100 names with other versions": [rows(403), 412, "/v1/pets/batch", patch(RENAMED)],
+    },
+    invalid: [{ id: 1, status: "gone" }],
+    once: [
+      {
+        async prepare(service) {
+          const ids = [await newAnimal(service), await newAnimal(service), await newAnimal(service)].map(idOf);
+          const body = ids.map((id, index) => ({
+            id,
+            ...(index > 0 && { version: 1 }),
+            status: "pending",
+            name: `${id}`,
+          }));
+          const [first = {}, ...rest] = body;
+          return {
+            path: "/v1/pets/batch",
+            body,
+            same: JSON.stringify(body.map((change) => ({ x: 1, ...change }))).replaceAll(
+              '"version":1',
+              '"version":1.0',
+            ),
+            others: [
+              ids.map((id) => ({ id, status: "sold" })),
+              rest,
+              body.toReversed(),
+              body.map((change) => ({ ...change, version: undefined })),
+              [{ ...first, version: 1 }, ...rest],
+              [{ ...first, name: "Other" }, ...rest],
+            ],
+          };
+        },
+        events: 3,
+        disturb,
+        conflict: async (service, { body }) => [
+          "pet_on_order",
+          await newOrder(service, `/v1/pets/${(body as { id: number }[])[0]?.id}`),
+        ],
+      },
+    ],
+    world: {
+      weight: 6,
+      prepare(call) {
+        const { random, known, idempotencyKey } = call;
+        const changes = idsOf(call, 6).map((id) => ({
+          id: BigInt(id),
+          ...(random.chance(0.5) && { version: known.version(random, "pets", id) }),
+          ...patchOfPet(random),
+        }));
+        return (client) => client.pets.updateMany(changes, { idempotencyKey });
+      },
+      answer: ({ body, key }, model) => model.patchPets(body as never, key),
+    },
+  },
+  deletePet: {
+    scope: "pets:write",
+    sample: async (store) => {
+      await store.pets.delete(1n);
+    },
+    costs: {
+      "a deletion": [rows(5, 2), 204, "/v1/pets/11", REMOVE],
+      "a deletion of an unknown animal": [rows(3), 404, "/v1/pets/11", REMOVE],
+      "a deletion of an animal on order": [rows(5), 409, "/v1/pets/23", REMOVE],
+    },
+    world: {
+      weight: 6,
+      prepare(call) {
+        const { id, ...versions } = target(call, "pets");
+        return (client) => client.pets.delete(id, versions);
+      },
+      answer: ({ id, met }, model) => model.deletePet(id, met),
+    },
+  },
+  getPet: {
+    scope: "pets:read",
+    sample: async (store) => {
+      const { animal, etag } = await store.pets.get(1n);
+      console.log(animal.name, etag);
+    },
+    costs: {
+      "an animal": [rows(1), 200, "/v1/pets/1"],
+      "an animal that has not changed": [rows(1), 304, "/v1/pets/1", { headers: { "If-None-Match": '"1"' } }],
+      "a read with max-age": [rows(1), 200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
+      "a read from memory": [NOTHING, 200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
+      "an unknown animal": [rows(1), 404, "/v1/pets/999999"],
+      "an id that is not an int64": [NOTHING, 404, "/v1/pets/rex"],
+    },
+    world: {
+      weight: 8,
+      prepare: fetching("pets", (client, id, options) => client.pets.get(id, options)),
+      answer: ({ id, met }, model) => model.getPet(id, met),
+    },
+  },
+  listPets: {
+    scope: "pets:read",
+    sample: async (store) => {
+      for await (const animal of store.pets.list({ status: "available" })) {
+        console.log(animal.id, animal.name);
+      }
+    },
+    costs: {
+      "a list of 20": [rows(21), 200, "/v1/pets"],
+      "a list of 100": [rows(101), 200, "/v1/pets?limit=100"],
+      "a list by status": [rows(21), 200, "/v1/pets?status=available"],
+      "a list by a small category": [rows(4), 200, "/v1/pets?categoryId=1005"],
+      "a list by category": [rows(23), 200, "/v1/pets?categoryId=-1"],
+      "a list by category and status": [rows(21), 200, "/v1/pets?categoryId=-1&status=sold"],
+      "a list of 100 ids": [
+        rows(300),
+        200,
+        `/v1/pets?limit=100${Array.from({ length: 100 }, (_, i) => `&id=${i + 101}`).join("")}`,
+      ],
+      "a list by all filters": [rows(9), 200, "/v1/pets?id=1&id=2&id=3&categoryId=1002&status=available"],
+      "a list with versions, newest first": [rows(21), 200, "/v1/pets?include=version&sort=-id"],
+      "a search among 602 animals that finds nothing": [rows(1_204), 200, "/v1/pets?q=nobody"],
+      "a query that breaks a rule": [NOTHING, 400, "/v1/pets?limit=0"],
+      "a forged cursor": [NOTHING, 400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
+      "a bad bookmark": [NOTHING, 400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
+    },
+    world: {
+      weight: 5,
+      prepare({ random, known }) {
+        const filter = random.weighted({ none: 4, status: 1, category: 1, both: 1, ids: 2 });
+        const ids = Array.from({ length: random.between(1, 5) }, () => BigInt(known.id(random, "pets")));
+        const query = {
+          ...((filter === "status" || filter === "both") && { status: random.pick(STATUSES) }),
+          ...((filter === "category" || filter === "both") && { categoryId: categoryOf(random) }),
+          ...(filter === "ids" && { id: ids }),
+          ...sort(random),
+          ...etags(random),
+          limit: random.between(1, 40),
+        };
+        const age = maxAge(random);
+        const q = random.chance(0.3)
+          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody"]) }
+          : {};
+        return (client) => walk(client.pets.list({ ...query, ...q }, age));
+      },
+      answer({ query, view }, model) {
+        const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
+        const [status, categoryId, q] = ["status", "categoryId", "q"].map((name) => query.get(name) ?? undefined);
+        return model.listPets({ status: status as never, categoryId, ids, q }, view);
+      },
+    },
+  },
+} satisfies Rows;

@@ -1,0 +1,98 @@
+// The calls of programs in the simulated worlds, and the answers of the model.
+import type { List, Page, Session } from "../client/src/index.ts";
+import type { Answer, Model, Preconditions, View } from "../test/model/model.ts";
+import type { Random } from "../test/world/random.ts";
+
+type Resource = "pets" | "categories" | "store/orders";
+
+/** What clients have heard of the store: ids, versions and cursors of the feed. */
+interface Known {
+  id: (random: Random, resource: Resource) => number;
+  /** A version that the resource has, or one near it. */
+  version: (random: Random, resource: Resource, id: number) => number;
+  readonly cursors: readonly string[];
+}
+
+/** What a call has: the client, the chance of its step and what clients know. */
+export interface Call {
+  client: Pick<Session, "pets" | "categories" | "orders" | "events" | "key">;
+  random: Random;
+  known: Known;
+  /** Of a creation or a change, kept by the program for the time after a crash. */
+  idempotencyKey: string;
+}
+
+/** A call with its arguments, which a program repeats after a crash. */
+export type Prepared = (client: Call["client"]) => Promise<unknown>;
+
+/** A request in the terms of the model. */
+export interface Asked {
+  id: number;
+  body: { [field: string]: unknown };
+  query: URLSearchParams;
+  view: View;
+  met: Preconditions;
+  /** With the API key that it belongs to. */
+  key: string | undefined;
+}
+
+export interface Kind {
+  /** How often a program makes the call, compared with the others. */
+  weight: number;
+  prepare: (call: Omit<Call, "client">) => Prepared;
+}
+
+export interface Simulated extends Kind {
+  /** The answer of the model at a time. That of a list is all its items, of which the request gets a page. */
+  answer: ((asked: Asked, model: Model, at: number) => Answer | string[]) | "judged elsewhere";
+}
+
+export const STATUSES = ["available", "pending", "sold"] as const;
+
+export const nameOf = (random: Random) => random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
+export const categoryOf = (random: Random) =>
+  random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
+/** A place of the feed that a client knows, its end or its start. */
+export const cursorOf = (random: Random, known: Known) =>
+  random.chance(0.8) && known.cursors.length > 0
+    ? random.pick(random.chance(0.5) ? known.cursors.slice(-5) : known.cursors)
+    : random.pick(["latest", undefined]);
+export const referenceOf = (random: Random) => random.pick(["cart 1", "Émile 🐍", 'a"b\\c', "%41+&"]);
+
+export const maxAge = (random: Random) => (random.chance(0.4) ? { maxAge: random.pick([1, 5, 60, 600]) } : {});
+export const sort = (random: Random) => (random.chance(0.3) ? { sort: "-id" as const } : {});
+export const etags = (random: Random) => (random.chance(0.2) ? { etags: true as const } : {});
+
+/** Pages that a program fetches at most. */
+const MAX_PAGES = 5;
+
+export async function walk<Item>(list: List<Item>): Promise<void> {
+  let page: Page<Item> | undefined = await list.page();
+  for (let pages = 1; page !== undefined && pages < MAX_PAGES; pages++) page = await page.next();
+}
+
+/** A resource to change, with the version that it has to have, if any. */
+export function target({ random, known }: Omit<Call, "client">, resource: Resource): { id: bigint; ifMatch?: string } {
+  const id = known.id(random, resource);
+  const isVersioned = random.chance(0.4);
+  const ifMatch = `"${known.version(random, resource, id)}"`;
+  return { id: BigInt(id), ...(isVersioned && { ifMatch }) };
+}
+
+interface ReadOptions {
+  maxAge?: number;
+  ifNoneMatch?: string | undefined;
+}
+
+/** A read of one resource. */
+export const fetching =
+  (
+    resource: Resource,
+    get: (client: Call["client"], id: bigint, options: ReadOptions) => Promise<unknown>,
+  ): Kind["prepare"] =>
+  ({ random, known }) => {
+    const id = known.id(random, resource);
+    const ifNoneMatch = random.chance(0.3) ? { ifNoneMatch: `"${known.version(random, resource, id)}"` } : {};
+    const age = maxAge(random);
+    return (client) => get(client, BigInt(id), { ...ifNoneMatch, ...age });
+  };
