@@ -32,12 +32,12 @@ describe("a value is not a record:", () => {
   test.each<[keyof typeof MOST, unknown[]]>([
     ["id", ["", 1, null, ["key_1"]]],
     ["name", [1, null, {}]],
-    ["scopes", ["pets:read", null, [1], [["pets:read"]], { 0: "pets:read" }]],
+    ["scopes", ["pets:read", null, [1], ["pets:read", 1], [1, "pets:read"], [["pets:read"]], { 0: "pets:read" }]],
     ["createdAt", [null, 0, "", "yesterday", "2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00"]],
     ["expiresAt", [null, 0, "", "never", "2026-13-01T00:00:00Z", ["2026-01-01T00:00:00Z"]]],
     ["revokedAt", [null, false, "", "no"]],
     ["givenExpiresAt", [0, "", "none"]],
-    ["replacedBy", [null, "key_2", [2]]],
+    ["replacedBy", [null, "key_2", [2], ["key_2", 2]]],
   ])("one with another %s", (field, values) => {
     for (const value of values) {
       expect(parseKeyRecord(JSON.stringify({ ...MOST, [field]: value })), String(value)).toBeUndefined();

@@ -99,6 +99,7 @@ describe("a parameter that breaks its rule", () => {
     "category.shipped",
     "feed.started",
     "pet.created&type=x",
+    "x&type=pet.created",
     Array.from({ length: 101 }, () => "pet.created").join("&type="),
   ])("type=%s", async (types) => {
     const message = await expectError(await failure(`type=${types}`), "invalid_request");

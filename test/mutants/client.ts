@@ -11,7 +11,6 @@ const client = (bug: string, file: string, was: string, becomes: string, test: s
 
 const RETRIES = [
   client("a refused request is repeated", "retry.ts", "/^[25]/", "/^[245]/", "retry"),
-  client("a 429 is final", "retry.ts", "status === 429 || ", "", "retry"),
   client("a lost response is final", "retry.ts", 'code === "network" || ', "", "retry"),
   client("a pause does not grow", "retry.ts", " * 2 ** (attempt - 1)", "", "retry"),
   client("a pause is not random", "retry.ts", "Math.random() * Math.min", "Math.min", "retry"),
@@ -22,13 +21,6 @@ const RETRIES = [
     "connection.ts",
     "[...init.headers, [",
     '[...init.headers.map(([name, value]): [string, string] => [name, name === "Idempotency-Key" ? crypto.randomUUID() : value]), [',
-    "retry",
-  ),
-  client(
-    "there is one attempt more",
-    "connection.ts",
-    "attempt < limits.attempts",
-    "attempt <= limits.attempts",
     "retry",
   ),
   client("a pause ends after the total time", "connection.ts", " && performance.now() + pause < deadline", "", "retry"),
@@ -68,7 +60,6 @@ const EXACT = [
   client("a 64-bit integer is rounded", "json.ts", "BigInt(marked[1])", "BigInt(Number(marked[1]))", "exact"),
   client("a field inside a string is an integer", "json.ts", '|"[^"\\\\]*(?:\\\\[^][^"\\\\]*)*"?/g', "/g", "exact"),
   client("a rounded number is accepted", "int64.ts", "isSafeInteger", "isInteger", "exact"),
-  client("2^63 is a 64-bit integer", "int64.ts", "BigInt.asIntN(64, integer)", "BigInt.asIntN(65, integer)", "exact"),
   client(
     "an integer in a body is rounded",
     "json.ts",
@@ -148,14 +139,6 @@ const LISTS = [
     "follows(item.id, value[index - 1]?.id, query)",
     "client",
   ),
-  client("a request has 101 ids", "list.ts", "MAX_IDS = 100", "MAX_IDS = 101", "client"),
-  client(
-    "a list of no ids asks for everything",
-    "list.ts",
-    "if (ids?.length === 0)",
-    "if (ids?.length === -1)",
-    "client",
-  ),
   client(
     "a list may have one item more",
     "list.ts",
@@ -165,15 +148,7 @@ const LISTS = [
   ),
   client("a relation in other quotes is not read", "list.ts", "(?:^|\\s)next(?:$|\\s)/i", "^next$/", "client"),
   client("a session goes back", "connection.ts", ' && bookmark > (memory.bookmark ?? "")', "", "client"),
-  client("a session takes any text", "connection.ts", "BOOKMARK.test(bookmark) && ", "", "hostile"),
   client("a deprecation is reported each time", "connection.ts", " || this.#reported.has(operation)", "", "client"),
-  client(
-    "characters between two pieces are lost",
-    "attempt.ts",
-    "decoder.decode(value, { stream: true })",
-    "decoder.decode(value)",
-    "client",
-  ),
   client(
     "a response that is too large stays open",
     "attempt.ts",
@@ -181,25 +156,11 @@ const LISTS = [
     "",
     "client",
   ),
-  client(
-    "a response of the maximum size is refused",
-    "attempt.ts",
-    "bytes <= MAX_BYTES",
-    "bytes < MAX_BYTES",
-    "hostile",
-  ),
   client("a browser gets another name", "options.ts", '?.startsWith("Mozilla")', '?.startsWith("mozilla")', "client"),
 ];
 
 const ANSWERS = [
   client("an error of another status is one of the service", "answer.ts", " && body.status === status", "", "hostile"),
-  client(
-    "a resource lacks a field",
-    "fields.ts",
-    "Object.entries(fields).every(",
-    "Object.entries(fields).some(",
-    "hostile",
-  ),
   client(
     "a 304 that nobody asked for is a resource",
     "answer.ts",
@@ -207,20 +168,12 @@ const ANSWERS = [
     "status === 304",
     "versions",
   ),
-  client("a read ignores what the program has", "requests.ts", ', "If-None-Match": ifNoneMatch', "", "versions"),
   client(
     "a change ignores the version",
     "requests.ts",
     '{ "Idempotency-Key": idempotencyKey, "If-Match": ifMatch }',
     '{ "Idempotency-Key": idempotencyKey, "If-Match": ifMatch && undefined }',
     "retry",
-  ),
-  client(
-    "a deletion ignores the version",
-    "requests.ts",
-    'headers: { "If-Match": ifMatch } }',
-    "headers: {} }",
-    "secrets",
   ),
   client("an age may be negative", "options.ts", " || maxAge < 0", "", "versions"),
   client(
@@ -233,7 +186,6 @@ const ANSWERS = [
 ];
 
 const BATCHES = [
-  client("a batch has 101 animals", "batches.ts", "MAX_COUNT = 100", "MAX_COUNT = 101", "create-many"),
   client(
     "a batch has one byte too many",
     "batches.ts",
@@ -250,13 +202,6 @@ const BATCHES = [
   ),
   client("every batch has the same key", "batches.ts", "`${idempotencyKey}-${done}`", "idempotencyKey", "create-many"),
   client("animals may be missing", "batches.ts", "value.length === body.length && ", "", "create-many"),
-  client(
-    "an error of a batch has the key of the batch",
-    "connection.ts",
-    'call.idempotencyKey ?? call.headers?.["Idempotency-Key"]',
-    'call.headers?.["Idempotency-Key"]',
-    "create-many",
-  ),
   client("a batch changes an animal twice", "batches.ts", "ids.has(id)", "ids.has(id + id)", "update-many"),
   client(
     "an error does not tell how many changes are made",
@@ -265,7 +210,6 @@ const BATCHES = [
     "",
     "update-many",
   ),
-  client("changes are a merge patch", "batches.ts", '"Content-Type": "application/json", ', "", "update-many"),
 ];
 
 const EVENTS = [
@@ -291,7 +235,6 @@ const EVENTS = [
     "        if (cursor === LATEST) await onReset?.(expired);\n        const received = await feed.list({ ...query, cursor });\n",
     "events",
   ),
-  client("no type is every type", "events.ts", "if (types?.length === 0)", "if (types?.length === -1)", "events"),
   client("the waits never begin again", "events.ts", "      if (page.events.length > 0) waits = 0;\n", "", "events"),
   client(
     "a page that does not go on comes again",
@@ -317,7 +260,6 @@ const COMMAND = [
     "if (false && ",
     "listen",
   ),
-  client("the command follows a redirect", "command/receiver.ts", 'redirect: "manual", ', "", "listen"),
   client(
     "the command signs another time",
     "command/receiver.ts",

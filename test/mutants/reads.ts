@@ -76,20 +76,6 @@ const EXACT = [
 
 const PAGING = [
   workerd(
-    "a full last page has a next page",
-    "http/paging.ts",
-    "rows.length > limit ?",
-    "rows.length >= limit ?",
-    "pets/list-pets",
-  ),
-  workerd(
-    "a page reads two rows more",
-    "http/paging.ts",
-    "limit: limitOf(limit) + 1",
-    "limit: limitOf(limit) + 2",
-    "pets/pages",
-  ),
-  workerd(
     "the cursor of the other order is accepted",
     "http/paging.ts",
     "cursor.sort !== sort)",
@@ -118,24 +104,10 @@ const PAGING = [
     "http/cursor",
   ),
   workerd(
-    "the newest first are the oldest first",
-    "db/page.ts",
-    "asc(table.id) : desc(table.id)",
-    "asc(table.id) : asc(table.id)",
-    "http/lists",
-  ),
-  workerd(
     "a list by reference ignores the status",
     "orders/list-orders.ts",
     "hasReference(parameter), hasStatus(parameter)",
     "hasReference(parameter)",
-    "orders/reference",
-  ),
-  workerd(
-    "a list by reference leaves out a state",
-    "orders/list-orders.ts",
-    'ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")',
-    'ofStatus("placed"), ofStatus("shipped")',
     "orders/reference",
   ),
   workerd(
@@ -170,7 +142,6 @@ const SEARCHES = [
     "for (const row of rows.slice(0, MAX_CANDIDATES - 1))",
     "pets/search",
   ),
-  workerd("an empty page ends a search", "pets/search.ts", 'last?.body === "" || ', "", "pets/search"),
   workerd("a mark counts", "pets/search.ts", '.replace(MARKS, "")', "", "pets/search"),
   workerd("a form counts", "pets/search.ts", 'normalize("NFKD")', 'normalize("NFD")', "pets/search"),
   workerd("the end of a Greek word counts", "pets/search.ts", '.replaceAll("ς", "σ")', "", "pets/search"),
@@ -182,7 +153,6 @@ const SEARCHES = [
     "text.includes(word)",
     "pets/search",
   ),
-  workerd("one word of several is enough", "pets/search.ts", "words.every(", "words.some(", "pets/search"),
   workerd(
     "SQL decides on names beyond ASCII",
     "pets/search.ts",
@@ -208,28 +178,6 @@ const SEARCHES = [
 
 const READS_FROM_MEMORY = [
   workerd(
-    "a read from memory is as old as the bound",
-    "isolate-cache.ts",
-    "age < milliseconds",
-    "age <= milliseconds",
-    "http/read",
-  ),
-  workerd("a clock that is set back keeps reads", "isolate-cache.ts", "age >= 0 && ", "", "auth/key-lookup"),
-  workerd(
-    "other queries share a read",
-    "http/read.ts",
-    "[routePath(c), c.req.param(), query]",
-    "[routePath(c), c.req.param()]",
-    "http/read",
-  ),
-  workerd(
-    "other animals share a read",
-    "http/read.ts",
-    "[routePath(c), c.req.param(), query]",
-    "[routePath(c), query]",
-    "http/read",
-  ),
-  workerd(
     "a caller with a newer bookmark gets an older read",
     "http/read.ts",
     " && (bookmark === undefined || bookmark <= cached.value.bookmark)",
@@ -250,7 +198,6 @@ const READS_FROM_MEMORY = [
     "  const session = openSessionAt(c, bookmark);\n  const found = await find(session);\n  const readAt = Date.now();",
     "http/read",
   ),
-  workerd("a read may be 61 seconds old", "http/max-age.ts", "MAX_READ_AGE = 60", "MAX_READ_AGE = 61", "http/read"),
   workerd(
     "the age of the operator is for requests with a bookmark too",
     "http/max-age.ts",
@@ -308,13 +255,6 @@ const EVENTS = [
     "feed/table.ts",
     '"store:read" : "pets:read"',
     '"pets:read" : "pets:read"',
-    "events/list-events",
-  ),
-  workerd(
-    "a named type that the key may not read is left out",
-    "events/list-events.ts",
-    "if (named !== undefined || readable.length === 0)",
-    "if (readable.length === 0)",
     "events/list-events",
   ),
   workerd(

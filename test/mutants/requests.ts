@@ -16,13 +16,6 @@ const AUTHENTICATION = [
     "auth/key-lookup",
   ),
   workerd(
-    "a key lives a millisecond longer",
-    "auth/key-lookup.ts",
-    "Date.now() < Date.parse(expiresAt)",
-    "Date.now() <= Date.parse(expiresAt)",
-    "auth/key-lookup",
-  ),
-  workerd(
     "the checksum of a key is ignored",
     "auth/key-lookup.ts",
     " || !isWellFormedKey(key, environment)",
@@ -87,13 +80,6 @@ const AUTHENTICATION = [
     "orders/inventory",
   ),
   workerd(
-    "nothing limits the rate of a key",
-    "http/guard.ts",
-    "    await limitRate(c.env.RATE_LIMITER, key.id);\n",
-    "",
-    "battery/guarded",
-  ),
-  workerd(
     "a limiter that fails lets requests in",
     "auth/rate-limit.ts",
     "    throw serviceUnavailable(cause);",
@@ -129,20 +115,6 @@ const ERRORS = [
     "db/session.ts",
     "&& lacksSchema(cause)",
     "&& false",
-    "battery/bookmark",
-  ),
-  workerd(
-    "a read that fails on the primary is repeated there",
-    "db/session.ts",
-    'start !== "first-primary" && lacksSchema',
-    "lacksSchema",
-    "battery/bookmark",
-  ),
-  workerd(
-    "a column that a replica lacks is a text",
-    "db/statement.ts",
-    "  methods.buildSelection = (fields) => buildSelection(fields);\n",
-    "",
     "battery/bookmark",
   ),
   workerd(
@@ -219,7 +191,6 @@ const HEADERS = [
     "battery/bookmark",
   ),
   workerd("pages of other origins cannot read Retry-After", "http/cors.ts", "Retry-After,", "", "http/headers"),
-  workerd("a response is sniffed", "http/respond.ts", '  "X-Content-Type-Options": "nosniff",\n', "", "http/headers"),
   workerd(
     "caches share the responses of a key",
     "http/authentication.ts",
@@ -279,13 +250,6 @@ const INPUT = [
     "",
     "http/known-queries",
   ),
-  workerd(
-    "an unused query is remembered for ever",
-    "http/known-queries.ts",
-    "      this.#queries.delete(old);\n",
-    "",
-    "http/known-queries",
-  ),
   workerd("a message repeats an API key", "http/query.ts", "{1,40}", "{1,400}", "battery/query"),
   workerd(
     "a Content-Length that lies is believed",
@@ -294,7 +258,6 @@ const INPUT = [
     "bytes === undefined",
     "pets/create-pet",
   ),
-  workerd("malformed UTF-8 is accepted", "http/body.ts", "fatal: true", "fatal: false", "pets/create-pet"),
 ];
 
 /** Bugs of the service in every request. */

@@ -1,74 +1,42 @@
 // npm run test:mutants: plants each bug of the lists in this folder in a copy of the project and runs the tests that have to find it.
 // Fails when they pass, and when the line of a bug is no longer there. An argument chooses the bugs whose file begins with it.
-import { execFile } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+// With --random: test/mutants/random.ts.
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { git } from "../../scripts/git.ts";
+import { parseArgs } from "node:util";
 import { BACKUPS } from "./backups.ts";
 import { CHANGES } from "./changes.ts";
 import { CLIENT } from "./client.ts";
+import { makeCopies } from "./copy.ts";
 import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
 import { PROGRESS } from "./progress.ts";
+import { plantRandom } from "./random.ts";
 import { READS } from "./reads.ts";
 import { RELEASES } from "./releases.ts";
 import { REQUESTS } from "./requests.ts";
+import { run } from "./vitest.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-/** Bugs that are planted at once, each in a copy of its own. */
-const AT_ONCE = 2;
-
-const [chosen = ""] = process.argv.slice(2);
+const { values, positionals } = parseArgs({
+  options: { random: { type: "string" }, seed: { type: "string" }, changed: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const [chosen = ""] = positionals;
 const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS];
 const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
-
-const folder = mkdtempSync(join(tmpdir(), "petstore-mutants-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-/** Node.js then compiles Vitest and wrangler once for all bugs. */
-const ENVIRONMENT = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compile-cache") };
-const copies = Array.from({ length: AT_ONCE }, (_, index) => join(folder, String(index)));
-for (const copy of copies) {
-  for (const file of git("ls-files", "--cached", "--others", "--exclude-standard").split("\n")) {
-    // Git lists a file that was removed until the removal is committed.
-    if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(copy, file));
-  }
-  // Not one link: Vite keeps what it bundles for workerd in this folder.
-  mkdirSync(join(copy, "node_modules"));
-  for (const name of readdirSync(join(ROOT, "node_modules"))) {
-    if (name !== ".vite") symlinkSync(join(ROOT, "node_modules", name), join(copy, "node_modules", name));
-  }
-  // The tests of releases ask git for the files.
-  git("init", "--quiet", copy);
-}
+const copies = makeCopies();
 
 interface Run extends Pick<Mutant, "project" | "tests"> {
   names: string[];
 }
 
-/** Whether tests pass or fail. They do neither when Vitest or a module does not start. */
-function run(cwd: string, { project, tests, names }: Run): Promise<"pass" | "fail" | "do not run"> {
-  const named = names.length === 0 ? [] : ["-t", names.map((name) => RegExp.escape(name)).join("|")];
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--bail=1", "--project", project, ...named, ...tests];
-  return new Promise((resolve) => {
-    execFile(process.execPath, vitest, { cwd, env: ENVIRONMENT, maxBuffer: Infinity }, (error, stdout) => {
-      if (error === null) resolve("pass");
-      else resolve(/Tests .*\d failed/.test(stdout) ? "fail" : "do not run");
-    });
-  });
-}
+const argumentsOf = ({ project, tests, names }: Run) => [
+  "--project",
+  project,
+  ...(names.length === 0 ? [] : ["-t", names.map((name) => RegExp.escape(name)).join("|")]),
+  ...tests,
+];
 
 /** Why a mutant is not found, if it is not. */
 async function problemOf(copy: string, { file, was, becomes, project, tests, name }: Mutant) {
@@ -80,7 +48,7 @@ async function problemOf(copy: string, { file, was, becomes, project, tests, nam
     source.replace(was, () => becomes),
   );
   try {
-    const outcome = await run(copy, { project, tests, names: name === undefined ? [] : [name] });
+    const outcome = await run(copy, argumentsOf({ project, tests, names: name === undefined ? [] : [name] }));
     return outcome === "fail" ? undefined : `its tests ${outcome}`;
   } finally {
     writeFileSync(path, source);
@@ -101,7 +69,7 @@ async function checkTests(): Promise<void> {
     const own = mutants.filter((mutant) => mutant.project === project);
     const kinds = [own.filter(({ name }) => name === undefined), own.filter(({ name }) => name !== undefined)];
     for (const some of kinds) {
-      const outcome = some.length === 0 ? "pass" : await run(copy, runOf(project, some));
+      const outcome = some.length === 0 ? "pass" : await run(copy, argumentsOf(runOf(project, some)));
       if (outcome !== "pass") throw new Error(`Without a bug, tests of ${project} ${outcome}.`);
     }
   }
@@ -120,7 +88,13 @@ async function plantAll(copy: string): Promise<void> {
   }
 }
 
-await checkTests();
-await Promise.all(copies.map(plantAll));
-console.log(`${mutants.length - missed.length} passed, ${missed.length} failed`);
-process.exitCode = missed.length === 0 ? 0 : 1;
+async function plantLists(): Promise<number> {
+  await checkTests();
+  await Promise.all(copies.map(plantAll));
+  console.log(`${mutants.length - missed.length} passed, ${missed.length} failed`);
+  return missed.length;
+}
+
+const { random, seed = "1", changed } = values;
+const options = { count: Number(random), seed: Number(seed), changed };
+process.exitCode = (await (random === undefined ? plantLists() : plantRandom(copies, options))) === 0 ? 0 : 1;

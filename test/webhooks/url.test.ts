@@ -96,6 +96,7 @@ test.each([
   "shop.com; evil.com",
   "shop.com evil.com",
   "good.com,*.evil.com",
+  "*.evil.com,good.com",
 ])("a setting of denied hosts that is not understood denies every host: %s", (setting) => {
   for (const text of ["https://evil.com/", "https://shop.petstore.com/"])
     expect(receiverUrl(text, { ...PRODUCTION, WEBHOOK_DENIED_HOSTS: setting })).toBeUndefined();

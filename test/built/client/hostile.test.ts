@@ -241,12 +241,27 @@ describe.each(RESOURCES)("a response that should be %s", (_name, resource, singl
   });
 });
 
-test("the description of a category may be missing, and has to be a string", async () => {
-  const update = (description: string) =>
-    fakeService([json(200, CATEGORY.replace("}", `,"description":${description}}`))]).store.categories.update(1, {});
-  expect(await update('""')).toMatchObject({ category: { description: "" } });
-  for (const other of ["null", "5", "[]"]) {
-    expect(await errorOf(update(other)), other).toMatchObject({ code: "unexpected_response" });
+const TIME = "2026-11-22T08:30:00.000Z";
+
+/** Everything with optional fields, with all that the client checks. */
+test.each<[name: string, item: Record<string, unknown>, Request]>([
+  ["a category", { ...JSON.parse(CATEGORY), description: "" }, ({ categories }) => categories.update(1, {})],
+  ["an order", { ...JSON.parse(ORDER), shipDate: TIME, reference: "" }, ({ orders }) => orders.get(1)],
+  ["a key", { id: "key_1", name: "", scopes: [], expiresAt: TIME }, (store) => store.key()],
+  [
+    "a webhook",
+    { id: 1, url: "", types: [], enabled: false, disabledReason: "", createdBy: "", createdAt: TIME, concurrency: 6 },
+    ({ webhooks }) => webhooks.get(1),
+  ],
+  ["the state of a webhook", { health: "ok", pending: 0, cursor: "", resets: 0 }, ({ webhooks }) => webhooks.state(1)],
+])("a field of %s that is of another kind is unexpected", async (_name, item, request) => {
+  const ask = (body: object) => request(fakeService([json(200, JSON.stringify(body), { ETag: '"1"' })]).store);
+  await ask(item);
+  for (const [field, value] of Object.entries(item)) {
+    for (const other of [[], true, "x", 5].filter((one) => typeof one !== typeof value)) {
+      const error = await errorOf(ask({ ...item, [field]: other }));
+      expect(error, `${field}: ${String(other)}`).toMatchObject({ code: "unexpected_response" });
+    }
   }
 });
 

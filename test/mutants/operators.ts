@@ -1,0 +1,116 @@
+import type { Node, SourceFile } from "typescript/unstable/ast";
+import * as is from "typescript/unstable/ast/is";
+
+/** The projects of TypeScript with the files that are mutated. */
+export const PROJECTS = ["tsconfig.json", "client/tsconfig.json", "client/src/command/tsconfig.json"];
+
+/** A part of a file, and the text that replaces it. */
+export interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** Operators of JavaScript and SQL, and functions that stand for one, each with the one that replaces it and is replaced by it. */
+const PAIRS = `< <=;> >=;=== !==;&& ||;+ -;* /;+= -=;| &;<< >>;= <>;AND OR;IS NOT IS;ASC DESC;NOT EXISTS EXISTS;NOT NULL NULL;min max;
+and or;asc desc;eq ne;lt lte;gt gte;isNull isNotNull;exists notExists;some every;startsWith endsWith;push unshift;pop shift;ceil floor`;
+const OTHER = new Map(
+  PAIRS.split(/;\s*/).flatMap((pair) => {
+    const [, one = "", other = ""] = /^(.+) (\S+)$/.exec(pair) ?? [];
+    return [[one, other] as const, [other, one] as const];
+  }),
+);
+const SQL_WORDS = /\b(?:SELECT|FROM|WHERE|SET|VALUES|AND|OR|IS|NULL|DESC)\b/;
+const SQL_OPERATORS = /\b(?:IS NOT|NOT EXISTS|NOT NULL|\w+)\b|(?<= )(?:[<>]=?|<>|=|\+|-)(?= )/g;
+const NUMBER = /(?<![\w$#.])\d[\d_]*(?![\w.])/g;
+
+/** Replaces each match of a pattern in the text of a node. */
+const matches = (node: Node, pattern: RegExp, becomes: (match: string) => string | undefined): Edit[] =>
+  [...node.getText().matchAll(pattern)].flatMap(({ 0: match, index }) => {
+    const start = node.getStart() + index;
+    const text = becomes(match);
+    return text === undefined ? [] : [{ start, end: start + match.length, text }];
+  });
+
+const add = (digits: string, more: bigint) => String(BigInt(digits.replaceAll("_", "")) + more);
+const oneMore = (digits: string) => add(digits, 1n);
+
+/** Drops each element, with the comma that follows it or the one before. */
+const dropOne = (elements: readonly Node[]) =>
+  elements.map((element, index): Edit => {
+    const next = elements[index + 1];
+    if (next !== undefined) return { start: element.getStart(), end: next.getStart(), text: "" };
+    return { start: elements[index - 1]?.end ?? element.getStart(), end: element.end, text: "" };
+  });
+
+/** Whether a text is SQL: of the tag `sql`, or with words of SQL. */
+function isSql(node: Node): boolean {
+  const literal = is.isTemplateMiddleOrTail(node) ? node.parent.parent : node.parent;
+  const tagged = [literal, literal.parent].find(is.isTaggedTemplateExpression);
+  return tagged === undefined ? SQL_WORDS.test(node.getText()) : tagged.tag.getText().startsWith("sql");
+}
+
+/** The mutations of a node, without those of its children. */
+function editsOf(node: Node): Edit[] {
+  const replace = (one: Node, text: string): Edit => ({ start: one.getStart(), end: one.end, text });
+  const whole = (...texts: string[]) => texts.map((text) => replace(node, text));
+  const negate = (one: Node) => replace(one, `!(${one.getText()})`);
+  const otherResult = (one: Node) => [negate(one), ...["undefined", "[]", '""', "0"].map((text) => replace(one, text))];
+  const text = node.getText();
+  if (is.isIfStatement(node) || is.isWhileStatement(node)) return [negate(node.expression)];
+  if (is.isConditionalExpression(node)) return [negate(node.condition)];
+  if (is.isBinaryExpression(node)) {
+    const { left, operatorToken, right } = node;
+    const other = OTHER.get(operatorToken.getText());
+    const isLogical = ["&&", "||", "??"].includes(operatorToken.getText());
+    return [
+      ...(other === undefined || other === "<>" ? [] : [replace(operatorToken, other)]),
+      ...(isLogical ? whole(`${left.getText()}!`, right.getText()) : []),
+    ];
+  }
+  if (is.isPrefixUnaryExpression(node)) return whole(node.operand.getText());
+  if (is.isAwaitExpression(node)) return whole(node.expression.getText());
+  if (is.isExpressionStatement(node) || is.isThrowStatement(node) || is.isBreakOrContinueStatement(node))
+    return whole("{}");
+  if (is.isReturnStatement(node)) return node.expression === undefined ? whole("{}") : otherResult(node.expression);
+  if (is.isArrowFunction(node)) return is.isBlock(node.body) ? [] : otherResult(node.body);
+  if (is.isObjectLiteralExpression(node)) return dropOne(node.properties);
+  if (is.isArrayLiteralExpression(node)) return dropOne(node.elements);
+  if (is.isCallExpression(node)) {
+    const [first, second] = node.arguments;
+    if (first === undefined || second === undefined) return [];
+    return [{ start: first.getStart(), end: second.end, text: `${second.getText()}, ${first.getText()}` }];
+  }
+  if (is.isPropertyAccessExpression(node)) return node.questionDotToken ? [replace(node.questionDotToken, "!.")] : [];
+  if (is.isIdentifier(node)) return whole(...(OTHER.get(node.text)?.split(";") ?? []));
+  if (is.isNumericLiteral(node) || is.isBigIntLiteral(node)) {
+    const [, digits, suffix] = /^(\d[\d_]*|0x[\da-f_]+)(n?)$/i.exec(text) ?? [];
+    return digits === undefined ? [] : whole(add(digits, 1n) + suffix, add(digits, -1n) + suffix);
+  }
+  if (is.isBooleanLiteral(node)) return whole(String(text !== "true"));
+  if (is.isRegularExpressionLiteral(node)) {
+    const parts = /(?<=^\/)\^|\$(?=\/\w*$)|(?<!\\)[+*]|(?<=[)\]])\?|(?<=\/\w*)i(?=\w*$)/g;
+    return [...matches(node, parts, (part) => ({ "+": "*", "*": "+" })[part] ?? ""), ...matches(node, NUMBER, oneMore)];
+  }
+  if (is.isStringLiteral(node) || is.isTemplateLiteralToken(node)) {
+    if (isSql(node))
+      return [...matches(node, SQL_OPERATORS, (one) => OTHER.get(one)), ...matches(node, NUMBER, oneMore)];
+    if (is.isPropertyAssignment(node.parent) && node.parent.name === node) return [];
+    const isWhole = is.isStringLiteral(node) || is.isNoSubstitutionTemplateLiteral(node);
+    return isWhole ? whole(text.length === 2 ? '"x"' : text.slice(0, -2) + text.slice(-1)) : [];
+  }
+  return [];
+}
+
+/** All mutations of a file. Types are left out, and the schemas of tables, which `npm run check:migrations` compares. */
+export function mutationsOf(file: SourceFile): Edit[] {
+  const visit = (node: Node): Edit[] => {
+    if (is.isTypeNode(node) || is.isInterfaceDeclaration(node) || is.isTypeAliasDeclaration(node)) return [];
+    if (is.isImportDeclaration(node) || is.isExportDeclaration(node)) return [];
+    if (is.isCallExpression(node) && node.expression.getText() === "sqliteTable") return [];
+    const edits = editsOf(node);
+    node.forEachChild((child) => void edits.push(...visit(child)));
+    return edits;
+  };
+  return visit(file);
+}

@@ -1,0 +1,113 @@
+// A process that test/mutants/random.ts starts in a copy of the project. One Vitest, which loads the project once, runs the tests of many
+// mutants.
+import { writeFileSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { API } from "typescript/unstable/sync";
+import { createVitest, type TestSpecification } from "vitest/node";
+import { PROJECTS } from "./operators.ts";
+import { run } from "./vitest.ts";
+
+/** A file before and after a mutation. */
+export interface Mutation {
+  file: string;
+  original: string;
+  source: string;
+}
+
+/** What finds a mutation, or why that is unknown. */
+export interface Outcome {
+  by?: string;
+  error?: string;
+}
+
+/** Errors of unused names and unreachable code, which say nothing of the behaviour. */
+const UNUSED = new Set([6133, 6192, 6196, 6198, 6199, 7027, 7028]);
+/** The tests of a folder that has none of its own name, or more. They run first. */
+const RELATED: { [folder: string]: RegExp } = {
+  "src/changes": /test\/(events|pets|categories)\//,
+  "src/db": /test\/(http|battery\/bookmark|pets)/,
+  "src/exact": /test\/(exact\/|pets\/create-pet\.|orders\/change-order)/,
+  "src/feed": /test\/(events|battery\/events)/,
+  "src/hash": /test\/(auth|http\/cursor|battery\/idempotency)/,
+  "src/http": /test\/(http|battery\/[bgq]|pets\/(create-pet|list-pets)\.)/,
+  "src/idempotency": /test\/(battery\/idempotency|pets\/create-pet\.)/,
+  "client/src": /test\/built\/client\//,
+};
+
+/** Files that take longer than most together. They follow. */
+const SLOW = /test\/(webhooks\/(standstill|schedule|delivery)|battery\/idempotency|openapi\/compatibility)/;
+
+// Without `bail`: a run after one that it ended may be cancelled too, and then finds nothing.
+const vitest = await createVitest(
+  "test",
+  { watch: true, project: ["workerd", "built"], reporters: [{}], maxWorkers: 1 },
+  { server: { watch: null } },
+);
+const all = await vitest.globTestSpecifications();
+const api = new API({ cwd: resolve() });
+api.updateSnapshot({ openProjects: PROJECTS.map((path) => resolve(path)) });
+
+/** Whether a file compiles. The other files are left out, which saves a second. */
+function compiles(path: string): boolean {
+  const snapshot = api.updateSnapshot({ fileChanges: { changed: [path] } });
+  const programs = snapshot.getProjects().flatMap(({ program }) => (program.getSourceFile(path) ? [program] : []));
+  const problems = programs.flatMap((program) => [
+    ...program.getSyntacticDiagnostics(path),
+    ...program.getSemanticDiagnostics(path),
+  ]);
+  return problems.every(({ code }) => UNUSED.has(code));
+}
+
+/** The files that have passed alone without a mutant. */
+const sound = new Set<string>();
+
+/** The first file that fails. It has to fail alone too: a test may depend on those before it, and on how busy the machine is. */
+async function failureOf(specifications: TestSpecification[]): Promise<TestSpecification | undefined> {
+  if (specifications.length === 0) return undefined;
+  const { testModules } = await vitest.runTestSpecifications(specifications);
+  const failed = testModules.find((module) => module.state() === "failed")?.moduleId;
+  const first = specifications.find(({ moduleId }) => moduleId === failed);
+  if (first === undefined || specifications.length === 1 || (await failureOf([first])) !== undefined) return first;
+  return failureOf(specifications.filter((one) => one !== first));
+}
+
+/** What finds a mutant: its types, the name of a test, or the tests of a bundle that has it. */
+async function find({ file, original, source }: Mutation): Promise<string | undefined> {
+  const path = resolve(file);
+  const write = (text: string) => {
+    writeFileSync(path, text);
+    vitest.invalidateFile(path);
+  };
+  write(source);
+  try {
+    if (!compiles(path)) return "types";
+    const isClient = file.startsWith("client/");
+    const folder = file.split("/").slice(0, 2).join("/");
+    const related = RELATED[folder] ?? RegExp(folder.replace("src", "test"));
+    const own = all.filter(({ project }) => project.name === (isClient ? "built" : "workerd"));
+    const stageOf = ({ moduleId }: TestSpecification) => (related.test(moduleId) ? (SLOW.test(moduleId) ? 1 : 0) : 2);
+    let found: TestSpecification | undefined;
+    for (const stage of [0, 1, 2]) found ??= await failureOf(own.filter((one) => stageOf(one) === stage));
+    if (found === undefined) {
+      const outcome = await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])]);
+      return outcome === "pass" ? undefined : "the tests of its bundle";
+    }
+    write(original);
+    const { moduleId } = found;
+    if (!sound.has(moduleId) && (await failureOf([found])) !== undefined)
+      throw new Error(`${moduleId} fails without a mutant.`);
+    sound.add(moduleId);
+    return relative(".", moduleId);
+  } finally {
+    write(original);
+  }
+}
+
+process.on("message", (mutation: Mutation) => {
+  find(mutation).then(
+    (by) => process.send?.({ by }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+// With workerd.
+process.on("disconnect", () => process.kill(-process.pid, "SIGKILL"));
