@@ -3,8 +3,7 @@
 // alone, beside the hand-written Workers. `-- --with <baseline>` adds another baseline. npm run bench:hostile: prints the CPU
 // that hostile requests cost. npm run bench:overload: prints how many requests a slow D1 allows, with and without READ_MAX_AGE.
 // npm run bench:memory: prints the memory after many lists.
-// npm run bench:rows: writes to docs/capacity.md what requests read in a small and in a large database. `-- --check` only fails
-// when the rows of a request grow with the data.
+// npm run bench:rows: prints what requests read in a small and in a large database, and fails when that grows.
 // npm run bench:inventory: prints how much of the database the inventory takes, by the number of animals and isolates.
 //
 // With `-- --before <git revision>`, the others also measure the service as of that commit, and bench:cpu this one with a webhook.
@@ -33,7 +32,6 @@ const {
   options: {
     before: { type: "string" },
     with: { type: "string", multiple: true, default: [] },
-    check: { type: "boolean", default: false },
     seconds: { type: "string", default: String(SECONDS) },
   },
   allowPositionals: true,
@@ -57,7 +55,7 @@ async function measureServices(folder: string): Promise<void> {
   } else if (part === "overload") {
     console.log(await measureOverload(service));
   } else if (part === "rows") {
-    await measureRows(service, folder, values.check);
+    await measureRows(service, folder);
   } else {
     const names = part === "cpu" ? [...new Set([FLOOR, BARE, ...values.with])] : Object.keys(BASELINES);
     const others = [...(await buildBaselines(names)), await buildPetsAlone()];

@@ -17,7 +17,7 @@ import { type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { readFile } from "./fragile-service.ts";
 
 // Five programs, each written with what the service offers to programs, and without: the requests that they need, and the seconds.
-// For the figures of docs/capacity.md: ANIMALS=5000 npm run test:load test/load/programs.test.ts -- --silent=false
+// The figures: npm run test:load test/load/programs.test.ts -- --silent=false
 
 const ANIMALS = Number(process.env["ANIMALS"] ?? 500);
 const PAGE = 100;
@@ -220,14 +220,6 @@ test("five programs need as few requests as the documentation says", async () =>
 });
 
 const versionOf = (etag: string) => Number(JSON.parse(etag));
-
-test("the documentation has these requests for 5,000 animals", () => {
-  const page = readFileSync("docs/capacity.md", "utf8").replaceAll(/ +/g, " ");
-  const show = (requests = 0) => requests.toLocaleString("en-US");
-  for (const [program, [now, before]] of Object.entries(requestsFor(5_000))) {
-    expect(page).toContain(`| ${program} | ${show(now)} | ${show(before)} |`);
-  }
-});
 
 test("an import that is killed in the middle and started again creates every animal once", async () => {
   await empty();
@@ -500,7 +492,7 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
 const isInstalled = (tool: string) => spawnSync("sh", ["-c", `command -v ${tool}`]).status === 0;
 const clientsFolder = join(import.meta.dirname, "../../examples/clients");
 
-// Promise: books-are-complete, books-survive-crashes, books-begin-again
+// Promise: books-are-complete, books-begin-again, books-survive-crashes
 test
   .skipIf(!["go", "python3"].every(isInstalled))
   .each(["books.mjs", `python3 ${clientsFolder}/books.py`, `go run ${clientsFolder}/books.go`])(
@@ -545,7 +537,7 @@ test
   },
 );
 
-// Promise: sales-wait, sales-happen-once, sales-after-a-day
+// Promise: sales-after-a-day, sales-happen-once, sales-wait
 test("what was sold without a network is ordered once, also when responses are lost and a day has passed", async () => {
   const store = new PetStore({ baseUrl: new URL("/v1", service.url), apiKey: service.key }).session();
   const QUEUE = join(project, `${crypto.randomUUID()}.json`);

@@ -35,7 +35,7 @@ const resets = () => received.filter(({ type }) => type === "feed.reset");
 const placeOf = async (hook: Hook) => decodeEventCursor((await hook.state()).cursor)?.text;
 
 describe("a feed that lost the place", () => {
-  // Promise: feed-reset, resets
+  // Promise: resets
   test("sends one feed.reset, with the present end and a bookmark", async () => {
     const hook = await addHook();
     await addEvents(...events(5));
@@ -162,7 +162,7 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
-  // Promise: feed-reset, resets
+  // Promise: resets
   test("because its events are too old: a webhook that was disabled for long", async () => {
     const hook = await addHook();
     await hook.run();
@@ -194,7 +194,7 @@ describe("a feed that lost the place", () => {
 describe("a replay", () => {
   const isReplay = ({ replay }: { replay?: true }) => replay === true;
 
-  // Promise: replays, replays-lose-nothing, webhook-id
+  // Promise: replays, replays-run-beside, webhook-id
   test("delivers the events after a place again, up to the place of the webhook, which does not move", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(5));
@@ -213,7 +213,7 @@ describe("a replay", () => {
     expect(deliveries.filter(isReplay).map(({ event }) => event)).toEqual(sent.slice(2).toReversed());
   });
 
-  // Promise: replays-from-ahead, replays-lose-nothing
+  // Promise: replays-from-ahead, replays-run-beside
   test("from a place ahead of the webhook's own loses nothing: there is nothing to deliver again", async () => {
     const hook = await addHook();
     respond(() => 500);
