@@ -47,9 +47,11 @@ import {
 import { GUIDES, sourceOf } from "../../openapi/guides.ts";
 import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
-import { REVOCATION_SECONDS } from "./tables.ts";
 
 const HOUR = 3_600;
+/** In which KV sends a value to every location, as it documents, and in which a revoked key stops working. */
+const KV_PROPAGATION_SECONDS = 60;
+const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
 const DAY = 86_400_000;
 /** A random character of a key is one of 62. */
 const KEY_BITS = Math.floor(RANDOM_LENGTH * Math.log2(62));
@@ -168,6 +170,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `a 401 within ${REVOCATION_SECONDS} seconds`,
   ],
   "docs/managing-keys.md": [
+    `may accept a revoked key for ${REVOCATION_SECONDS} seconds`,
+    `serves its own copy for ${KV_CACHE_TTL_SECONDS} seconds, and an isolate for ${RECORD_SECONDS} more`,
     `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
     `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
     `A key can be rotated ${MAX_ROTATIONS} times`,
