@@ -18,7 +18,7 @@ for (const change of open) console.error(change);
 for (const change of stale) console.error(`This acknowledged change does not exist: ${change}`);
 if (open.length + stale.length > 0) {
   console.error(
-    "\nThe document breaks clients of openapi/released.json. Add intended changes to openapi/acknowledged.json: see docs/versioning.md.",
+    "\nThe document breaks clients of openapi/released.json. Add intended changes to openapi/acknowledged.json: see docs/decisions/compatibility-check.md.",
   );
   process.exitCode = 1;
 } else {
