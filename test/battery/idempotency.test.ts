@@ -401,7 +401,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectReplay(await once(request.body), first);
   });
 
-  // Promise: a-409-uses-no-key, refusals-use-no-key, what-uses-a-key-up
+  // Promise: refusals-use-no-key, what-uses-a-key-up
   test("leaves the key unused when it is refused", async () => {
     await expectError(await once(invalid), "invalid_request");
     const [code, blocker] = (await conflict?.(request)) ?? [];
