@@ -114,7 +114,6 @@ export const FIGURES: { [page: string]: string[] } = {
     `a page of ${count(PAGE_ROWS)} rows in a request, fewer if they have more than ${count(PAGE_BYTES)} bytes`,
     `about ${count(Math.floor(COPIED / 1e4) * 1e4)} rows a minute, or ${Math.floor((COPIED * 60) / 1e6)} million an hour`,
     `${count((PACE * PAGE_ROWS) / 2)} rows a minute, or ${(PACE * PAGE_ROWS * 30) / 1e6} million an hour`,
-    `| ${(1e8 / COPIED / 60).toFixed(1)} hours | ${(1e8 / ((PACE * PAGE_ROWS) / 2) / 60).toFixed(1)} hours |`,
     `A run ends after ${BACKUP_MINUTES} minutes`,
   ],
   "docs/capacity.md": [

@@ -11,7 +11,7 @@ import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 import { AFTER, BEFORE } from "./documentation/stages.ts";
 
 // Runs every command of the documentation in a copy of the repository, against a fake Cloudflare account.
-// documented-requests.test.ts runs the pages for clients. A command of wrangler has the permissions of the table in docs/operations.md, and
+// documented-requests.test.ts runs the pages for clients. A command of wrangler has the permissions of the list in docs/operations.md, and
 // uses all of them. tokens.test.ts tests those of the commands of this project.
 
 const SECTIONS = PAGES.flatMap((path) => {
@@ -29,14 +29,14 @@ const ROWS = [...PERMISSIONS].filter(([command]) => command.startsWith("npx wran
 const TEXTS = SECTIONS.flatMap(({ commands }) => commands.map(({ text }) => text));
 /** Those that no section has. */
 const OTHERS = {
-  name: "docs/operations.md, the rest of the table",
+  name: "docs/operations.md, the rest of the list",
   page: readPage("docs/operations.md"),
   commands: ROWS.filter(([row]) => !TEXTS.some((text) => text.includes(row))).map(([row]) => ({
     text: `${row} --env production`,
   })),
 };
 
-test("the table of permissions has every command of wrangler", () => {
+test("the list of permissions has every command of wrangler", () => {
   const commands = PAGES.flatMap((page) =>
     [...readFileSync(page, "utf8").matchAll(/^ *(npx wrangler (?!login|dev|deploy ).+)/gm)].map(
       ([, text = ""]) => text,
