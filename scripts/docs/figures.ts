@@ -9,7 +9,7 @@ import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
 import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
 import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
 import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
-import { LINGER_BYTES } from "../../src/http/lingering-close.ts";
+import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
 import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCHES } from "../../src/changes/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
@@ -140,6 +140,10 @@ export const FIGURES: { [page: string]: string[] } = {
     `10,000 ÷ (${MEGABYTES} + ${EVENT_MEGABYTES}) = ${Math.floor(10_000 / (MEGABYTES + EVENT_MEGABYTES))} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
+  ],
+  "docs/decisions/request-bodies.md": [
+    `may have ${MAX_BODY_BYTES / 1024} KiB (413) and take ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds (408)`,
+    `reads ${LINGER_BYTES / 1024} KiB in ${LINGER_MILLISECONDS / 1_000} second`,
   ],
   "docs/errors.md": [
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,

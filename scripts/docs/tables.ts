@@ -6,12 +6,10 @@ import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { WHEN } from "../../openapi/errors.ts";
 import { type ErrorCode, ERRORS } from "../../src/errors.ts";
-import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
-import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
 import { v1 } from "../../src/v1.ts";
 import { COST_TABLES } from "./costs.ts";
-import { table, type Tables } from "./generated.ts";
+import type { Tables } from "./generated.ts";
 import { ROOT } from "./pages.ts";
 
 /** An operation of the document, as far as the tables need it. */
@@ -83,17 +81,6 @@ export const TABLES: Tables = {
       Object.entries(new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: "key" })).flatMap(([name, group]) =>
         methodsOf(group).map((method) => ({ group: `store.${name}`, member: `\`${method}\`` })),
       ),
-    ),
-
-  "body-budgets": () =>
-    table(
-      ["Budget", "Value", "On excess"],
-      [
-        ["Size of a needed body", `${MAX_BODY_BYTES / 1024} KiB`, "413"],
-        ["Time for a needed body", `${BODY_TIMEOUT_MILLISECONDS / 1000} s`, "408"],
-        ["Size of the rest of an unneeded one", `${LINGER_BYTES / 1024} KiB`, "the response goes out anyway"],
-        ["Time for the rest of an unneeded one", `${LINGER_MILLISECONDS / 1000} s`, "the response goes out anyway"],
-      ],
     ),
 };
 
