@@ -1,5 +1,4 @@
 // Sends each kind of request of test/costs.ts, and pages from the middle, to a service with a small and with a large database.
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { table } from "../scripts/docs/generated.ts";
@@ -15,7 +14,6 @@ import { recorder } from "./prepare.ts";
 import { AUTHORIZATION, type BenchRequest, LIST, send } from "./requests.ts";
 import { spread } from "./spread.ts";
 
-const PAGE = join(import.meta.dirname, "../docs/capacity.md");
 /** Rows that are added to each table. */
 const SIZES = [1_000, 1_000_000];
 /** The feed and the hourly job read some thousand rows at most. Their tables have more in both databases. */
@@ -228,12 +226,11 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
 }
 
 /**
- * Writes the table of docs/capacity.md.
+ * Prints the table.
  *
- * @param check leaves the page as it is.
  * @throws Error when the rows of others than the `GROWING` differ, or when theirs do not.
  */
-export async function measureRows(candidate: Candidate, folder: string, check: boolean): Promise<void> {
+export async function measureRows(candidate: Candidate, folder: string): Promise<void> {
   const sizes: Map<string, Figures>[] = [];
   for (const rows of SIZES) sizes.push(await measure(candidate, rows, join(folder, `${rows}.sqlite`)));
   const grown: string[] = [];
@@ -245,9 +242,7 @@ export async function measureRows(candidate: Candidate, folder: string, check: b
     return [name, ...texts, ...of("milliseconds").map((milliseconds) => milliseconds.toFixed(2))];
   });
   const head = ["Request", "Rows read", "Rows written", ...SIZES.map((rows) => `ms at ${rows.toLocaleString("en")}`)];
-  const part = `<!-- measured: rows -->\n\n${table(head, cells)}\n\n<!-- end -->`;
-  const page = readFileSync(PAGE, "utf8").replace(/<!-- measured: rows -->[^]*?<!-- end -->/, () => part);
-  if (!check) writeFileSync(PAGE, page);
+  console.log(table(head, cells));
   if (grown.join() !== GROWING.join()) {
     throw new Error(`These read or write more rows in the large database: ${grown.join(", ") || "none"}`);
   }

@@ -27,7 +27,7 @@ for (const [route, { operationId = "" }] of operationsOf(current)) {
 }
 if (open.length + stale.length > 0) {
   console.error(
-    "\nThe document breaks clients of openapi/released.json. Add intended changes to openapi/acknowledged.json: see docs/versioning.md.",
+    "\nThe document breaks clients of openapi/released.json. Add intended changes to openapi/acknowledged.json: see docs/decisions/compatibility-check.md.",
   );
   process.exitCode = 1;
 } else {

@@ -9,7 +9,7 @@ import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
 import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
 import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
 import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
-import { LINGER_BYTES } from "../../src/http/lingering-close.ts";
+import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
 import { DEFAULT_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCHES } from "../../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
@@ -17,7 +17,7 @@ import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { BYTES, costOf, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { BYTES, costOf, type RequestKind } from "../../test/costs.ts";
 import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
 import { DEFAULT_OVERLAP } from "../../ops/keys/command-line.ts";
@@ -42,15 +42,16 @@ import {
   PRICES,
   rowsToRemove,
   STORED_MONTHS,
-  totalOf,
   wholeCost,
 } from "./costs.ts";
 import { GUIDES, sourceOf } from "../../openapi/guides.ts";
 import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
-import { REVOCATION_SECONDS } from "./tables.ts";
 
 const HOUR = 3_600;
+/** In which KV sends a value to every location, as it documents, and in which a revoked key stops working. */
+const KV_PROPAGATION_SECONDS = 60;
+const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
 const DAY = 86_400_000;
 /** A random character of a key is one of 62. */
 const KEY_BITS = Math.floor(RANDOM_LENGTH * Math.log2(62));
@@ -69,8 +70,6 @@ const COPIED = PACE * PAGE_ROWS;
 const BACKUP_MINUTES = Number(
   /timeout-minutes: (\d+)/.exec(readFileSync(join(ROOT, ".github/workflows/backup.yml"), "utf8"))?.[1],
 );
-/** In a database of 10 GB. */
-const ANIMALS = 1e10 / BYTES.animal;
 
 /** The requests of a month with 100 million. */
 const LISTS = 95;
@@ -79,13 +78,11 @@ const list = wholeCost("a list of 20");
 const creation = wholeCost("a creation with an Idempotency-Key");
 const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
 const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollars;
-const ingestion = PRICES["log ingestion"];
-const storage = PRICES["log storage"];
-/** GB of 100 million lines, and GB and months of them. */
+const { "log ingestion": ingestion, "log storage": storage } = PRICES;
+/** GB of 100 million lines. */
 const logged = ASSUMED_LINE / 10;
-const stored = logged * STORED_MONTHS;
-const ingestionDollars = (logged - ingestion.included) * ingestion.dollars;
-const storageDollars = (stored - storage.included) * storage.dollars;
+const logDollars =
+  (logged - ingestion.included) * ingestion.dollars + (logged * STORED_MONTHS - storage.included) * storage.dollars;
 
 /** Days for which the feed keeps an event. */
 const EVENT_DAYS = Number(/EVENT_DAYS = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
@@ -117,51 +114,36 @@ export const FIGURES: { [page: string]: string[] } = {
     `a page of ${count(PAGE_ROWS)} rows in a request, fewer if they have more than ${count(PAGE_BYTES)} bytes`,
     `about ${count(Math.floor(COPIED / 1e4) * 1e4)} rows a minute, or ${Math.floor((COPIED * 60) / 1e6)} million an hour`,
     `${count((PACE * PAGE_ROWS) / 2)} rows a minute, or ${(PACE * PAGE_ROWS * 30) / 1e6} million an hour`,
-    `| ${(1e8 / COPIED / 60).toFixed(1)} hours | ${(1e8 / ((PACE * PAGE_ROWS) / 2) / 60).toFixed(1)} hours |`,
     `A run ends after ${BACKUP_MINUTES} minutes`,
   ],
   "docs/capacity.md": [
     `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
-    `${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round(ANIMALS / COPIED)} minutes`,
-    `A run of the workflow has ${BACKUP_MINUTES}`,
-    `2 × ${count(ANIMALS / PAGE_ROWS)} ÷ ${PACE} = ${Math.round((2 * ANIMALS) / PAGE_ROWS / PACE)} minutes`,
-    `when the isolate has not seen it for ${RECORD_SECONDS} seconds`,
-    `in an isolate every ${REFUSAL_SECONDS} seconds`,
-    `later reads ${REMOVAL.rowsRead} rows and writes ${REMOVAL.rowsWritten}`,
-    `later reads about ${EVENT_REMOVAL.rowsRead} rows and writes ${EVENT_REMOVAL.rowsWritten}`,
-    `made at most once in ${COUNT_MILLISECONDS / 1_000} seconds`,
-    `at most ${count(COUNTED_A_SECOND)} animals a second are counted`,
-    `reads ${costOf("an inventory that another isolate counted").rowsRead} rows`,
-    `Up to ${count((COUNTED_A_SECOND * COUNT_MILLISECONDS) / 1_000)} animals`,
+    `has not seen for ${RECORD_SECONDS} seconds`,
+    `It stands for ${COUNT_MILLISECONDS / 1_000} seconds, or for one second for each ${count(COUNTED_A_SECOND)} animals`,
     `${count(COUNTED_A_SECOND)} rows a second, or ${money((COUNTED_A_SECOND * 30 * 86_400 * PRICES["D1 rows read"].dollars) / 1e6)} a`,
-    `An event takes about ${BYTES.event} bytes`,
-    `7 × 86,400 × ${BYTES.event} bytes = ${EVENT_MEGABYTES} MB`,
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
-    `(100 − ${PRICES.requests.included}) × ${money(PRICES.requests.dollars)} = ${money(requestDollars)}`,
+    `Requests cost ${money(requestDollars)}, and the log ${money(logDollars)}`,
+    `${count(rowsRead)} million rows read and ${CREATIONS * creation.rowsWritten} million rows written`,
+    `the plan's $${PLAN_DOLLARS}, the total is **$${(PLAN_DOLLARS + requestDollars + logDollars).toFixed(0)}**`,
     `A line of the service has about ${BYTES.logLine} bytes`,
     `assumes ${count(ASSUMED_LINE)} bytes for each line`,
-    `(${logged} − ${ingestion.included}) × ${money(ingestion.dollars)} = ${money(ingestionDollars)}`,
-    `${logged} × ${LOG_DAYS} ÷ 30 = ${stored.toFixed(1)} GB`,
-    `(${stored.toFixed(1)} − ${storage.included}) × ${money(storage.dollars)} = ${money(storageDollars)}`,
-    `100 × ${ASSUMED_CPU} = ${100 * ASSUMED_CPU} million ms of CPU time`,
-    `${LISTS} × ${list.rowsRead} + ${CREATIONS} × ${creation.rowsRead} = ${count(rowsRead)} million rows read`,
-    `${CREATIONS} × ${creation.rowsWritten} = ${CREATIONS * creation.rowsWritten} million rows written`,
-    `the plan's $${PLAN_DOLLARS}: **$${(PLAN_DOLLARS + requestDollars + ingestionDollars + storageDollars).toFixed(0)}**`,
-    `cost ${LOG_DOLLARS.toFixed(3)} × 0.1 = $${(LOG_DOLLARS * 0.1).toFixed(3)} for the log and $${(totalOf("a list of 20") - LOG_DOLLARS * 0.9).toFixed(3)} in total`,
+    `A line is stored for ${LOG_DAYS} days. A million lines cost $${LOG_DOLLARS.toFixed(3)}`,
     `One more index on \`pets\` costs ${money(PRICES["D1 rows written"].dollars)} a million`,
     `÷ ${BYTES.animal} = ${Math.round(1e4 / BYTES.animal)} million animals`,
-    `A key lives for ${LIFETIME_SECONDS / HOUR} hours`,
-    `takes about ${BYTES.idempotencyKey} bytes with its stored response`,
-    `${count(STORED)} s × ${BYTES.idempotencyKey} bytes = ${MEGABYTES} MB`,
-    `A hundred a second occupy ${(MEGABYTES / 10).toFixed(1)} GB`,
-    `removes up to ${count(REMOVABLE)} rows`,
+    `| ${BYTES.idempotencyKey} | ${LIFETIME_SECONDS / HOUR} hours and an hour | ${MEGABYTES} MB |`,
+    `| ${BYTES.event} | ${EVENT_DAYS} days | ${EVENT_MEGABYTES} MB |`,
+    `A run removes up to ${count(REMOVABLE)} rows`,
     `A run then removes up to ${count(BATCH_SIZE * FREE_STATEMENTS)} rows`,
-    `${removable("a creation with an Idempotency-Key")} creations with a key`,
+    `${removable("a creation with an Idempotency-Key")} creations with a key a second`,
     `${removable("a placement with an Idempotency-Key")} placements with a key`,
     `10,000 ÷ (${MEGABYTES} + ${EVENT_MEGABYTES}) = ${Math.floor(10_000 / (MEGABYTES + EVENT_MEGABYTES))} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
+  ],
+  "docs/decisions/request-bodies.md": [
+    `may have ${MAX_BODY_BYTES / 1024} KiB (413) and take ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds (408)`,
+    `reads ${LINGER_BYTES / 1024} KiB in ${LINGER_MILLISECONDS / 1_000} second`,
   ],
   "docs/errors.md": [
     `not complete within ${BODY_TIMEOUT_MILLISECONDS / 1_000} seconds`,
@@ -174,14 +156,15 @@ export const FIGURES: { [page: string]: string[] } = {
   ],
   "docs/operations.md": TABLES.map((name) => `\`${name}\``),
   "docs/guarantees.md": [
-    `kept for ${EVENT_DAYS} days`,
     `A name has up to ${MAX_NAME_CHARACTERS} characters, and a description up to ${count(MAX_DESCRIPTION_CHARACTERS)}`,
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
-    `less than ${COUNT_MILLISECONDS / 1_000} seconds old, or less than one second for each ${count(COUNTED_A_SECOND)} animals`,
     `at most \`limit + ${costOf("a list by category").rowsRead - DEFAULT_LIMIT}\` rows`,
     `at most ${costOf("a list of 100 ids").rowsRead / MAX_IDS} rows for each id`,
     `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
+  ],
+  "docs/orders.md": [
+    `less than ${COUNT_MILLISECONDS / 1_000} seconds old, or less than one second for each ${count(COUNTED_A_SECOND)} animals`,
   ],
   "docs/keys.md": [
     `${SECRET_LENGTH} letters and digits follow. The last ${CHECKSUM_LENGTH} of them`,
@@ -190,6 +173,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `a 401 within ${REVOCATION_SECONDS} seconds`,
   ],
   "docs/managing-keys.md": [
+    `may accept a revoked key for ${REVOCATION_SECONDS} seconds`,
+    `serves its own copy for ${KV_CACHE_TTL_SECONDS} seconds, and an isolate for ${RECORD_SECONDS} more`,
     `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
     `the overlap: ${DEFAULT_OVERLAP / (HOUR * 1_000)} hours`,
     `A key can be rotated ${MAX_ROTATIONS} times`,
@@ -227,11 +212,10 @@ export const FIGURES: { [page: string]: string[] } = {
   }),
 };
 
-/** The division that gives how many of these requests a second the hourly job keeps up with. */
-function removable(kind: RequestKind): string {
+/** How many of these requests a second the hourly job keeps up with. */
+function removable(kind: RequestKind): number {
   const { keys, events } = rowsToRemove(kind);
-  const rows = keys + events;
-  return `${count(REMOVABLE)} ÷ ${rows} ÷ ${count(HOUR)} = ${Math.floor(REMOVABLE / rows / HOUR)}`;
+  return Math.floor(REMOVABLE / (keys + events) / HOUR);
 }
 
 /** The limit of one key in one location, from wrangler.toml. */

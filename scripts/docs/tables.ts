@@ -4,15 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
-import { KV_CACHE_TTL_SECONDS, RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import { WHEN } from "../../openapi/errors.ts";
 import { type ErrorCode, ERRORS } from "../../src/errors.ts";
-import { BODY_TIMEOUT_MILLISECONDS, MAX_BODY_BYTES } from "../../src/http/body.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
-import { LINGER_BYTES, LINGER_MILLISECONDS } from "../../src/http/lingering-close.ts";
 import { v1 } from "../../src/v1.ts";
 import { COST_TABLES } from "./costs.ts";
-import { table, type Tables } from "./generated.ts";
+import type { Tables } from "./generated.ts";
 import { ROOT } from "./pages.ts";
 
 /** An operation of the document, as far as the tables need it. */
@@ -30,91 +27,60 @@ interface Operation extends Described {
 }
 
 const paths = document.paths as { [path: string]: { [method: string]: Described } };
-const base = document.servers?.[0]?.url;
 const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 );
 
-/** Seconds in which a value reaches every location, according to KV. */
-const KV_PROPAGATION_SECONDS = 60;
-/** Seconds in which a revoked key stops working. */
-export const REVOCATION_SECONDS = KV_PROPAGATION_SECONDS + KV_CACHE_TTL_SECONDS + RECORD_SECONDS;
-
 /** A program of examples/ as a block of code. */
-const program = (file: string, language: string) => () =>
-  `\`\`\`${language}\n${readFileSync(join(ROOT, "examples", file), "utf8").trimEnd()}\n\`\`\``;
+const program = (file: string) => () =>
+  `\`\`\`js\n${readFileSync(join(ROOT, "examples", file), "utf8").trimEnd()}\n\`\`\``;
 
 export const TABLES: Tables = {
   ...COST_TABLES,
 
-  "program-shop": program("shop-node/shop.mjs", "js"),
-  "program-books": program("books.mjs", "js"),
-  "program-books-python": program("clients/books.py", "python"),
-  "program-books-go": program("clients/books.go", "go"),
-  "program-offline": program("offline.mjs", "js"),
+  "program-shop": program("shop-node/shop.mjs"),
+  "program-books": program("books.mjs"),
+  "program-offline": program("offline.mjs"),
 
   errors: () =>
-    table(
-      ["Status", "Code", "Condition"],
+    list(
       Object.entries(ERRORS).map(([code, { status, ...rule }]) => {
         const when = WHEN[code as ErrorCode];
         const advice = "retryAfter" in rule ? `${when} \`Retry-After\` is ${rule.retryAfter} seconds.` : when;
-        return [String(status), `[\`${code}\`](#${code})`, advice];
+        return `${status} [\`${code}\`](#${code}): ${advice}`;
       }),
     ),
 
   scopes: () =>
-    table(
-      ["Scope", "Operation", "Request"],
-      OPERATIONS.map(({ operationId, method, path, ...operation }) => [
-        operation["x-required-scope"] === undefined ? "none" : `\`${operation["x-required-scope"]}\``,
-        `\`${operationId}\``,
-        `\`${method} ${base}${path}\``,
-      ]).toSorted(([a = ""], [b = ""]) => a.localeCompare(b)),
+    groups(
+      OPERATIONS.flatMap(({ operationId, "x-required-scope": scope }) =>
+        scope === undefined ? [] : [{ group: scope, member: `\`${operationId}\`` }],
+      ),
     ),
 
   stability: () =>
-    table(
-      ["Operation", "Stability", "Deprecated since", "Removed on", "Replacement"],
-      OPERATIONS.flatMap((operation) => [
-        [`\`${operation.operationId}\``, operation["x-stability"], ...removal(operation)],
-        ...operation.parameters.flatMap(({ name, "x-stability": stability }) =>
-          stability === undefined ? [] : [[`\`${operation.operationId}\`, parameter \`${name}\``, stability]],
+    groups(
+      OPERATIONS.flatMap(({ operationId, parameters, "x-stability": stability }) => [
+        { group: stability, member: `\`${operationId}\`` },
+        ...parameters.flatMap(({ name, "x-stability": group }) =>
+          group === undefined ? [] : [{ group, member: `\`${name}\` of \`${operationId}\`` }],
         ),
       ]),
     ),
 
+  deprecated: () =>
+    list(
+      OPERATIONS.filter(({ deprecated }) => deprecated === true).map((operation) => {
+        const { since, sunset, successor } = deprecationOf(operation);
+        return `\`${operation.operationId}\` since ${day(since)}, until ${day(sunset)} or later. Use \`${successor}\`.`;
+      }),
+    ),
+
   methods: () =>
-    table(
-      ["Group", "Methods"],
-      Object.entries(new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: "key" })).map(([name, group]) => [
-        `\`store.${name}\``,
-        methodsOf(group)
-          .map((method) => `\`${method}\``)
-          .join(", "),
-      ]),
-    ),
-
-  "body-budgets": () =>
-    table(
-      ["Budget", "Value", "On excess"],
-      [
-        ["Size of a needed body", `${MAX_BODY_BYTES / 1024} KiB`, "413"],
-        ["Time for a needed body", `${BODY_TIMEOUT_MILLISECONDS / 1000} s`, "408"],
-        ["Size of the rest of an unneeded one", `${LINGER_BYTES / 1024} KiB`, "the response goes out anyway"],
-        ["Time for the rest of an unneeded one", `${LINGER_MILLISECONDS / 1000} s`, "the response goes out anyway"],
-      ],
-    ),
-
-  revocation: () =>
-    table(
-      ["Delay", "Seconds", "Source"],
-      [
-        ["KV sends the record to every location", KV_PROPAGATION_SECONDS, 'KV documents "up to 60 seconds or more"'],
-        ["A location serves its own copy", KV_CACHE_TTL_SECONDS, "`KV_CACHE_TTL_SECONDS`, the minimum of KV"],
-        ["An isolate caches the record", RECORD_SECONDS, "`RECORD_SECONDS`"],
-        ["Total", REVOCATION_SECONDS, ""],
-      ].map((cells) => cells.map(String)),
+    groups(
+      Object.entries(new PetStore({ baseUrl: "https://petstore.example/v1", apiKey: "key" })).flatMap(([name, group]) =>
+        methodsOf(group).map((method) => ({ group: `store.${name}`, member: `\`${method}\`` })),
+      ),
     ),
 };
 
@@ -123,11 +89,14 @@ function methodsOf(group: object): string[] {
   return Object.getOwnPropertyNames(Object.getPrototypeOf(group)).filter((name) => name !== "constructor");
 }
 
-/** The last three cells of a row of the stability table. */
-function removal(operation: Operation): [since: string, on: string, replacement: string] {
-  if (operation.deprecated !== true) return ["", "", ""];
-  const { since, sunset, successor } = deprecationOf(operation);
-  return [day(since), day(sunset), `\`${successor}\``];
+const list = (items: string[]) => items.map((item) => `- ${item}`).join("\n");
+
+/** A list with an item for each group, which names its members. */
+function groups(pairs: { group: string; member: string }[]): string {
+  const grouped = Object.entries(Object.groupBy(pairs, ({ group }) => group));
+  return list(
+    grouped.map(([group, members = []]) => `\`${group}\`: ${members.map(({ member }) => member).join(", ")}`),
+  );
 }
 
 /** The dates of a deprecated operation, which its handler `deprecated` carries. */

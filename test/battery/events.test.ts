@@ -101,7 +101,7 @@ describe.each(CHANGES)("$name", ({ path, request }) => {
     return { status, changed: expected.length };
   }
 
-  // Promise: changes-leave-events, no-change-no-event
+  // Promise: feed-and-changes-agree, no-change-no-event
   test("leaves an event of each change, and none without a change", async () => {
     const { status, changed } = await expectEvents({});
     expect(status).toBeLessThan(300);
@@ -110,7 +110,7 @@ describe.each(CHANGES)("$name", ({ path, request }) => {
     if (request.method === "PATCH") expect((await expectEventsOf({ ...request, body: {} })).changed).toBe(0);
   });
 
-  // Promise: changes-leave-events, no-change-no-event
+  // Promise: feed-and-changes-agree, no-change-no-event
   test.each(STATES)("leaves an event of each change, and none of a refusal, %s", async (_, ...statements) => {
     await env.DB.batch(statements.map((sql) => env.DB.prepare(sql)));
     for (const precondition of [{ "If-Match": '"99"' }, { "If-None-Match": "*" }, {}]) {
@@ -119,14 +119,14 @@ describe.each(CHANGES)("$name", ({ path, request }) => {
     await expectEvents({ "Idempotency-Key": crypto.randomUUID() });
   });
 
-  // Promise: changes-leave-events, no-change-no-event
+  // Promise: feed-and-changes-agree, no-change-no-event
   test("leaves none for a replay", async () => {
     const headers = { "Idempotency-Key": crypto.randomUUID() };
     expect((await expectEvents(headers)).changed).toBeGreaterThan(0);
     expect((await expectEvents(headers)).changed).toBe(0);
   });
 
-  // Promise: changes-leave-events, feed-and-changes-agree
+  // Promise: feed-and-changes-agree
   test("leaves all or none when D1 fails", async () => {
     const [transient = "", lasting = ""] = [TRANSIENT_ERRORS[0], LASTING_ERRORS[0]];
     for (const when of ["before", "after"] as const) {

@@ -75,8 +75,8 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     return location ?? request.path;
   }
 
-  // Promise: a-patch-is-repeated-once, batches-have-keys, batches-of-changes-have-keys, created-once
-  // Promise: placements-can-be-repeated, requests-are-compared-by-value, responses-are-stored
+  // Promise: a-patch-is-repeated-once, batches-have-keys, created-once
+  // Promise: a-key-belongs-to-one-request, placements-can-be-repeated, retries-get-the-first-response
   // Promise: retries-get-the-first-response
   test("happens once, in one round trip, and a retry gets the first response, also after a change and a deletion", async () => {
     const cursor = await latest(key);
@@ -112,7 +112,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     await expectReplay(await once(request.body), first);
   });
 
-  // Promise: a-409-uses-no-key, refusals-use-no-key, what-uses-a-key-up
+  // Promise: refusals-use-no-key, what-uses-a-key-up
   test("leaves the key unused when it is refused", async () => {
     await expectError(await once(invalid), "invalid_request");
     const [code, blocker] = (await conflict?.(service, request)) ?? [];
@@ -134,8 +134,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
 
   // The other operations repeat their transactions in the same function.
   const errors = name === "createPet" ? TRANSIENT_ERRORS : TRANSIENT_ERRORS.slice(0, 1);
-  // Promise: faults, one-transaction-with-the-key, retries-get-the-first-response, retries-of-the-service
-  // Promise: transient-errors
+  // Promise: created-once, faults, retries-get-the-first-response, retries-of-the-service
   test.each(errors)("is repeated by the service after a transient failure: %s", async (message) => {
     for (const when of MOMENTS) {
       for (const failures of [1, 2, 3]) {
@@ -153,7 +152,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     }
   });
 
-  // Promise: faults, one-transaction-with-the-key, transient-errors
+  // Promise: created-once, faults
   test.each(name === "createPet" ? LASTING_ERRORS : LASTING_ERRORS.slice(0, 1))(
     "is 503 at once after a lasting failure, and can be repeated by the client: %s",
     async (message) => {
@@ -170,7 +169,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     },
   );
 
-  // Promise: one-transaction-with-the-key
+  // Promise: created-once
   test("happens once when twenty requests race", async () => {
     const cursor = await latest(key);
     const responses = await Promise.all(Array.from({ length: 20 }, () => once(request.body)));
@@ -190,7 +189,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
   describe.each(nothing === undefined ? [] : [nothing])("and preconditions", (unchanged) => {
     const MATCH = { "If-Match": '"1"' };
 
-    // Promise: a-patch-is-compared-with-its-versions, a-retry-comes-before-its-version, order-of-a-patch
+    // Promise: a-patch-is-compared-with-its-versions, a-patch-is-repeated-once, order-of-a-patch
     test("is a request with its preconditions and its path, before 404 and 412", async () => {
       const first = await expectFirst(await once(request.body, MATCH));
       await expectReplay(await once(request.same, { "If-Match": 'W/"1"' }), first);
@@ -266,7 +265,7 @@ describe("the header", () => {
     expect(await response.text()).toBe(first);
   });
 
-  // Promise: create-many-keys, empty-keys-are-refused, keys-are-visible-ascii, quoted-keys
+  // Promise: create-many-keys, keys-are-visible-ascii, quoted-keys
   test.each([
     "",
     " ",
@@ -359,7 +358,7 @@ describe("a retry after a release", () => {
 
 describe("without an Idempotency-Key", () => {
   // A second run could undo a change that somebody else made, successfully, after the first.
-  // Promise: batches-are-not-repeated, faults, no-key-no-retry, no-key-no-retry-of-a-patch
+  // Promise: batches-are-not-repeated, faults, no-key-no-retry, retries-of-the-service
   test.each(KINDS)("$name is sent to D1 once", async ({ name, method, prepare, events }) => {
     for (const when of MOMENTS) {
       for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
@@ -375,7 +374,7 @@ describe("without an Idempotency-Key", () => {
     }
   });
 
-  // Promise: no-key-no-retry-of-a-patch, retries-of-the-service
+  // Promise: retries-of-the-service
   test("a shipment without a precondition is repeated by the service", async () => {
     const path = await newOrder(service, await newAnimal(service));
     const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });

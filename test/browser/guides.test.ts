@@ -199,7 +199,7 @@ test("every error code has an anchor with its status, its condition and advice",
     expect(await heading.innerText()).toBe(code);
     expect(await heading.locator("+ p").innerText(), code).toMatch(new RegExp(`^${status} \\S`));
     expect(await heading.locator("+ p + p").count(), code).toBe(1);
-    await page.locator("table").getByRole("link", { name: code, exact: true }).click();
+    await page.getByRole("listitem").getByRole("link", { name: code, exact: true }).click();
     expect(new URL(page.url()).hash).toBe(`#${code}`);
   }
 });

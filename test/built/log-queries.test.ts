@@ -3,13 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import worker from "../../src/index.ts";
 import type { RequestLine } from "../../src/log/log.ts";
 import { startBuiltService } from "./service.ts";
 
 // Runs the jq commands of docs/observability.md unchanged in a shell, on lines that the production bundle wrote.
-
-vi.mock("cloudflare:workers", () => import("../world/cloudflare-workers.ts"));
 
 const PAGE = readFileSync("docs/observability.md", "utf8");
 const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
@@ -28,8 +25,6 @@ const COMMANDS = new Map(
 let folder: string;
 /** Lines of the production bundle, by the kind of request. */
 let recorded: { [name: string]: RequestLine };
-/** Lines of the scheduled job, from a run that ended and from one that had no more statements. */
-let jobs: { finished: object[]; unfinished: object[] };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "petstore-log-"));
   const service = await startBuiltService();
@@ -51,37 +46,11 @@ beforeAll(async () => {
       fetched: await send("/v1/pets/1"),
       refused: await send("/v1/pets", {}),
     };
-    const bindings = await service.worker.getEnv();
-    jobs = { unfinished: await runJob(bindings, 3), finished: await runJob(bindings, 50) };
   } finally {
     await service.harness.close();
   }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/**
- * Runs the scheduled job with 15,000 expired idempotency keys on a plan of D1 that allows so many statements. Returns its lines.
- */
-async function runJob(bindings: Env, statements: number): Promise<object[]> {
-  await bindings.DB.exec(
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15000) " +
-      "INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at) " +
-      "SELECT hex(randomblob(8)), i, '', 1, 0 FROM n",
-  );
-  let sent = 0;
-  const run = async (sql: string, values: unknown[]) => {
-    if (++sent > statements) throw new Error("Too many API requests by single worker invocation.");
-    return bindings.DB.prepare(sql)
-      .bind(...values)
-      .run();
-  };
-  const DB = { prepare: (sql: string) => ({ bind: (...values: unknown[]) => ({ run: () => run(sql, values) }) }) };
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  await worker.scheduled({} as ScheduledController, { ...bindings, DB: DB as unknown as D1Database });
-  const lines = log.mock.calls.map(([line]) => JSON.parse(line));
-  log.mockRestore();
-  return lines;
-}
 
 /** Turns a recorded line into one from Cloudflare, with another duration and D1 instance. */
 function line(name: string, change: Partial<RequestLine> = {}): RequestLine {
@@ -133,19 +102,6 @@ const CASES: { [heading: string]: () => { lines: object[]; env?: Record<string, 
       expected: [mine, CAUSE, traced],
     };
   },
-  "Slow requests": () => ({
-    lines: [
-      ...Array.from({ length: 100 }, (_, index) => line("listed", { duration: index + 1, d1Duration: 1 })),
-      line("fetched", { duration: 500, d1Duration: 400 }),
-      line("listed", { ...BROKEN, duration: 30_000 }),
-      CAUSE,
-      JOB,
-    ],
-    expected: [
-      { route: "/v1/pets/:petId", lines: 1, p50: 500, p95: 500, p99: 500, d1P95: 400 },
-      { route: "/v1/pets", lines: 100, p50: 50, p95: 95, p99: 99, d1P95: 1 },
-    ],
-  }),
   "Requests of each key": () => ({
     lines: [
       line("listed", kept),
@@ -160,72 +116,7 @@ const CASES: { [heading: string]: () => { lines: object[]; env?: Record<string, 
       { keyId: "key_app", requests: 1, failures: 0, routes: ["/v1/pets/:petId"] },
     ],
   }),
-  "Deprecated operations": () => ({
-    lines: [
-      line("listed"),
-      line("fetched"),
-      line("fetched", { ...kept, keyId: "key_app" }),
-      line("created"),
-      CAUSE,
-      JOB,
-    ],
-    expected: [
-      { keyId: "key_app", operation: "GET /v1/pets/:petId", requests: 10 },
-      { keyId: "key_shop", operation: "GET /v1/pets/:petId", requests: 1 },
-    ],
-  }),
-  "Replica hits": () => ({
-    lines: [
-      line("listed", { ...kept, d1Region: "WEUR", d1Primary: false, duration: 4 }),
-      line("fetched", { d1Region: "WEUR", d1Primary: false, duration: 6 }),
-      line("created", { d1Region: "ENAM", d1Primary: true, duration: 90 }),
-      line("refused"),
-      CAUSE,
-      JOB,
-    ],
-    expected: [
-      { method: "GET", primary: false, region: "WEUR", requests: 11, p50: 4 },
-      { method: "POST", primary: true, region: "ENAM", requests: 1, p50: 90 },
-    ],
-  }),
-  "Cost of each key": () => ({
-    lines: [
-      line("listed", { ...kept, keyId: "key_app", d1RowsRead: 21 }),
-      line("listed", { keyId: "key_app", status: 429, d1RowsRead: undefined, d1RowsWritten: undefined }),
-      line("created", { ...kept, d1RowsRead: 5, d1RowsWritten: 3 }),
-      { ...line("refused"), keyId: undefined },
-      CAUSE,
-      JOB,
-    ],
-    expected: [
-      { keyId: "key_shop", requests: 10, rowsRead: 50, rowsWritten: 30 },
-      { keyId: "key_app", requests: 11, rowsRead: 210, rowsWritten: 0 },
-    ],
-  }),
-  "Error rates of two versions": () => ({
-    lines: [
-      line("listed", { weight: 95 }),
-      line("refused", { weight: 4 }),
-      line("listed", BROKEN),
-      line("listed", { ...kept, deployment: "new", weight: 9 }),
-      line("listed", { ...BROKEN, deployment: "new" }),
-      CAUSE,
-      JOB,
-    ],
-    expected: [
-      { deployment: "old", requests: 100, failures: 1, rate: 0.01 },
-      { deployment: "new", requests: 10, failures: 1, rate: 0.1 },
-    ],
-  }),
-  "Unfinished runs of the job": () => ({
-    lines: [line("listed"), ...jobs.finished, ...jobs.unfinished, CAUSE, ...jobs.unfinished],
-    expected: [{ event: "idempotency keys forgotten", runs: 2, removed: 20_000 }],
-  }),
 };
-
-test.skipIf(!HAS_JQ)("the alert of unfinished runs is silent when they end", () => {
-  expect(run("Unfinished runs of the job", jobs.finished)).toEqual([]);
-});
 
 test("every query has a test, and every test a query", () => {
   expect([...COMMANDS.keys()].filter((heading) => heading !== "Recording lines")).toEqual(Object.keys(CASES));

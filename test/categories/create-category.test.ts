@@ -55,7 +55,7 @@ test("unknown fields, the id among them, are ignored", async () => {
   expect(await expectJson(await create({ name: "A", id: 999, version: 5 }), 201)).not.toMatchObject({ id: 999 });
 });
 
-// Promise: texts-have-limits
+// Promise: texts-are-kept
 test.each([
   ["no name", {}, /^name is required: a string of 1 to 255/],
   ["a name that is null", { name: null }, /^name has to be a string of 1 to 255/],

@@ -28,7 +28,7 @@ test("a deletion is 204 without a body, and the category is 404 afterwards", asy
   await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
 });
 
-// Promise: ids-are-not-used-again
+// Promise: ids-ascend
 test("an id is never used again", async () => {
   await remove();
   const next = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });

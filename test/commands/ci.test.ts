@@ -98,7 +98,7 @@ test(".ci/run all runs every project and check, and plants no bug", () => {
       "npm run check",
       "npm test",
       "npm run check:expand",
-      "npm run bench:rows -- --check",
+      "npm run bench:rows",
       "npm run bench:cpu -- --seconds 2",
     ]),
   );

@@ -11,7 +11,7 @@ import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 import { AFTER, BEFORE } from "./documentation/stages.ts";
 
 // Runs every command of the documentation in a copy of the repository, against a fake Cloudflare account.
-// documented-requests.test.ts runs the pages for clients. A command of wrangler has the permissions of the table in docs/operations.md, and
+// documented-requests.test.ts runs the pages for clients. A command of wrangler has the permissions of the list in docs/operations.md, and
 // uses all of them, if the fake has what it shows. tokens.test.ts tests those of the commands of this project.
 
 const SECTIONS = PAGES.flatMap((path) => {

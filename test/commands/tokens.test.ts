@@ -15,7 +15,7 @@ import { startService } from "./cloudflare/service.ts";
 import type { Worker } from "./cloudflare/workers.ts";
 import { PERMISSIONS, usedPermissions } from "./documentation/permissions.ts";
 
-// The permissions of a token for the commands of this project: each command succeeds with those of the table, and uses all of them. With
+// The permissions of a token for the commands of this project: each command succeeds with those of the list, and uses all of them. With
 // one less, it says which one it lacks. documented-commands.test.ts tests those of wrangler's own commands.
 
 const STAGING = "petstore-staging";
@@ -68,7 +68,7 @@ interface Command {
   run(): Promise<Result>;
 }
 
-/** How each command of the table is run, in an account with two releases and a key. */
+/** How each command of the list is run, in an account with two releases and a key. */
 const COMMANDS: { [command: string]: Command } = {
   "npm run keys -- list": { run: () => keys("list") },
   "npm run keys -- show": { run: () => keys("show", RECORD.id) },
@@ -111,8 +111,8 @@ async function runWith(name: string, rights: readonly string[]): Promise<Result>
   return command.run();
 }
 
-test("every command of the table is tested", () => {
-  expect(ROWS.map(({ command }) => command)).toEqual(Object.keys(COMMANDS));
+test("every command of the list is tested", () => {
+  expect(ROWS.map(({ command }) => command).toSorted()).toEqual(Object.keys(COMMANDS).toSorted());
 });
 
 test.for(ROWS)("$command needs $permissions", async ({ command, permissions }) => {

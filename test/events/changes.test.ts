@@ -93,7 +93,7 @@ describe.each([
     expect(events.map(known)).toEqual(created.map((animal) => ["pet.created", 1, animal]));
   });
 
-  // Promise: events-of-an-order, two-events-of-an-order
+  // Promise: two-events-of-an-order
   test("an order that is placed and shipped is two events each: its own, then the animal's", async () => {
     const pet = await newPet();
     const { response, events } = await eventsOf(key, () =>
@@ -124,7 +124,7 @@ describe.each([
   });
 });
 
-// Promise: events-of-an-order, two-events-of-an-order
+// Promise: two-events-of-an-order
 test("an order that is cancelled is two events: its own, then the animal's", async () => {
   const pet = await newPet();
   const path = await newOrder(pet);
@@ -156,7 +156,7 @@ test("the deletion of an animal with a cancelled order is one event", async () =
   expect((await left("DELETE", pet)).map(known)).toEqual([["pet.deleted", 4, { id: idOf(pet) }]]);
 });
 
-// Promise: events-are-in-order, events-have-versions, events-of-deletions, versions-count-changes
+// Promise: events-have-versions, events-of-deletions, feed-is-in-order, versions-count-changes
 test("the versions of each resource ascend without a hole", async () => {
   const start = await latest(key);
   const pet = await newPet();
@@ -262,7 +262,7 @@ describe("the data equals the body of the resource, byte for byte", () => {
   });
 });
 
-// Promise: never-sold-twice, races-of-orders
+// Promise: races-of-orders, the-index-refuses-a-second-order
 test("twenty orders that race for an animal leave the events of one", async () => {
   const pet = await newPet();
   const cursor = await latest(key);
@@ -271,7 +271,7 @@ test("twenty orders that race for an animal leave the events of one", async () =
   expect(types).toEqual(["order.placed", "pet.updated"]);
 });
 
-// Promise: events-are-in-order, feed-is-in-order
+// Promise: feed-is-in-order
 test("changes that run at the same time are in the feed once each, and their ids ascend", async () => {
   const start = await latest(key);
   const pets = await Promise.all(Array.from({ length: 30 }, () => newPet()));

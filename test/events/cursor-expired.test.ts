@@ -67,7 +67,7 @@ describe("410 for a place that the feed never had", () => {
 });
 
 describe("a restore of the database", () => {
-  // Promise: cursors-after-a-restore, cursors-before-a-restore, restores-expire-cursors
+  // Promise: cursors-after-a-restore, cursors-before-a-restore
   test("gives 410 to who had read further, also when the same ids were written again, and the others go on", async () => {
     const start = await latest(key);
     await add();
@@ -96,7 +96,7 @@ describe("a restore of the database", () => {
   });
 });
 
-// Promise: a-new-feed, cursors-of-a-new-feed
+// Promise: cursors-of-a-new-feed
 test("an operator who starts the feed anew expires every cursor", async () => {
   await add();
   await add();

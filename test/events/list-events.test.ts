@@ -150,7 +150,7 @@ describe("the scopes of the key", () => {
     expect(ORDERS).toEqual(["order.placed", "order.shipped", "order.cancelled", "order.updated"]);
   });
 
-  // Promise: follow-types, keys-see-their-events, types-without-scopes
+  // Promise: follow-types, types-without-scopes
   test.each(KEYS)("$scopes shows the types whose resource it may read", async ({ scopes, readable }) => {
     const limited = await grantKey({ scopes: [...scopes] });
     const first = await page(key, "limit=1");

@@ -101,7 +101,7 @@ describe("events that are 20, 12, 8 and 0.1 days old", () => {
     expect(await places()).toEqual([2, 3, 4]);
   });
 
-  // Promise: events-are-kept, events-stay, numbers-of-webhooks
+  // Promise: events-stay, numbers-of-webhooks
   test("are removed by the scheduled job, for 7 days", async () => {
     const context = createExecutionContext();
     await worker.scheduled(createScheduledController(), env);
@@ -111,7 +111,7 @@ describe("events that are 20, 12, 8 and 0.1 days old", () => {
 });
 
 describe("a consumer", () => {
-  // Promise: events-are-kept, events-stay
+  // Promise: events-stay
   test("that stands at the end stays valid, however old the last event is", async () => {
     await fill(400);
     const cursor = await latest(key);
@@ -124,7 +124,7 @@ describe("a consumer", () => {
     expect(await since(key, cursor)).toHaveLength(1);
   });
 
-  // Promise: cursors-of-long-absences, events-are-kept
+  // Promise: cursors-of-long-absences, events-stay
   test("that stands at the newest of the too old goes on, and one before it gets 410", async () => {
     await fill(20, 8);
     const { cursor: old } = await page(key, "limit=1");
@@ -164,7 +164,7 @@ test("an idempotency key is forgotten after 24 hours, and not before", async () 
   expect((await retry("old")).headers.get("Idempotency-Replayed")).toBeNull();
 });
 
-// Promise: ids-ascend, restores-expire-cursors
+// Promise: cursors-after-a-restore, ids-ascend
 test("the table is never empty, and no id is used again", async () => {
   const used = new Set(await ids());
   for (let round = 0; round < 4; round++) {

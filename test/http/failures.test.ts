@@ -181,7 +181,7 @@ describe("when D1 fails", () => {
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + COUNT_MILLISECONDS }));
   afterAll(() => void vi.useRealTimers());
 
-  // Promise: 503-says-when, faults, three-fields
+  // Promise: faults, three-fields
   test.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
     "$name responds with 503 and no details",
     async ({ path, request }) => {

@@ -99,7 +99,7 @@ test("an animal that is added while somebody reads the newest first shifts no pa
 describe.each(["/v1/pets", "/v1/categories", "/v1/store/orders"])("%s", (path) => {
   const cursorOf = (link: string | null) => /cursor=([\w-]{16})/.exec(link ?? "")?.[1];
 
-  // Promise: cursors-belong-to-an-order
+  // Promise: lists-are-ordered
   test("a cursor belongs to the sort that it came with", async () => {
     const ascending = cursorOf((await call(`${path}?limit=1`, { key })).headers.get("Link"));
     const descending = cursorOf((await call(`${path}?limit=1&sort=-id`, { key })).headers.get("Link"));

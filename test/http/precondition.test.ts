@@ -17,7 +17,7 @@ beforeAll(async () => {
 /** A patch that changes nothing: 200 if the header matches. */
 const ask = (value: string) => call(path, { method: "PATCH", key, body: {}, headers: { "If-Match": value } });
 
-// Promise: forms-of-if-match, lists-of-tags
+// Promise: lists-of-tags
 test.each([
   "*",
   '"1"',
@@ -35,14 +35,14 @@ test.each([
 
 // Cloudflare's edge compresses JSON for clients that accept it, and then sends `W/"1"` instead of `"1"`. A client sends back the
 // tag that it received.
-// Promise: forms-of-if-match
+// Promise: lists-of-tags
 test("a tag that the edge has weakened still matches its version", async () => {
   const tag = (await call(path, { key })).headers.get("ETag");
   expect((await ask(`W/${tag}`)).status).toBe(200);
   await expectError(await ask('W/"2"'), "precondition_failed");
 });
 
-// Promise: if-match
+// Promise: if-none-match
 test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"01"', '"é"'])(
   "%s does not match the version",
   async (value) => {
@@ -176,7 +176,7 @@ describe("If-None-Match of a change", () => {
     expect((await cancel('"1"')).status).toBe(204);
   });
 
-  // Promise: no-key-no-retry-of-a-patch
+  // Promise: retries-of-the-service
   test("a shipment is refused at the version that it names, and not repeated", async () => {
     const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
     const { id: petId } = await created.json<{ id: number }>();
@@ -198,7 +198,7 @@ const CHANGES = OPERATIONS.filter(
 );
 
 describe.each(CHANGES)("$name", ({ path, request }) => {
-  // Promise: order-of-preconditions
+  // Promise: lists-of-tags
   test.each(["If-Match", "If-None-Match"])("refuses a malformed %s", async (name) => {
     const response = await call(path, { ...request, key, headers: { [name]: "1" } });
     expect(await expectError(response, "invalid_request")).toBe(`${name} has to be a list of entity tags, or *.`);

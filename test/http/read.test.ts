@@ -83,14 +83,14 @@ describe.each([0, 1, 2])("preconditions of a read: resource %i", (index) => {
     expect((await read({ "If-None-Match": tag })).status).toBe(200);
   });
 
-  // Promise: if-match, preconditions-are-evaluated
+  // Promise: if-none-match, preconditions-are-evaluated
   test.each(['"1"', '"1", W/"3"'])("If-Match: %s is answered 412", async (tag) => {
     await expectError(await read({ "If-Match": tag }), "precondition_failed");
     // If-Match comes first (RFC 9110, section 13.2.2).
     await expectError(await read({ "If-Match": tag, "If-None-Match": '"2"' }), "precondition_failed");
   });
 
-  // Promise: order-of-preconditions
+  // Promise: lists-of-tags
   test.each(['"2"', 'W/"2"', "*", "2", '"1'])("If-Match: %s is answered as without it", async (tag) => {
     expect((await read({ "If-Match": tag })).status).toBe(200);
     expect((await read({ "If-Match": tag, "If-None-Match": "*" })).status).toBe(304);

@@ -331,7 +331,7 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
 const isInstalled = (tool: string) => spawnSync("sh", ["-c", `command -v ${tool}`]).status === 0;
 const clientsFolder = join(import.meta.dirname, "../../examples/clients");
 
-// Promise: books-are-complete, books-survive-crashes, books-begin-again
+// Promise: books-are-complete, books-begin-again, books-survive-crashes
 test
   .skipIf(!["go", "python3"].every(isInstalled))
   .each(["books.mjs", `python3 ${clientsFolder}/books.py`, `go run ${clientsFolder}/books.go`])(
@@ -376,7 +376,7 @@ test
   },
 );
 
-// Promise: sales-wait, sales-happen-once, sales-after-a-day
+// Promise: sales-after-a-day, sales-happen-once, sales-wait
 test("what was sold without a network is ordered once, also when responses are lost and a day has passed", async () => {
   const store = storeOf(service);
   const QUEUE = join(project, `${crypto.randomUUID()}.json`);

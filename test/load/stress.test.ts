@@ -7,7 +7,7 @@ const SECONDS = Number(process.env["STRESS_SECONDS"] ?? 20);
 const KILLS = Number(process.env["STRESS_KILLS"] ?? 3);
 const SEED = Number(process.env["STRESS_SEED"] ?? randomInt(2 ** 31));
 
-// Promise: 201-is-durable, faults, one-transaction-with-the-key
+// Promise: 201-is-durable, created-once, faults
 test(
   `beside hostile connections, a faulty network and ${KILLS} kills, every response agrees with the database`,
   async () => {

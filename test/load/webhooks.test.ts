@@ -52,7 +52,7 @@ async function startReceiver(answer: Answer) {
   return { url, taken };
 }
 
-// Promise: crashes-repeat-54, delivered-at-least-once
+// Promise: numbers-of-webhooks
 test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { timeout: 2 * TIMEOUT }, async () => {
   await using service = await FragileService.start(inject("bundle"), 1, [], "local");
   const send = async (method: string, path: string, body: object): Promise<{ id: number }> => {

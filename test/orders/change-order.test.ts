@@ -117,7 +117,7 @@ describe("shipping", () => {
     expect((await client.patch(path, {})).status).toBe(200);
   });
 
-  // Promise: one-of-equal-changes-wins, versions-of-orders
+  // Promise: one-of-equal-changes-wins
   test("honours If-Match", async () => {
     const shipDate = "2026-11-22T09:30:00Z";
     await expectError(await client.patch(path, { status: "shipped" }, { "If-Match": '"2"' }), "precondition_failed");
@@ -184,7 +184,7 @@ describe("cancelling", () => {
     expect([await statesOf(petId), await client.animal(petId)]).toEqual([["shipped"], ["sold", '"3"']]);
   });
 
-  // Promise: deletions-can-be-repeated, versions-of-orders
+  // Promise: deletions-can-be-repeated, one-of-equal-changes-wins
   test("honours If-Match, and the retry of a lost response", async () => {
     await expectError(await client.delete(path, { "If-Match": '"2"' }), "precondition_failed");
     expect(await order()).toMatchObject({ status: "placed" });

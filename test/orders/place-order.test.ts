@@ -92,7 +92,7 @@ test("an animal whose order was cancelled can be ordered again", async () => {
   expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
 });
 
-// Promise: never-sold-twice, the-index-refuses-a-second-order
+// Promise: the-index-refuses-a-second-order
 test("the database itself refuses a second order that is not cancelled", async () => {
   const { petId } = await client.placeNew();
   const insert = (status: string) =>

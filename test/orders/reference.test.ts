@@ -128,7 +128,7 @@ describe.each([
     return { response, events: events.map(({ type, version }) => `${type} ${version}`) };
   };
 
-  // Promise: events-of-an-order, references-can-change, references-change-alone, two-events-of-an-order
+  // Promise: references-can-change, references-change-alone, two-events-of-an-order
   test.each([
     ["placed", "pending", 2],
     ["shipped", "sold", 3],
@@ -243,7 +243,7 @@ describe("a patch without an Idempotency-Key", () => {
     return { response, roundTrips: roundTrips() };
   };
 
-  // Promise: no-key-no-retry-of-a-patch, references-are-not-repeated
+  // Promise: references-are-not-repeated, retries-of-the-service
   test.each(["before", "after"] as const)("is never repeated when it names a reference: %s", async (when) => {
     for (const body of [{ reference: "a" }, { reference: null }, { status: "shipped", reference: "a" }]) {
       const { path } = await orderThatIs("placed", "before");

@@ -55,7 +55,7 @@ test.each(["available", "pending", "sold"])("takes the status %s", async (status
   expect(await (await create({ name: "Rex", categoryId: 7, status })).json()).toMatchObject({ status });
 });
 
-// Promise: fields-are-still-ignored, unknown-fields-are-ignored
+// Promise: unknown-fields-are-ignored
 test("ignores unknown fields, an id among them", async () => {
   const before = await countPets();
   const response = await create(
@@ -90,7 +90,7 @@ describe("the name", () => {
     expect(await (await call(created.headers.get("Location") ?? "", { key })).text()).toBe(body);
   });
 
-  // Promise: texts-have-limits
+  // Promise: texts-are-kept
   test.each([
     ["missing", {}],
     ["null", { name: null }],
@@ -110,7 +110,7 @@ describe("the name", () => {
     expect(await countPets()).toBe(before);
   });
 
-  // Promise: texts-have-limits
+  // Promise: texts-are-kept
   test.each(['"\\ud800"', '"Rex \\udc00"', '"\\ude00\\ud83d"'])("cannot hold a lone surrogate: %s", async (name) => {
     const message = await expectError(await create(`{"name": ${name}, "categoryId": 7}`), "invalid_request");
     expect(message).toMatch(/^name /);
@@ -124,7 +124,7 @@ test("a lone surrogate breaks the rule of a name, also without JSON", () => {
 });
 
 describe("the categoryId", () => {
-  // Promise: integers-in-any-notation
+  // Promise: inexact-numbers-are-refused
   test.each([
     ["0", "0"],
     ["-0", "0"],

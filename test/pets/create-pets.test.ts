@@ -34,7 +34,7 @@ interface Animal {
   name: string;
 }
 
-// Promise: batches-have-consecutive-ids, ids-ascend
+// Promise: batches-are-whole, ids-ascend
 test.each([1, 2, 100])("adds %i animals, in order and with ascending ids", async (count) => {
   const before = await countPets();
   const response = await create(animals(count));
@@ -128,7 +128,7 @@ test("each animal takes the fields of a creation, and ignores others", async () 
   expect(created).not.toMatchObject([{ id: 5 }]);
 });
 
-// Promise: batches-are-whole, batches-name-places
+// Promise: batches-are-whole, messages-are-bounded
 describe("is refused as a whole", () => {
   const RULE = "The request body has to be a JSON array of 1 to 100 animals.";
   const name = "a string of 1 to 255 well-formed characters, not only white space";
@@ -176,7 +176,7 @@ describe("is refused as a whole", () => {
     expect(await countPets()).toBe(before);
   });
 
-  // Promise: batches-name-places, messages-are-bounded
+  // Promise: messages-are-bounded
   test("with a message that names every invalid field of every animal", () => {
     let longest = 0;
     fc.assert(
@@ -216,7 +216,7 @@ describe("is refused as a whole", () => {
   });
 });
 
-// Promise: batches-have-consecutive-ids
+// Promise: batches-are-whole
 test("batches that race have ids of their own, each in a row", async () => {
   const answers = await Promise.all(
     Array.from({ length: 10 }, async (_, i) =>

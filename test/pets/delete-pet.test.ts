@@ -33,7 +33,7 @@ test("a deletion is 204 without a body, and the animal is 404 afterwards", async
   await expectError(await call(path, { method: "PATCH", key, body: {} }), "not_found");
 });
 
-// Promise: deletions-are-last, events-of-deletions, ids-are-not-used-again
+// Promise: deletions-are-last, events-of-deletions, ids-ascend
 test("an id is never used again", async () => {
   await remove();
   expect(Number((await create()).headers.get("Location")?.split("/").at(-1))).toBeGreaterThan(

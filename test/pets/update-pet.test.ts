@@ -40,7 +40,7 @@ describe("a patch", () => {
     await expectAnimal(fields, 2);
   });
 
-  // Promise: a-patch-without-a-change, versions-count-changes
+  // Promise: a-patch-is-whole, versions-count-changes
   test("without fields changes nothing, and returns the animal and its version", async () => {
     await patch({ name: "Max" });
     const response = await patch({});
@@ -166,7 +166,7 @@ describe("If-Match", () => {
     await expectAnimal({}, 1);
   });
 
-  // Promise: order-of-preconditions, order-of-refusals
+  // Promise: lists-of-tags, order-of-refusals
   test("is checked after the existence of the animal, and also for an empty patch", async () => {
     const headers = { "If-Match": '"5"' };
     const body = { name: "Max" };

@@ -81,7 +81,7 @@ describe.each(KEYS)("a batch %s", (_, header) => {
     }
   });
 
-  // Promise: batches-of-changes-are-whole, batches-return-versions, update-many-versions
+  // Promise: batches-of-changes-are-whole, update-many-versions
   test("changes only the fields that each item names, and leaves what an item does not change as it is", async () => {
     const before = await stored();
     const changes: Change[] = [
@@ -297,7 +297,7 @@ describe("is refused as a whole", () => {
     expect((await update(rename(all, () => ({})))).status).toBe(200);
   });
 
-  // Promise: batches-are-refused-in-order, order-of-preconditions, order-of-refusals
+  // Promise: batches-are-refused-in-order, lists-of-tags, order-of-refusals
   test("with 404 before 409, and 409 before 412", async () => {
     await order(1);
     await call(`/v1/pets/${idAt(2)}`, { method: "DELETE", key });
@@ -309,7 +309,7 @@ describe("is refused as a whole", () => {
     await expectRefusal("precondition_failed", [0], version);
   });
 
-  // Promise: batches-take-no-preconditions, preconditions-elsewhere
+  // Promise: preconditions-elsewhere
   test.each(["If-Match", "If-None-Match"])("with %s", async (header) => {
     const message = await expectError(
       await update([{ id: idAt(0), name: "Max" }], { [header]: "*" }),

@@ -66,7 +66,7 @@ describe("a delivery", () => {
     });
   });
 
-  // Promise: signatures, webhook-ids-and-signatures
+  // Promise: signatures, webhook-id
   test("is signed as in the example of the page", async () => {
     const body = `{"id":"evt_00000000000000025d41402a","type":"pet.created","timestamp":"2026-11-22T08:30:00.000Z","version":1,"data":{"id":1,"name":"Max","categoryId":7,"status":"available"}}`;
     expect(body).toHaveLength(174);
@@ -86,7 +86,7 @@ describe("a delivery", () => {
     expect(await hook.rows("SELECT resource FROM pending")).toEqual([{ resource: "pet.9007199254740993" }]);
   });
 
-  // Promise: 2xx-is-success, delivered-at-least-once
+  // Promise: 2xx-is-success, numbers-of-webhooks
   test.each([200, 201, 204, 299])("succeeds with %i", async (status) => {
     const hook = await addHook();
     await addEvents([1]);
@@ -206,7 +206,7 @@ describe("first attempts", () => {
     expect(received).toHaveLength(40);
   });
 
-  // Promise: numbers-of-webhooks, one-resource-in-order, order-of-deliveries
+  // Promise: numbers-of-webhooks, order-of-deliveries
   test("of one resource wait for each other, also within a read", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2], [2, 1], [1, 3]);
@@ -251,7 +251,7 @@ describe("the order of a resource", () => {
     expect(versions()).toEqual(["1:1", "2:1", "2:2", "1:1", "1:2", "1:3"]);
   });
 
-  // Promise: numbers-of-webhooks, one-resource-in-order, some-events-are-refused
+  // Promise: numbers-of-webhooks, order-of-deliveries, some-events-are-refused
   test("ends an hour after the first failure, until nothing is pending", async () => {
     const hook = await addHook();
     await addEvents([1, 1], [1, 2]);
@@ -283,7 +283,7 @@ describe("the order of a resource", () => {
 });
 
 describe("what is recorded", () => {
-  // Promise: crashes-repeat-54, numbers-of-webhooks
+  // Promise: numbers-of-webhooks
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(300));
@@ -308,7 +308,7 @@ describe("what is recorded", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
-  // Promise: deliveries-are-listed, ten-attempts
+  // Promise: deliveries-are-listed, numbers-of-webhooks
   test("is a history of 1,000 finished deliveries, the newest first", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(2_250));
@@ -369,7 +369,7 @@ describe("rows for deliveries that wait", () => {
     expect(await hook.alarm()).toBeGreaterThan(0);
   });
 
-  // Promise: room-for-a-thousand, ten-attempts
+  // Promise: numbers-of-webhooks, room-for-a-thousand
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
     const hook = await addHook();
     await addEvents([1]);

@@ -34,7 +34,7 @@ const resets = () => received.filter(({ type }) => type === "feed.reset");
 const placeOf = async (hook: Hook) => decodeEventCursor((await hook.state()).cursor)?.text;
 
 describe("a feed that lost the place", () => {
-  // Promise: feed-reset, resets
+  // Promise: resets
   test("sends one feed.reset, with the present end and a bookmark", async () => {
     const hook = await addHook();
     await addEvents(...events(5));
@@ -161,7 +161,7 @@ describe("a feed that lost the place", () => {
     expect(await hook.state()).toMatchObject({ pending: 0 });
   });
 
-  // Promise: feed-reset, resets
+  // Promise: resets
   test("because its events are too old: a webhook that was disabled for long", async () => {
     const hook = await addHook();
     await hook.run();
@@ -193,7 +193,7 @@ describe("a feed that lost the place", () => {
 describe("a replay", () => {
   const isReplay = ({ replay }: { replay?: true }) => replay === true;
 
-  // Promise: replays, replays-lose-nothing, webhook-id
+  // Promise: replays, replays-run-beside, webhook-id
   test("delivers the events after a place again, up to the place of the webhook, which does not move", async () => {
     const hook = await addHook();
     const sent = await addEvents(...events(5));

@@ -39,7 +39,7 @@ describe("the attempts of an event", () => {
     },
   );
 
-  // Promise: numbers-of-webhooks, ten-attempts
+  // Promise: numbers-of-webhooks
   test("are ten. Then it failed, a log line says so, and the next event of the resource follows", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const hook = await addHook();
@@ -77,7 +77,7 @@ describe("the attempts of an event", () => {
     ]);
   });
 
-  // Promise: webhook-id, webhook-ids-and-signatures
+  // Promise: webhook-id
   test("keep their own webhook-id, and have a timestamp each", async () => {
     const hook = await addHook();
     await addEvents([1]);

@@ -474,7 +474,7 @@ function responsesFit(document: OpenAPIObject): Checker {
   };
 }
 
-// Promise: never-sold-twice, orders-and-animals-agree
+// Promise: orders-and-animals-agree, the-index-refuses-a-second-order
 /** The invariants of invariants.ts hold after every transaction. */
 function* invariantsHold({ breaches, history }: Outcome): Generator<Finding> {
   for (const { event, message } of breaches) {

@@ -30,7 +30,7 @@ const MAX_PENDING = 1_000;
 /** Milliseconds until a receiver that works gets an event, unless an alarm is lost or the database is restored: faults may lose two answers. */
 const SOON = 6 * MINUTE;
 
-// Promise: delivered-at-least-once, order-of-deliveries, the-ceiling
+// Promise: numbers-of-webhooks, order-of-deliveries, the-ceiling
 /** Every promise of docs/webhooks.md, for each webhook on its own. */
 export function* deliveriesAreExact(outcome: Outcome): Generator<Finding> {
   const { webhooks } = outcome;

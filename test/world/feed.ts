@@ -63,7 +63,7 @@ export const kindOf = (type: string) => type.slice(0, type.indexOf(".")) as Kind
 
 const withoutTimes = (text: string) => text.replace(/"createdAt":"[^"]+"/, `"createdAt":"${TIMELESS}"`);
 
-// Promise: deletions-are-last, events-are-in-order, feed-and-changes-agree
+// Promise: deletions-are-last, feed-and-changes-agree, feed-is-in-order
 /** A transaction leaves exactly the events of its change, in their order. */
 export function* leavesItsEvents(
   { exchange, before, after }: Trip,

@@ -10,7 +10,7 @@ import { Stage } from "./stage.ts";
 const HOURS = 0.75;
 const program = await programOf<Worker>("src/index.ts");
 
-// Promise: after-an-outage, attempted-within-5-seconds, half-of-the-places, new-receivers, numbers-of-webhooks
+// Promise: after-an-outage, half-of-the-places, new-receivers, numbers-of-webhooks
 // Promise: lost-calls, replays-from-ahead, slow-receivers, ten-tests, the-ceiling
 test.each(Object.entries(CASES))("%s", { timeout: 300_000 }, async (_name, run) => {
   const stage = new Stage(program, HOURS);

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { CloudflareApi } from "../cloudflare/api.ts";
 
-/** The table of the permissions of a token in docs/operations.md: those of each command. */
+/** The list of the permissions of a token in docs/operations.md: those of each command. */
 export const PERMISSIONS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...readFileSync("docs/operations.md", "utf8").matchAll(/^\| `(np[mx] [^`]+)` +\| ([^|]+?) +\|$/gm)].map(
-    ([, command = "", permissions = ""]) => [command, permissions.split(", ")],
+  [...readFileSync("docs/operations.md", "utf8").matchAll(/^- \*\*(.+)\*\*: (`np[mx] .+)$/gm)].flatMap(
+    ([, permissions = "", commands = ""]) =>
+      [...commands.matchAll(/`(.+?)`/g)].map(([, command = ""]) => [command, permissions.split(", ")] as const),
   ),
 );
 
