@@ -8,11 +8,11 @@ import { addNextPage } from "../../src/http/paging.ts";
 import { json } from "../../src/http/respond.ts";
 
 // Workers on Cloudflare get no malformed Host.
-test.each([
+test.each<[origin: string, inLink: string]>([
   ["https://pets.example", "https://pets.example"],
   ["http://[::1]:8787", "http://[::1]:8787"],
   ...["pets>.example", 'pets".example', "pets,example", "pets example", "user@pets.example", "pets;x", "p\u00e9ts"].map(
-    (host) => [`https://${host}`, ""] as const,
+    (host): [string, string] => [`https://${host}`, ""],
   ),
 ])("the next page from %j keeps the parameters of the path and every filter, encoded", async (origin, inLink) => {
   const filters = { limit: 2, name: "a&b=c/ö", id: ["1", "2"], status: undefined };

@@ -88,7 +88,7 @@ describe("createWebhook", () => {
     expect(await expectJson(await send("GET", WEBHOOKS), 200)).toEqual([webhook]);
   });
 
-  test.each([
+  test.each<[name: string, body: object, message: string]>([
     ["no address", { types: NEW.types }, "url is required"],
     ["an address that is no text", { ...NEW, url: 1 }, "url has to be an https address"],
     ["an address of the loopback", { ...NEW, url: "https://0x7f.1/" }, "url has to be an https address"],
@@ -100,18 +100,20 @@ describe("createWebhook", () => {
       "types has to be an array of 1 to 100 of pet.created, pet.updated, ",
     ],
     // The first is a repeated one.
-    ...["pet.created", "pet.sold", "feed.reset", "pet.created ", "", null, 1, ["pet.updated"]].flatMap((type) => [
-      [
-        `the type ${JSON.stringify(type)} after a known one`,
-        { ...NEW, types: ["pet.created", type] },
-        "types has to be",
-      ] as const,
-      [
-        `the type ${JSON.stringify(type)} before a known one`,
-        { ...NEW, types: [type, "pet.created"] },
-        "types has to be",
-      ] as const,
-    ]),
+    ...["pet.created", "pet.sold", "feed.reset", "pet.created ", "", null, 1, ["pet.updated"]].flatMap(
+      (type): [string, object, string][] => [
+        [
+          `the type ${JSON.stringify(type)} after a known one`,
+          { ...NEW, types: ["pet.created", type] },
+          "types has to be",
+        ],
+        [
+          `the type ${JSON.stringify(type)} before a known one`,
+          { ...NEW, types: [type, "pet.created"] },
+          "types has to be",
+        ],
+      ],
+    ),
     ["types that are no list", { ...NEW, types: "pet.created" }, "types has to be"],
     ...OUT_OF_RANGE.map((concurrency): [string, object, string] => [
       `${String(concurrency)} attempts at once`,
@@ -420,7 +422,7 @@ describe("listDeliveries", () => {
   test("has pages with the newest first, and a filter", async () => {
     const { path, hook } = await create();
     const sent = await addEvents(...events(25));
-    const answers = new Map([
+    const answers = new Map<unknown, number | Error>([
       [10, 500],
       [20, new Error("connection refused")],
     ]);
