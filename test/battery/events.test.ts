@@ -83,7 +83,7 @@ const STATES: [state: string, ...statements: string[]][] = [
 
 // The feed has no events of webhooks.
 const CHANGES = OPERATIONS.filter(({ method, template }) => method !== "GET" && !template.startsWith("/v1/webhooks"));
-describe.each(CHANGES)("$name", ({ path, request }) => {
+describe.each(CHANGES)("$name", ({ path, request, template }) => {
   /** Sends the request and compares the events with the rows that changed. */
   async function expectEvents(headers: Record<string, string>, ...faults: Fault[]) {
     return expectEventsOf({ ...request, headers, bindings: { DB: faultyDatabase(...faults).DB } });
@@ -103,6 +103,11 @@ describe.each(CHANGES)("$name", ({ path, request }) => {
 
   // Promise: feed-and-changes-agree, no-change-no-event
   test("leaves an event of each change, and none without a change", async () => {
+    if (template.endsWith("}")) {
+      for (const precondition of [{ "If-Match": '"99"' }, { "If-None-Match": "*" }]) {
+        expect(await expectEvents(precondition)).toEqual({ status: 412, changed: 0 });
+      }
+    }
     const { status, changed } = await expectEvents({});
     expect(status).toBeLessThan(300);
     expect(changed, "the request has to change something").toBeGreaterThan(0);

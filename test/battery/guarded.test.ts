@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
+import { SCOPES } from "../../src/auth/scopes.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -35,20 +36,23 @@ describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) 
     expect(response.headers.get("WWW-Authenticate")).toBeNull();
   });
 
+  // Promise: keys-without-scopes
   test("refuses a request without a key, and a key without the scope", async () => {
     const response = await call(path, request);
     await expectError(response, "unauthorized");
     expect(response.headers.get("WWW-Authenticate")).toBe(NO_CREDENTIALS);
     if (scope === undefined) return;
-    const other = scope === "pets:read" ? "pets:write" : "pets:read";
-    const refusal = await call(path, { ...request, key: await grantKey({ scopes: [other] }) });
+    const others = [...SCOPES.filter((one) => one !== scope), scope.split(":")[0] ?? ""];
+    const refusal = await call(path, { ...request, key: await grantKey({ scopes: others }) });
     await expectError(refusal, "insufficient_scope");
-    expect(refusal.headers.get("WWW-Authenticate")).toContain(`scope="${scope}"`);
+    expect(refusal.headers.get("WWW-Authenticate")).toBe(
+      `Bearer realm="petstore", error="insufficient_scope", scope="${scope}"`,
+    );
   });
 });
 
 describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard of $name", (operation) => {
-  const { path, scope, scopes, outcomes, request } = operation;
+  const { path, scopes, outcomes, request } = operation;
 
   test.each(["bearer", "BEARER", "Bearer  "])("accepts the scheme %j", async (scheme) => {
     const key = await grantKey();
@@ -108,29 +112,6 @@ describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard 
       expect(response.headers.get("Cache-Control"), kind).toBe("private, no-store");
     }
     expect(messages.size).toBe(1);
-  });
-
-  test("stops accepting a key in the millisecond of its expiry", async () => {
-    const expiresAt = Date.now() + 60_000;
-    const key = await grantKey({ expiresAt: new Date(expiresAt).toISOString() });
-    vi.useFakeTimers({ now: expiresAt - 1, toFake: ["Date"] });
-    try {
-      expect(outcomes).toContain((await call(path, { ...request, key })).status);
-      vi.setSystemTime(expiresAt);
-      await expectError(await call(path, { ...request, key }), "unauthorized");
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test("refuses a good key without the scope, and names the scope", async () => {
-    for (const scopes of [[], ["pets"], [scope === "pets:read" ? "pets:write" : "pets:read"]]) {
-      const response = await call(path, { ...request, key: await grantKey({ scopes }) });
-      await expectError(response, "insufficient_scope");
-      expect(response.headers.get("WWW-Authenticate")).toBe(
-        `Bearer realm="petstore", error="insufficient_scope", scope="${scope}"`,
-      );
-    }
   });
 
   test("refuses a key over its rate limit, and accepts another key", async () => {

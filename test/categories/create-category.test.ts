@@ -88,6 +88,7 @@ describe("two categories cannot have the same name", () => {
     await expect(env.DB.exec("INSERT INTO categories (name) VALUES ('A')")).rejects.toThrow(/UNIQUE/);
   });
 
+  // Promise: ids-ascend
   test("a refused creation consumes neither an id nor its key", async () => {
     const first = await (await create({ name: "A" })).json<{ id: number }>();
     const headers = { "Idempotency-Key": "refused" };

@@ -255,6 +255,8 @@ describe("the data equals the body of the resource, byte for byte", () => {
       const batch = await send("POST", "/v1/pets/batch", [REX, REX, REX], header);
       texts.push(...(await batch.text()).slice(1, -1).split(/(?<=\}),/));
     }
+    const added = texts.slice(-6).map((text) => /^\{"id":(\d+),/.exec(text)?.[1]);
+    expect(added).toEqual([1n, 2n, 3n, 4n, 5n, 6n].map((place) => String(id + place)));
     expect(await dataSince(cursor)).toEqual(texts);
     // The ids of the other tests are numbers.
     for (const table of ["pets", "categories"]) await env.DB.exec(`DELETE FROM ${table} WHERE id >= ${id}`);

@@ -84,10 +84,6 @@ describe("a parameter that breaks its rule", () => {
     }
   });
 
-  test.each(["0", "101", "-1", "1.5", "1e1", "", "x", "5&limit=5"])("limit=%s", async (limit) => {
-    expect(await expectError(await failure(`limit=${limit}`), "invalid_request")).toMatch(/^limit has to be/);
-  });
-
   test.each([
     "",
     "x",
@@ -202,12 +198,6 @@ describe("the scopes of the key", () => {
     }
   });
 
-  test("a key without events:read is refused, whatever it may read", async () => {
-    const limited = await grantKey({ scopes: ["pets:read", "pets:write", "store:read", "store:write"] });
-    await expectRefusal(await failure("", limited), "events:read");
-    await expectRefusal(await failure("type=x", limited), "events:read");
-  });
-
   test("an unknown type is refused before the scopes of the types are checked", async () => {
     for (const scopes of [["events:read"], ["events:read", "pets:read"]] as const) {
       const limited = await grantKey({ scopes: [...scopes] });
@@ -260,15 +250,6 @@ describe("pages", () => {
     expect([numbers(events), more]).toEqual([upTo(100), true]);
   });
 
-  test("start with the oldest event without a cursor, and after the newest with latest", async () => {
-    await fill(3, "'pet.created'");
-    expect(numbers((await page(key)).events)).toEqual([1, 2, 3]);
-    const cursor = await latest(key);
-    expect(cursor).toBe((await page(key)).cursor);
-    expect(await page(key, `cursor=${cursor}`)).toEqual({ events: [], cursor, more: false });
-    expect(await page(key, "cursor=latest&limit=1&type=order.placed")).toEqual({ events: [], cursor, more: false });
-  });
-
   test("are the same each time for the same cursor, until there is more", async () => {
     await fill(10, "'pet.created'");
     const { cursor } = await page(key, "limit=4");
@@ -285,13 +266,6 @@ describe("some types", () => {
     await fill(30, "iif(n % 5 = 0, 'order.placed', iif(n % 3 = 0, 'pet.deleted', 'pet.created'))");
     const { events, more } = await page(key, `type=pet.deleted${"&type=order.placed".repeat(99)}`);
     expect([numbers(events), more]).toEqual([[3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25, 27, 30], false]);
-  });
-
-  test.each([1, 2, 100])("are all found by pages of %i", async (limit) => {
-    await fill(60, "iif(n % 7 = 0, 'order.placed', 'pet.created')");
-    const start = await page(key, `limit=${limit}&type=order.placed`);
-    const rest = await since(key, start.cursor, `limit=${limit}&type=order.placed`);
-    expect(numbers([...start.events, ...rest])).toEqual([7, 14, 21, 28, 35, 42, 49, 56]);
   });
 
   // The row of the cursor and the first row of the feed are in the window as well.
@@ -341,62 +315,4 @@ describe("some types", () => {
       expect(statements.map(({ meta }) => meta?.rows_read)).toEqual([expect.toSatisfy((rows: number) => rows <= 20)]);
     }
   });
-});
-
-describe("the response", () => {
-  const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
-
-  test("has a bookmark, and neither a link nor a tag nor an age", async () => {
-    await fill(5, "'pet.created'");
-    for (const query of ["", "limit=2", "cursor=latest"]) {
-      const { headers } = await failure(query);
-      expect(headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
-      for (const name of ["Link", "ETag", "Age", "Last-Modified"]) expect(headers.get(name)).toBeNull();
-      expect(headers.get("Cache-Control")).toBe("private, no-store");
-    }
-  });
-
-  test("to HEAD is that to GET without a body", async () => {
-    await fill(5, "'pet.created'");
-    const head = await call(`${FEED}?limit=2`, { method: "HEAD", key });
-    const get = await failure("limit=2");
-    expect([head.status, await head.text()]).toEqual([200, ""]);
-    expect([...head.headers.keys()]).toEqual([...get.headers.keys()]);
-    await expectError(await failure("limit=0"), "invalid_request");
-    expect((await call(`${FEED}?limit=0`, { method: "HEAD", key })).status).toBe(400);
-  });
-
-  // Promise: preconditions-elsewhere
-  test.each([
-    { "If-None-Match": "*" },
-    { "If-Match": '"1"' },
-    { "If-None-Match": '"1"', "Cache-Control": "max-age=60" },
-    { "Cache-Control": "max-age=60" },
-    { "Cache-Control": "only-if-cached, max-stale" },
-    { "If-Modified-Since": "Sun, 22 Nov 2026 08:30:00 GMT" },
-  ])("is the same with %j, and is never from memory", async (headers) => {
-    await page(key, "", { headers });
-    await fill(1, "'pet.created'");
-    const response = await call(FEED, { key, headers });
-    expect(response.headers.get("Age")).toBeNull();
-    expect(numbers((await response.json<{ events: { data: object }[] }>()).events)).toEqual([1]);
-  });
-
-  test("is never from memory when the operator allows old reads", async () => {
-    const bindings = { READ_MAX_AGE: "60" } as unknown as Partial<Env>;
-    const { cursor } = await page(key, "", { bindings });
-    await page(key, `cursor=${cursor}`, { bindings });
-    await fill(1, "'pet.created'");
-    for (const query of ["", `cursor=${cursor}`]) {
-      const response = await call(`${FEED}?${query}`, { key, bindings });
-      expect(response.headers.get("Age")).toBeNull();
-      expect(numbers((await response.json<{ events: { data: object }[] }>()).events)).toEqual([1]);
-    }
-  });
-});
-
-test.each(["POST", "PUT", "PATCH", "DELETE"])("the feed does not support %s", async (method) => {
-  const response = await call(FEED, { method, key, ...(method === "DELETE" ? {} : { body: {} }) });
-  await expectError(response, "method_not_allowed");
-  expect(response.headers.get("Allow")).toBe("GET, HEAD, OPTIONS");
 });

@@ -176,29 +176,13 @@ describe("the request log", () => {
     return lines;
   }
 
-  test("is one line with the id, the route and the cost of the request", async () => {
-    let id: string | null = null;
-    const lines = await logged(async () => {
-      id = (await call("/v1/pets?limit=5", { key })).headers.get("X-Request-Id");
-    });
-    expect(lines).toEqual([
-      expect.objectContaining({
-        level: "info",
-        requestId: id,
-        method: "GET",
-        route: "/v1/pets",
-        status: 200,
-        duration: expect.any(Number),
-        keyId: expect.any(String),
-        d1Duration: expect.any(Number),
-        d1RowsRead: expect.any(Number),
-      }),
-    ]);
-  });
-
   test("names the route, not the path, and the error code", async () => {
-    const lines = await logged(() => call("/v1/pets/secret-path", { key }));
-    expect(lines).toEqual([expect.objectContaining({ route: "/v1/pets/:petId", status: 404, errorCode: "not_found" })]);
+    let requestId: string | null = null;
+    const lines = await logged(async () => {
+      requestId = (await call("/v1/pets/secret-path", { key })).headers.get("X-Request-Id");
+    });
+    const line = { requestId, route: "/v1/pets/:petId", status: 404, errorCode: "not_found" };
+    expect(lines).toEqual([expect.objectContaining(line)]);
     expect(JSON.stringify(lines)).not.toContain("secret-path");
   });
 

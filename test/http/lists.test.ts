@@ -45,26 +45,28 @@ async function follow(query: string): Promise<Item[]> {
 const IDS = Array.from({ length: 60 }, (_, index) => `id=${4 * index + 1}`).join("&");
 
 describe.each([
-  "/v1/pets?",
-  "/v1/pets?status=sold&",
-  "/v1/pets?categoryId=2&",
-  "/v1/pets?q=animal&",
-  "/v1/pets?categoryId=2&status=pending&",
-  `/v1/pets?${IDS}&`,
-  `/v1/pets?${IDS}&categoryId=1&status=available&`,
-  "/v1/categories?",
-  "/v1/store/orders?",
-  "/v1/store/orders?status=cancelled&",
-  "/v1/store/orders?petId=1&",
-  "/v1/store/orders?petId=1&status=cancelled&",
-  "/v1/store/orders?petId=1001&status=shipped&",
-  "/v1/store/orders?reference=a+b&",
-  "/v1/store/orders?reference=a%20b&status=cancelled&",
-])("%s", (list) => {
+  ["/v1/pets?", 250],
+  ["/v1/pets?status=sold&", 50],
+  ["/v1/pets?categoryId=2&", 83],
+  ["/v1/pets?q=animal&", 250],
+  ["/v1/pets?categoryId=2&status=pending&", 16],
+  [`/v1/pets?${IDS}&`, 60],
+  [`/v1/pets?${IDS}&categoryId=1&status=available&`, 12],
+  ["/v1/categories?", 250],
+  ["/v1/store/orders?", 250],
+  ["/v1/store/orders?status=cancelled&", 62],
+  ["/v1/store/orders?petId=1&", 62],
+  ["/v1/store/orders?petId=1&status=cancelled&", 62],
+  ["/v1/store/orders?petId=1001&status=shipped&", 1],
+  ["/v1/store/orders?reference=a+b&", 83],
+  ["/v1/store/orders?reference=a%20b&status=cancelled&", 20],
+])("%s", (list, count) => {
   // Promise: lists-are-ordered
   test("sort=-id has the same items, the newest first, whatever the size of the page", async () => {
     const ascending = await follow(`${list}limit=100`);
-    expect(ascending.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id).toSorted((a, b) => a - b));
+    const ids = ascending.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
+    expect(ids).toHaveLength(count);
     expect(await follow(`${list}limit=100&sort=id`)).toEqual(ascending);
     for (const limit of [ascending.length < 20 ? 1 : 23, 100]) {
       expect(await follow(`${list}limit=${limit}&sort=-id`)).toEqual(ascending.toReversed());

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
-import { call, expectError, expectJson } from "../support/client.ts";
+import { call, expectJson } from "../support/client.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 
@@ -41,19 +41,6 @@ test("it asks no database, and ignores a bookmark, preconditions and max-age", a
   expect(response.status).toBe(200);
   expect(starts).toEqual([]);
   expect(response.headers.get("x-d1-bookmark")).toBeNull();
-});
-
-test("it counts against the rate limit, takes no parameters, and refuses a bad key", async () => {
-  const key = await grantKey({ scopes: [] });
-  const bindings = { RATE_LIMITER: { limit: () => Promise.resolve({ success: false }) } };
-  await expectError(await call("/v1/key", { key, bindings }), "rate_limited");
-  await expectError(await call("/v1/key?id=k2", { key }), "invalid_request");
-  await expectError(await call("/v1/key", { key: generateKey("local") }), "unauthorized");
-  await expectError(
-    await call("/v1/key", { key: await grantKey({ revokedAt: "2026-01-01T00:00:00.000Z" }) }),
-    "unauthorized",
-  );
-  await expectError(await call("/v1/key", { key, method: "POST" }), "method_not_allowed");
 });
 
 test("neither the response nor the log has the key", async () => {

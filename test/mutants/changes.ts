@@ -288,7 +288,7 @@ const ORDERS = [
     "orders/update-order.ts",
     " && reference === undefined,",
     " && reference !== null,",
-    "orders/reference",
+    "battery/idempotency",
   ),
   workerd(
     "a shipped order loses the reference of a repeated shipment",

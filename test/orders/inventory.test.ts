@@ -240,10 +240,3 @@ test("only the line of a count from memory says so", async () => {
     log.mockRestore();
   }
 });
-
-test("a malformed bookmark is 400, and a key of the animals alone is refused", async () => {
-  await ask();
-  await expectError((await ask({ "x-d1-bookmark": "latest" })).response, "invalid_request");
-  const other = await grantKey({ scopes: ["pets:read", "pets:write", "store:write"] });
-  await expectError(await call(PATH, { key: other }), "insufficient_scope");
-});

@@ -130,11 +130,8 @@ describe("a page reads its own rows and one more, at every depth", () => {
 });
 
 test.each([
-  ["limit=0", /^limit /],
   ["status=gone", /^status has to be one of placed, shipped, cancelled\.$/],
-  ["status=placed&status=placed", /^status /],
   ["petId=x", /^petId has to be an integer from -2\^63 to 2\^63 - 1, in decimal digits\.$/],
-  ["petId=1&petId=2", /^petId /],
   ["petId=01", /^petId /],
   ["petId=9223372036854775808", /^petId /],
   ["cursor=x", /^cursor /],

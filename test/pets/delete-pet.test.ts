@@ -41,14 +41,6 @@ test("an id is never used again", async () => {
   );
 });
 
-test.each(["999999999", "-1", "rex", "01", "9223372036854775808"])(
-  "there is no animal %s to delete",
-  async (unknown) => {
-    const request = { method: "DELETE", key, headers: { "If-Match": '"1"' } };
-    await expectError(await call(`/v1/pets/${unknown}`, request), "not_found");
-  },
-);
-
 test("If-Match with another version prevents the deletion", async () => {
   await call(path, { method: "PATCH", key, body: { name: "Max" } });
   await expectError(await remove({ "If-Match": '"1"' }), "precondition_failed");

@@ -50,10 +50,6 @@ describe("with animals in the store", () => {
     expect(await expectJson(await list(), 200)).toEqual(animals.slice(0, 20));
   });
 
-  test.each([1, 2, 99, 100])("limit=%i returns as many animals", async (limit) => {
-    expect(await expectJson(await list(`?limit=${limit}`), 200)).toEqual(animals.slice(0, limit));
-  });
-
   test.each([
     ["/v1/pets?limit=1", "limit=1&"],
     ["/v1/%70ets?limit=001", "limit=1&"],
@@ -62,10 +58,6 @@ describe("with animals in the store", () => {
   ])("%s links to the one address of the next page", async (path, given) => {
     const link = (await call(path, { key })).headers.get("Link");
     expect(link).toMatch(new RegExp(`^<${ORIGIN}/v1/pets\\?${given}cursor=[\\w-]{16}>; rel="next"$`));
-  });
-
-  test("leading zeros are allowed", async () => {
-    expect(await expectJson(await list("?limit=007"), 200)).toHaveLength(7);
   });
 
   test.each([
@@ -90,11 +82,6 @@ describe("with animals in the store", () => {
     expect(message).toBe("limit has to be an integer from 1 to 100, in decimal digits.");
   });
 
-  test.each(STATUSES)("status=%s restricts the list to it", async (status) => {
-    const expected = animals.filter((animal) => animal.status === status).slice(0, 20);
-    expect(await expectJson(await list(`?status=${status}`), 200)).toEqual(expected);
-  });
-
   test.each(["", "Sold", "gone", "sold%20", "sold,pending"])("status=%s is refused", async (status) => {
     const message = await expectError(await list(`?status=${status}`), "invalid_request");
     expect(message).toBe("status has to be one of available, pending, sold.");
@@ -105,14 +92,6 @@ describe("with animals in the store", () => {
     const message = await expectError(await list("?limit=0&status=gone&cursor=x"), "invalid_request");
     const fields = message.split("; ").map((part) => part.split(" ")[0]);
     expect(new Set(fields)).toEqual(new Set(["cursor", "limit", "status"]));
-  });
-
-  test("the next page keeps limit and status, on the same host", async () => {
-    const next = nextPage(await list("?status=sold&limit=3"));
-    expect(next?.origin).toBe(ORIGIN);
-    expect(next?.pathname).toBe("/v1/pets");
-    expect(next?.searchParams.get("status")).toBe("sold");
-    expect(next?.searchParams.get("limit")).toBe("3");
   });
 
   test("a full last page has no next page", async () => {
@@ -165,11 +144,6 @@ describe("with animals in the store", () => {
     const { cursor: _, id: __, ...others } = Object.fromEntries(next?.searchParams ?? []);
     expect(others).toEqual({ limit: "1", categoryId: "2", status: "available" });
     expect(await expectJson(await list(next?.search), 200)).toEqual([animals[16]]);
-  });
-
-  test("ids may repeat, and unknown ids are ignored", async () => {
-    const response = await list("?id=7&id=7&id=999999&id=-1&id=3");
-    expect(await expectJson(response, 200)).toEqual([animals[2], animals[6]]);
   });
 
   test("a hundred ids are the maximum", async () => {

@@ -79,26 +79,4 @@ describe("a page reads its own rows and one more", () => {
     const { statements } = await page(`limit=100&${ids}${filters}`);
     expect(statements[0]?.meta?.rows_read).toBeLessThanOrEqual(3 * count);
   });
-
-  test.each([
-    ["", "SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)"],
-    ["status=sold", "SEARCH pets USING INDEX pets_status_idx (status=? AND rowid>?)"],
-    [
-      "categoryId=7&status=sold",
-      "SEARCH pets USING INDEX pets_category_id_status_idx (category_id=? AND status=? AND rowid>?)",
-    ],
-    ["sort=-id", "SEARCH pets USING INTEGER PRIMARY KEY (rowid<?)"],
-    ["sort=-id&status=sold", "SEARCH pets USING INDEX pets_status_idx (status=? AND rowid<?)"],
-    [
-      "sort=-id&categoryId=7&status=sold",
-      "SEARCH pets USING INDEX pets_category_id_status_idx (category_id=? AND status=? AND rowid<?)",
-    ],
-  ])("by a plan without a scan or a sort: %j", async (query, plan) => {
-    const { statements } = await page(query);
-    const { sql = "", values = [] } = statements[0] ?? {};
-    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .bind(...values)
-      .all();
-    expect(results.map(({ detail }) => detail)).toEqual([plan]);
-  });
 });

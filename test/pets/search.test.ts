@@ -1,5 +1,4 @@
 import { env } from "cloudflare:workers";
-import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MAX_CANDIDATES, WINDOW } from "../../src/pets/search.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
@@ -78,6 +77,10 @@ const NAMES = [
   "𝔘nicorn",
   'O\'Hara "x" \\y',
   "Ёлка ёж",
+  "कुत्ता काला",
+  "แมวน้อย กินปลา",
+  "カﾞーデン ガﾗ",
+  "猫㍿ 犬",
 ];
 
 test.each<[string, ...number[]]>([
@@ -133,6 +136,14 @@ test.each<[string, ...number[]]>([
   ["-gold", 0, 2, 3, 14],
   ["name:gold"],
   ["елка еж", 20],
+  ["कत", 21],
+  ["काल", 21],
+  ["แมวนอย กน", 22],
+  ["カーテン", 23],
+  ["ガラ", 23],
+  ["猫株式会社", 24],
+  ["犬", 24],
+  ["株"],
 ])("q=%s", async (q, ...expected) => {
   await store(NAMES);
   expect(namesOf(await find(q))).toEqual(expected.map((index) => NAMES[index]));
@@ -178,14 +189,6 @@ describe("a search is text", () => {
     expect(pages.map(({ items }) => items)).toEqual([[], []]);
     expect(new URL(pages[0]?.next ?? "", "https://pets.example").searchParams.get("q")).toBe(q);
   });
-
-  test.each(["%ED%A0%80", "a%ED%A0%80", "%FF", "%", "%E2%28%A1", "%00", "a%00", "+", "a+b", "%2B", "a%2Bb"])(
-    "?q=%s is an answer",
-    async (q) => {
-      const response = await call(`/v1/pets?q=${q}`, { key });
-      expect([200, 400]).toContain(response.status);
-    },
-  );
 });
 
 describe("a window", () => {
@@ -273,91 +276,4 @@ test.each([
     }
   }
   expect((await follow("zebra", "&limit=100")).map(({ items }) => items.length)).toEqual([3, 2, 1]);
-});
-
-test("a read from memory is that of its search", async () => {
-  await store(["Rex", "Max"]);
-  const remembered = async (q: string) => {
-    const response = await call(`/v1/pets?q=${q}`, { key, headers: { "Cache-Control": "max-age=60" } });
-    return [namesOf((await expectJson(response, 200)) as Page["items"]), response.headers.has("Age")];
-  };
-  expect(await remembered("re")).toEqual([["Rex"], false]);
-  expect(await remembered("ma")).toEqual([["Max"], false]);
-  expect(await remembered("re")).toEqual([["Rex"], true]);
-});
-
-/** Letters of ten scripts, with small and capital ones, and with marks. */
-const SCRIPTS = [
-  "aAeéÉß1",
-  "σςΣάΆω",
-  "йЙиеёЁ",
-  "שׁבָל",
-  "اأقَّ",
-  "कखिीं",
-  "กิ่า",
-  "가각\u1100\u1161",
-  "かがカガｶﾞ",
-  "猫犬㍿五",
-];
-const character = fc
-  .constantFrom(...SCRIPTS.map((script) => [...script]))
-  .chain((script) => fc.constantFrom(...script));
-const mark = fc.constantFrom("", "", "", "\u0301", "\u0323\u0308");
-const word = fc
-  .array(fc.tuple(character, mark), { minLength: 1, maxLength: 4 })
-  .map((characters) => characters.flat().join(""));
-const name = fc
-  .tuple(fc.array(word, { minLength: 1, maxLength: 3 }), fc.constantFrom(" ", "-", "🐕", "\u200D", "ـ"))
-  .map(([words, separator]) => words.join(separator));
-
-/** The words of a text, one character after the other. */
-function plainWords(text: string): string[] {
-  const words = [""];
-  for (const character of text.normalize("NFKD")) {
-    if (/^\p{Mark}$/u.test(character)) continue;
-    const small = character === "ς" ? "σ" : character.toLowerCase();
-    if (/^[\p{Letter}\p{Number}]$/u.test(character)) words.push(`${words.pop()}${small}`);
-    else words.push("");
-  }
-  return words.filter((one) => one !== "");
-}
-
-test("names in ten scripts are found by the beginnings of their words, with and without marks", async () => {
-  const search = fc.record({
-    from: fc.nat(),
-    length: fc.integer({ min: 1, max: 4 }),
-    words: fc.integer({ min: 1, max: 2 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(name, { minLength: 1, maxLength: 40 }),
-      fc.array(search, { minLength: 4, maxLength: 4 }),
-      fc.constantFrom<(text: string) => string>(
-        (text) => text,
-        (text) => text.normalize("NFC"),
-        (text) => text.toUpperCase(),
-        (text) => text.normalize("NFKD").replaceAll(/\p{M}/gu, ""),
-      ),
-      async (names, searches, spelt) => {
-        await store(names);
-        for (const { from, length, words } of searches) {
-          const parts = (names[from % names.length] ?? "").split(/[^\p{L}\p{M}\p{N}]/u).toReversed();
-          const q = spelt(
-            parts
-              .slice(0, words)
-              .map((part) => [...part].slice(0, length).join(""))
-              .join(" "),
-          );
-          const wanted = plainWords(q);
-          if (wanted.length === 0 || wanted.length > 5) continue;
-          const expected = names.filter((one) => {
-            const has = plainWords(one);
-            return wanted.every((begin) => has.some((whole) => whole.startsWith(begin)));
-          });
-          expect(namesOf(await find(q, "&limit=100")), q).toEqual(expected);
-        }
-      },
-    ),
-    { numRuns: 60 },
-  );
 });

@@ -1,5 +1,4 @@
 import { env } from "cloudflare:workers";
-import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { category } from "../../src/categories/shape.ts";
 import { patchRows } from "../../src/changes/patch.ts";
@@ -184,17 +183,6 @@ describe.each(KEYS)("a batch %s", (_, header) => {
     expect((await update(changes, header(), { DB })).status).toBe(200);
     expect(roundTrips()).toBe(1);
   });
-
-  test("writes only the columns and indexes that an item names", async () => {
-    const written = async (fields: object) => {
-      const { DB, statements } = observedDatabase();
-      await update([{ id: idAt(0), ...fields }, { id: idAt(1) }], header(), { DB });
-      return statements.find(({ sql }) => sql.startsWith("update"))?.meta?.rows_written;
-    };
-    expect(await written({ name: "Max" })).toBe(1);
-    // With its entry in each of the two indexes.
-    expect(await written({ status: "sold" })).toBe(3);
-  });
 });
 
 test.each([{}, { name: "Rex", version: 1 }])(
@@ -240,15 +228,6 @@ test("of two batches with the same versions, one takes effect", async () => {
   expect(responses.filter(({ status }) => status === 412)).toHaveLength(2);
   const names = await env.DB.prepare("SELECT DISTINCT name, version FROM pets WHERE id >= ?").bind(ids[0]).all();
   expect(names.results).toHaveLength(1);
-});
-
-test("the path of a batch is no animal, and is not deprecated", async () => {
-  const response = await update([{ id: idAt(0), name: "Max" }]);
-  expect(response.status).toBe(200);
-  for (const name of ["Deprecation", "Sunset", "Link"]) expect(response.headers.get(name)).toBeNull();
-  const unknown = await call(BATCH, { method: "DELETE", key });
-  expect(unknown.headers.get("Allow")).toBe("POST, PATCH, OPTIONS");
-  await expectError(unknown, "method_not_allowed");
 });
 
 // Promise: batches-of-changes-are-whole
@@ -357,67 +336,4 @@ describe("is refused as a whole", () => {
     expect(message.length).toBeGreaterThan(1_500);
     expect(message.length).toBeLessThanOrEqual(2_000);
   });
-
-  // Promise: media-types
-  test("another media type than JSON, with the accepted one", async () => {
-    const response = await update([{ id: idAt(0) }], { "Content-Type": "application/merge-patch+json" });
-    await expectError(response, "unsupported_media_type");
-    expect(response.headers.get("Accept-Patch")).toBe("application/json");
-  });
-});
-
-test("any batch does what the single patches of its items do", async () => {
-  const change = fc.record(
-    {
-      place: fc.nat(5),
-      version: fc.constantFrom(1, 2),
-      name: fc.constantFrom("Rex", "Max", "Bo"),
-      categoryId: fc.constantFrom(7, 8),
-      status: fc.constantFrom("available", "sold"),
-    },
-    { requiredKeys: ["place"] },
-  );
-  const fields = ["name", "categoryId", "status"] as const;
-  const batches = fc.array(
-    fc.record({
-      isKeyed: fc.boolean(),
-      changes: fc.uniqueArray(change, { selector: ({ place }) => place, minLength: 1 }),
-    }),
-    { minLength: 1, maxLength: 4 },
-  );
-  await fc.assert(
-    fc.asyncProperty(batches, async (list) => {
-      const created = await call(BATCH, { method: "POST", key, body: Array.from({ length: 6 }, () => REX) });
-      const animals = (await created.json<Animal[]>()).map((animal) => ({ animal, version: 1 }));
-      for (const { isKeyed, changes } of list) {
-        const rows = changes.map(({ place }) => animals[place] ?? expect.unreachable());
-        const failing = changes.flatMap(({ version }, index) =>
-          version !== undefined && rows[index]?.version !== version ? [index] : [],
-        );
-        const body = changes.map(({ place, ...rest }) => ({ id: animals[place]?.animal.id, ...rest }));
-        const headers: Record<string, string> = isKeyed ? { "Idempotency-Key": crypto.randomUUID() } : {};
-        const { response, events } = await eventsOf(key, () => update(body, headers));
-        if (failing.length > 0) {
-          expect(await expectError(response, "precondition_failed")).toMatch(new RegExp(`^${failing.join(", ")}: `));
-          expect(events).toEqual([]);
-          continue;
-        }
-        const changed = rows.filter((row, index) => {
-          const patch = changes[index] ?? expect.unreachable();
-          if (fields.every((field) => patch[field] === undefined || patch[field] === row.animal[field])) return false;
-          for (const field of fields)
-            if (patch[field] !== undefined) Object.assign(row.animal, { [field]: patch[field] });
-          row.version++;
-          return true;
-        });
-        expect(await expectJson(response, 200)).toEqual(rows.map(({ animal, version }) => ({ ...animal, version })));
-        expect(events.map(known)).toEqual(
-          changed
-            .toSorted((a, b) => a.animal.id - b.animal.id)
-            .map(({ animal, version }) => ["pet.updated", version, animal]),
-        );
-      }
-    }),
-    { numRuns: 60 },
-  );
 });
