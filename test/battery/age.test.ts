@@ -1,12 +1,10 @@
 import { beforeAll, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
 import { call } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
-let key: string;
 beforeAll(async () => {
-  key = await grantKey();
   for (const [path, body] of [
     ["/v1/pets", { name: "Rex", categoryId: 1 }],
     ["/v1/categories", { name: "Dogs" }],

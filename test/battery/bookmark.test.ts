@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 // An operation that responds from memory asks the database again a minute later.
 let now = Date.now();

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Call, call } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 /** Tables that hold no resource. */
@@ -12,10 +12,8 @@ const OTHERS = ["d1_migrations", "events", "idempotency_keys", "webhooks"];
 /** The first part of the type of an event. */
 const RESOURCES: { [table: string]: string } = { pets: "pet", categories: "category", orders: "order" };
 
-let key: string;
 let tables: string[];
 beforeAll(async () => {
-  key = await grantKey();
   const { results } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all<{
     name: string;
   }>();

@@ -9,14 +9,12 @@ import { latest, since } from "../events/feed.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 const MOMENTS = ["before", "after"] as const;
 
-let key: string;
 beforeAll(async () => {
-  key = await grantKey();
   // Retries need not wait here.
   vi.spyOn(scheduler, "wait").mockResolvedValue();
 });

@@ -1,16 +1,11 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ROWS } from "../../register/operations.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({ name, path, template, request }) => {
   const operations: { [path: string]: { [method: string]: object } } = document.paths;

@@ -1,12 +1,8 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM categories");
 });
@@ -58,17 +54,13 @@ test("unknown fields, the id among them, are ignored", async () => {
 // Promise: texts-are-kept
 test.each([
   ["no name", {}, /^name is required: a string of 1 to 255/],
-  ["a name that is null", { name: null }, /^name has to be a string of 1 to 255/],
-  ["an empty name", { name: "" }, /^name has to be/],
   ["a name of white space", { name: " \u2028\ufeff" }, /^name has to be/],
   ["a name that is too long", { name: "🐕".repeat(256) }, /^name has to be/],
-  ["a name with a lone surrogate", '{"name": "\\ud800"}', /^name has to be/],
   ["a description that is null", { name: "A", description: null }, /^description has to be a string of at most 2000/],
   ["a description that is a number", { name: "A", description: 5 }, /^description has to be/],
   ["a description that is too long", { name: "A", description: "x".repeat(2_001) }, /^description has to be/],
   ["a long description of two units each", { name: "A", description: "🐕".repeat(2_001) }, /^description has to be/],
   ["a description with a lone surrogate", '{"name": "A", "description": "\\ude00"}', /^description has to be/],
-  ["an array", "[]", /JSON object/],
 ])("there cannot be %s", async (_, body, message) => {
   expect(await expectError(await create(body), "invalid_request")).toMatch(message);
   expect(await names()).toEqual([]);

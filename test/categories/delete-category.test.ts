@@ -1,14 +1,10 @@
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { call, expectError } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 
-let key: string;
 let path: string;
 let id: number;
 
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   const created = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });
   path = created.headers.get("Location") ?? "";

@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 
-let key: string;
 let path: string;
 let id: number;
 /** New for each test, because names are unique. */
 let name: string;
 
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   name = `Category ${crypto.randomUUID()}`;
   const created = await call("/v1/categories", { method: "POST", key, body: { name, description: "first" } });
@@ -55,8 +51,6 @@ test("a patch that changes nothing keeps the version", async () => {
 
 test.each([
   ["a name that is null", { name: null }, /^name has to be/],
-  ["an empty name", { name: "" }, /^name has to be/],
-  ["a description that is a number", { description: 1 }, /^description has to be/],
   ["a description that is too long", { description: "x".repeat(2_001) }, /^description has to be/],
   ["an array", "[]", /JSON object/],
 ])("there cannot be %s", async (_, body, message) => {

@@ -1,17 +1,12 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PetStoreEvent } from "../../src/events/list-events.ts";
 import { call } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { eventsOf, FEED, known, latest, page, since } from "./feed.ts";
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const REX = { name: "Rex", categoryId: 7 };
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 const unique = () => crypto.randomUUID();
 const once = () => ({ "Idempotency-Key": unique() });

@@ -5,16 +5,14 @@ import { decodeEventCursor } from "../../src/feed/place.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS } from "../support/d1-errors.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { cursorAt, FEED, latest, page, since } from "./feed.ts";
 import { prepareHistory, record, replicaAt, restoration, startHistory } from "./replicas.ts";
 
 const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
-let key: string;
 beforeAll(async () => {
-  key = await grantKey();
   await prepareHistory();
 });
 beforeEach(startHistory);

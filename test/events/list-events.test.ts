@@ -1,19 +1,14 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import type { EventPage } from "../../src/events/list-events.ts";
 import { WINDOW } from "../../src/feed/window.ts";
 import { call, expectError, ORIGIN } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { cursorAt, FEED, latest, page, since } from "./feed.ts";
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 /** SQL for the data of an event, whose id is its number. */
 const DATA = `CASE

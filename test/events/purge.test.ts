@@ -1,18 +1,14 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { forgetOld, MAX_BATCHES } from "../../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../../src/db/purge.ts";
 import worker from "../../src/index.ts";
 import { call, expectError } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { observedJobDatabase } from "../support/observed-d1.ts";
 import { FEED, latest, page, since } from "./feed.ts";
 
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 /** The id of the newest event so far: those of a test come after it. */
 let before: number;
 beforeEach(async () => {
@@ -133,15 +129,6 @@ describe("a consumer", () => {
     await forgetOld(env.DB, "7");
     expect(await since(key, cursor)).toHaveLength(2);
     await expectError(await call(`${FEED}?cursor=${old}`, { key }), "cursor_expired");
-  });
-
-  test("without a cursor starts with the oldest that is kept", async () => {
-    await fill(20, 12, 8, 0.1);
-    const last = await since(key, (await page(key, "limit=3")).cursor);
-    await forgetOld(env.DB, "7");
-    const { events } = await page(key);
-    expect(events).toEqual(last);
-    expect(events).toHaveLength(2);
   });
 });
 

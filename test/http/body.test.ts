@@ -1,16 +1,12 @@
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError } from "../support/client.ts";
-import { grantKey, storeKey } from "../support/keys.ts";
+import { grantKey, key, storeKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 const REX = '{"name": "Rex", "categoryId": 7}';
 
-let key: string;
-beforeEach(async () => {
-  key = await grantKey();
-});
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

@@ -8,14 +8,10 @@ import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { emptyStorage } from "../support/empty-storage.ts";
+import { linesOf } from "../support/log-lines.ts";
 import { METHODS, OPERATIONS } from "../support/operations.ts";
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 test.each([
   "/nothing",
@@ -100,13 +96,13 @@ test("a very long path is not found, and only its beginning is decoded", async (
 test("an outage of KV is a 503 with a log line, also at a path or with a method that does not exist", async () => {
   const bindings = { API_KEYS: { get: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace };
   const outage = async (path: string, method: string) => {
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    const response = await call(path, { method, key: await grantKey(), bindings });
-    const lines = log.mock.calls.map(([line]) => JSON.parse(line));
-    log.mockRestore();
-    await expectError(response, "service_unavailable");
-    const requestId = response.headers.get("X-Request-Id");
-    expect(lines).toEqual([expect.objectContaining({ requestId, status: 503, errorCode: "service_unavailable" })]);
+    let requestId: string | null = null;
+    const { log } = await linesOf(async () => {
+      const response = await call(path, { method, key: await grantKey(), bindings });
+      await expectError(response, "service_unavailable");
+      requestId = response.headers.get("X-Request-Id");
+    });
+    expect(log).toEqual([expect.objectContaining({ requestId, status: 503, errorCode: "service_unavailable" })]);
   };
   await outage("/v1/nothing", "GET");
   await outage("/v1/pets", "DELETE");
@@ -197,15 +193,13 @@ describe("when D1 fails", () => {
 
   // Promise: request-ids
   test("the log line of the cause carries the request id", async () => {
-    const error = vi.spyOn(console, "error").mockImplementation(() => {});
-    const response = await call("/v1/pets", { key, bindings: { DB: failing("Network connection lost.") } });
-    const line = JSON.parse(error.mock.calls[0]?.[0]);
-    error.mockRestore();
-    expect(line).toMatchObject({
-      level: "error",
-      requestId: response.headers.get("X-Request-Id"),
-      message: expect.stringContaining("Network connection lost."),
+    let requestId: string | null = null;
+    const { error } = await linesOf(async () => {
+      const response = await call("/v1/pets", { key, bindings: { DB: failing("Network connection lost.") } });
+      requestId = response.headers.get("X-Request-Id");
     });
+    const message: unknown = expect.stringContaining("Network connection lost.");
+    expect(error[0]).toMatchObject({ level: "error", requestId, message });
   });
 });
 

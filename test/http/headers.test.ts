@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
 import { call, REQUEST_ID } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
+import { linesOf } from "../support/log-lines.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 /** All response headers in the document, except those that a browser reads itself. */
@@ -16,11 +17,6 @@ const DOCUMENTED_HEADERS = new Set(
     ),
   ),
 );
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 async function everyKindOfAnswer(headers: Record<string, string> = {}) {
   return [
@@ -168,17 +164,9 @@ test("a request without an Origin gets no CORS headers", async () => {
 });
 
 describe("the request log", () => {
-  async function logged(run: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    await run();
-    const lines = log.mock.calls.map(([line]) => JSON.parse(line));
-    log.mockRestore();
-    return lines;
-  }
-
   test("names the route, not the path, and the error code", async () => {
     let requestId: string | null = null;
-    const lines = await logged(async () => {
+    const { log: lines } = await linesOf(async () => {
       requestId = (await call("/v1/pets/secret-path", { key })).headers.get("X-Request-Id");
     });
     const line = { requestId, route: "/v1/pets/:petId", status: 404, errorCode: "not_found" };
@@ -187,7 +175,7 @@ describe("the request log", () => {
   });
 
   test("holds neither keys nor bodies", async () => {
-    const lines = await logged(async () => {
+    const { log: lines } = await linesOf(async () => {
       await call("/v1/pets", { key, method: "POST", body: { name: "Body-Secret", categoryId: 1 } });
       await call("/v1/pets", { key, method: "POST", body: { name: 5, x: "Body-Secret" } });
       await call("/v1/pets?status=Body-Secret", { key: `${key}x` });

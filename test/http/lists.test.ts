@@ -1,15 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { call, expectError, expectJson, nextPage } from "../support/client.ts";
+import { key } from "../support/keys.ts";
 
 // What every list does alike: its orders, and the versions of its items.
 
 const TOTAL = 250;
 
-let key: string;
 beforeAll(async () => {
-  key = await grantKey();
   const fill = (insert: string) =>
     env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${TOTAL}) ${insert}`,
@@ -37,7 +35,7 @@ async function follow(query: string): Promise<Item[]> {
   for (let path: string | undefined = query; path !== undefined;) {
     const response = await call(path, { key });
     items.push(...((await expectJson(response, 200)) as Item[]));
-    path = /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+    path = nextPage(response);
   }
   return items;
 }
@@ -92,8 +90,7 @@ test("an animal that is added while somebody reads the newest first shifts no pa
   const first = await call("/v1/pets?limit=2&sort=-id", { key });
   const [newest, second] = await first.clone().json<Item[]>();
   await call("/v1/pets", { method: "POST", key, body: { name: "Late", categoryId: 999 } });
-  const link = /^<https:\/\/pets\.example([^>]+)>/.exec(first.headers.get("Link") ?? "")?.[1] ?? "";
-  const [next] = await (await call(link, { key })).json<Item[]>();
+  const [next] = await (await call(nextPage(first) ?? "", { key })).json<Item[]>();
   expect(second?.id).toBe((newest?.id ?? 0) - 1);
   expect(next?.id).toBe((second?.id ?? 0) - 1);
 });

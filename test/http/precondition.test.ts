@@ -3,14 +3,12 @@ import { Client } from "../orders/store.ts";
 import { call, expectError } from "../support/client.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import type { Fault } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
-let key: string;
 let path: string;
 beforeAll(async () => {
-  key = await grantKey();
   const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
   path = created.headers.get("Location") ?? "";
 });

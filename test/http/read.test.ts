@@ -7,11 +7,10 @@ import { MAX_CACHED_BYTES } from "../../src/http/read.ts";
 import { IsolateCache } from "../../src/isolate-cache.ts";
 import { call, expectError } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { wrappedDatabase } from "../support/wrapped-d1.ts";
 
-let key: string;
 /** The paths of an animal, a category and an order, each in its second version. */
 const items: string[] = [];
 const idOf = (path: string) => Number(path.split("/").at(-1));
@@ -21,7 +20,6 @@ async function create(path: string, body: object): Promise<string> {
   return headers.get("Location") ?? "";
 }
 beforeAll(async () => {
-  key = await grantKey();
   const pet = await create("/v1/pets", { name: "Rex", categoryId: 1 });
   // The first one is for tests that change it.
   await create("/v1/categories", { name: "Changing" });
@@ -165,21 +163,18 @@ describe("reads that may be old", () => {
   });
 
   // Promise: directives-that-ask
-  test.each([
-    undefined,
-    "max-age=0",
-    "no-cache",
-    "no-store",
-    "max-age=60, no-cache",
-    "max-age=x",
-    "max-age",
-    "private",
-  ])("asks the database, as always: %s", async (directive) => {
-    await ask("/v1/pets/1", maxAge(60));
-    const { response, asked } = await ask("/v1/pets/1", directive === undefined ? {} : { "Cache-Control": directive });
-    expect(asked).toBe(true);
-    expect(response.headers.get("Age")).toBeNull();
-  });
+  test.each([undefined, "max-age=0", "no-cache", "max-age=x", "private"])(
+    "asks the database, as always: %s",
+    async (directive) => {
+      await ask("/v1/pets/1", maxAge(60));
+      const { response, asked } = await ask(
+        "/v1/pets/1",
+        directive === undefined ? {} : { "Cache-Control": directive },
+      );
+      expect(asked).toBe(true);
+      expect(response.headers.get("Age")).toBeNull();
+    },
+  );
 
   // Promise: memory-respects-bookmarks
   test("a change shows to others after so many seconds, and to its caller at once", async () => {
@@ -238,11 +233,6 @@ describe("reads that may be old", () => {
     for (const query of ["limit=7", "limit=7&status=pending", "limit=8&status=sold", "limit=7&status=sold&sort=-id"]) {
       expect((await ask(`/v1/pets?${query}`, maxAge(10))).asked, query).toBe(true);
     }
-  });
-
-  test("each operation has a memory of its own", async () => {
-    const lists = ["/v1/pets", "/v1/categories", "/v1/store/orders"];
-    for (const path of [...lists, ...items]) expect((await ask(path, maxAge(10))).asked, path).toBe(true);
   });
 
   test("each animal, each category and each order has a memory of its own", async () => {

@@ -1,23 +1,16 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import page from "../../docs/observability.md?raw";
 import worker from "../../src/index.ts";
 import { BYTES } from "../costs.ts";
 import { type Call, call } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
+import { type Line, linesOf } from "../support/log-lines.ts";
 import { placedDatabase } from "../support/placed-d1.ts";
 
 // Holds the fields in docs/observability.md against the lines of the service.
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** The fields in the table under a heading of the page, with their descriptions. */
 function documentedFields(heading: string): Map<string, { presence: string; meaning: string }> {
@@ -25,17 +18,6 @@ function documentedFields(heading: string): Map<string, { presence: string; mean
   const [table = ""] = section.split("\n## ");
   const rows = table.matchAll(/^\| `(\w+)` *\| ([^|]+?) *\| ([^|]+?) *\|$/gm);
   return new Map([...rows].map(([, name = "", presence = "", meaning = ""]) => [name, { presence, meaning }]));
-}
-
-type Line = Record<string, unknown>;
-
-/** The lines that the service writes during `run`, on both streams. */
-async function linesOf(run: () => Promise<unknown>): Promise<{ log: Line[]; error: Line[] }> {
-  const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  const error = vi.spyOn(console, "error").mockImplementation(() => {});
-  await run();
-  const read = ({ mock }: typeof log): Line[] => mock.calls.map(([line]) => JSON.parse(line));
-  return { log: read(log), error: read(error) };
 }
 
 const fieldsOf = (lines: Line[]) => [...new Set(lines.flatMap((line) => Object.keys(line)))].toSorted();

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { weightOf } from "../../src/log/share.ts";
 import { call } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
+import { linesOf } from "../support/log-lines.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -52,34 +53,23 @@ describe("LOG_SUCCESS_SHARE", () => {
 });
 
 describe("the log of a service with LOG_SUCCESS_SHARE", () => {
-  /** The lines of one request, on both streams. */
-  async function linesOf(...request: Parameters<typeof call>): Promise<Record<string, unknown>[]> {
-    const spies = [vi.spyOn(console, "log"), vi.spyOn(console, "error")];
-    for (const spy of spies) spy.mockImplementation(() => {});
-    await call(...request);
-    return spies.flatMap(({ mock }) => mock.calls.map(([line]) => JSON.parse(line)));
-  }
+  const request = (...sent: Parameters<typeof call>) => linesOf(() => call(...sent));
 
   test("0.1 logs a success at random", async () => {
-    const key = await grantKey();
     const random = vi.spyOn(Math, "random");
     random.mockReturnValue(0.0999);
-    expect(await linesOf("/v1/pets", { key, bindings: share("0.1") })).toEqual([
-      expect.objectContaining({ status: 200, weight: 10 }),
-    ]);
-    vi.restoreAllMocks();
-    vi.spyOn(Math, "random").mockReturnValue(0.1);
-    expect(await linesOf("/v1/pets", { key, bindings: share("0.1") })).toEqual([]);
+    const { log } = await request("/v1/pets", { key, bindings: share("0.1") });
+    expect(log).toEqual([expect.objectContaining({ status: 200, weight: 10 })]);
+    random.mockReturnValue(0.1);
+    expect(await request("/v1/pets", { key, bindings: share("0.1") })).toEqual({ log: [], error: [] });
   });
 
   test("0 logs a refusal, and an outage with its cause", async () => {
-    const key = await grantKey();
-    expect(await linesOf("/v1/pets", { bindings: share("0") })).toEqual([
-      expect.objectContaining({ status: 401, weight: 1 }),
-    ]);
-    vi.restoreAllMocks();
+    const { log: refusal } = await request("/v1/pets", { bindings: share("0") });
+    expect(refusal).toEqual([expect.objectContaining({ status: 401, weight: 1 })]);
     const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
-    const [line, cause] = await linesOf("/v1/pets", { key, bindings: { ...share("0"), DB } });
+    const { log, error } = await request("/v1/pets", { key, bindings: { ...share("0"), DB } });
+    const [[line], [cause]] = [log, error];
     expect(line).toMatchObject({ status: 503, errorCode: "service_unavailable", weight: 1 });
     expect(cause).toMatchObject({ level: "error", requestId: line?.["requestId"] });
   });

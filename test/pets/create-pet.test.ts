@@ -1,15 +1,10 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
+import { grantKey, key } from "../support/keys.ts";
 
 const create = (body: object | BodyInit, headers: Record<string, string> = {}) =>
   call("/v1/pets", { method: "POST", key, body, headers });

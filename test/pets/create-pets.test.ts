@@ -1,16 +1,12 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { invalid } from "../../src/http/validation.ts";
 import { newPets } from "../../src/pets/create-pets.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
+import { EXACT } from "./exact.ts";
 
 const REX = { name: "Rex", categoryId: 1 };
 const create = (body: object | BodyInit, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>
@@ -52,30 +48,14 @@ test.each([1, 2, 100])("adds %i animals, in order and with ascending ids", async
 });
 
 test("every animal is exact, to the last digit and byte", async () => {
-  const names = [
-    "a\0b",
-    "\0",
-    "🐕".repeat(255),
-    '\u2028\u2029"\\/',
-    "  x  ",
-    "e\u0301",
-    "[1,2]",
-    "null",
-    "ü\u{10ffff}",
-  ];
-  const ids = ["9223372036854775807", "-9223372036854775808", "9007199254740993", "0", "-0", "1.0", "1e3"];
-  const sent = names.flatMap((name) => ids.map((id) => `{"name": ${JSON.stringify(name)}, "categoryId": ${id}}`));
   for (const headers of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
-    const text = await (await create(`[${sent.join()}]`, headers)).text();
+    const text = await (await create(`[${EXACT.map(({ sent }) => `{${sent}}`).join()}]`, headers)).text();
     const singles = text.slice(1, -1).split(/(?<="\}),(?=\{)/);
-    expect(singles).toHaveLength(sent.length);
-    for (const [index, name] of names.entries()) {
-      for (const [place, id] of ids.entries()) {
-        const single = singles[index * ids.length + place] ?? "";
-        expect(JSON.parse(single)).toMatchObject({ name });
-        const exact = { "-0": "0", "1.0": "1", "1e3": "1000" }[id] ?? id;
-        expect(single).toMatch(new RegExp(`"categoryId":${exact},"status":"available"\\}$`));
-      }
+    expect(singles).toHaveLength(EXACT.length);
+    for (const [index, { name, exact }] of EXACT.entries()) {
+      const single = singles[index] ?? "";
+      expect(JSON.parse(single)).toMatchObject({ name });
+      expect(single).toMatch(new RegExp(`${exact}"status":"available"\\}$`));
     }
     const [first = ""] = singles;
     expect(await (await call(`/v1/pets/${(JSON.parse(first) as Animal).id}`, { key })).text()).toBe(first);
@@ -101,14 +81,11 @@ describe("is refused as a whole", () => {
   test.each<[string, object | string, string]>([
     ["an object", REX, RULE],
     ["null", "null", RULE],
-    ["a text", '"animals"', RULE],
-    ["a number", "5", RULE],
     ["a long number", "12345678901234567890", RULE],
     ["no animal", [], RULE],
     ["101 animals", animals(101), RULE],
     ["20,000 animals", `[${Array(20_000).fill("{}").join()}]`, RULE],
     ["an animal that is no object", [REX, 5], "1: the item has to be a JSON object."],
-    ["an animal that is null", [null, REX], "0: the item has to be a JSON object."],
     ["an animal that is an array", [[REX]], "0: the item has to be a JSON object."],
     ["a number that the service marks", "[[1.00000000000000001]]", "0: the item has to be a JSON object."],
     ["a bad name", [REX, REX, REX, { ...REX, name: "" }], `3: name has to be ${name}.`],

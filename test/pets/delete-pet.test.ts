@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { call, expectError, REQUEST_ID } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 
-let key: string;
 let path: string;
 const create = () => call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 7 } });
 
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   path = (await create()).headers.get("Location") ?? "";
 });

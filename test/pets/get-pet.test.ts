@@ -9,12 +9,10 @@ import { json } from "../../src/http/respond.ts";
 import { pets } from "../../src/pets/routes.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 
-let key: string;
 beforeAll(async () => {
-  key = await grantKey();
   await env.DB.exec(
     "INSERT INTO pets (id, name, category_id, status) VALUES (1, 'Rex', 7, 'sold'), (3, 'Ben', 7, 'sold')",
   );
@@ -49,26 +47,15 @@ test("an unknown id is not found", async () => {
 });
 
 test.each([
-  "0x1",
   "1.0",
-  "1e0",
-  "+1",
   "01",
   "-0",
-  "00",
-  "%201",
-  "1%20",
-  "abc",
-  "1;",
   "9223372036854775808",
   "-9223372036854775809",
   "18446744073709551617",
-  "null",
-  "%00",
   "1%00",
   "%D9%A1",
   "%E0%A4%A",
-  "1,2",
 ])("%s names no animal, and D1 is not asked", async (petId) => {
   const { starts, DB } = observedDatabase();
   await expectError(await call(`/v1/pets/${petId}`, { key, bindings: { DB } }), "not_found");

@@ -1,17 +1,12 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MAX_CANDIDATES, WINDOW } from "../../src/pets/search.ts";
-import { call, expectError, expectJson } from "../support/client.ts";
+import { call, expectError, expectJson, nextPage } from "../support/client.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 
 /** A window of a category merges three statuses, and reads one row ahead of each of the other two. */
 const AHEAD = 2;
-
-let key: string;
-beforeAll(async () => {
-  key = await grantKey();
-});
 
 /** Replaces all animals by some with these names, and with ids from 1. */
 async function store(names: readonly string[]): Promise<void> {
@@ -34,11 +29,7 @@ async function page(path: string): Promise<Page> {
   const rows = statements[0]?.meta?.rows_read ?? Number.NaN;
   expect(rows).toBeLessThanOrEqual(2 * (WINDOW + AHEAD));
   expect(statements[0]?.meta?.rows_written).toBe(0);
-  return {
-    items,
-    rows,
-    next: /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1],
-  };
+  return { items, rows, next: nextPage(response) };
 }
 
 /** All pages of a search, by its links. */

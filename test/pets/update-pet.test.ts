@@ -1,15 +1,11 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { grantKey } from "../support/keys.ts";
+import { grantKey, key } from "../support/keys.ts";
 
-let key: string;
 let path: string;
 let id: number;
 
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 7 } });
   path = created.headers.get("Location") ?? "";

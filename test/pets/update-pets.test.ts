@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { category } from "../../src/categories/shape.ts";
 import { patchRows } from "../../src/changes/patch.ts";
 import { compileUpdate } from "../../src/changes/update.ts";
@@ -10,8 +10,9 @@ import { petChanges } from "../../src/pets/update-pets.ts";
 import { eventsOf, known } from "../events/feed.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey } from "../support/keys.ts";
+import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
+import { EXACT } from "./exact.ts";
 
 interface Animal {
   id: number;
@@ -31,12 +32,8 @@ const KEYS = [
   ["without one", () => ({})],
 ] as const;
 
-let key: string;
 /** The ids of a hundred new animals. */
 let ids: number[];
-beforeAll(async () => {
-  key = await grantKey();
-});
 beforeEach(async () => {
   const created = await call(BATCH, { method: "POST", key, body: Array.from({ length: 100 }, () => REX) });
   ids = (await created.json<Animal[]>()).map(({ id }) => id);
@@ -126,32 +123,16 @@ describe.each(KEYS)("a batch %s", (_, header) => {
   });
 
   test("is exact, to the last digit and byte", async () => {
-    const names = [
-      "a\0b",
-      "🐕".repeat(255),
-      '\u2028\u2029"\\/',
-      "  x  ",
-      "e\u0301",
-      "[1,2]",
-      "null",
-      "12",
-      "ü\u{10ffff}",
-    ];
-    const categories = ["9223372036854775807", "-9223372036854775808", "9007199254740993", "0", "-0", "1.0", "1e3"];
-    const sent = names.flatMap((name) => categories.map((category) => [JSON.stringify(name), category] as const));
-    const changes = sent.map(
-      ([name, category], place) => `{"id":${idAt(place)}.0,"name":${name},"categoryId":${category}}`,
-    );
+    const changes = EXACT.map(({ sent }, place) => `{"id":${idAt(place)}.0,${sent}}`);
     const { response, events } = await eventsOf(key, () => update(`[${changes.join()}]`, header()));
     const text = await response.text();
     const singles = text.slice(1, -1).split(/(?<=\}),(?=\{)/);
-    expect(singles).toHaveLength(sent.length);
-    expect(events).toHaveLength(sent.length);
-    for (const [place, [name, category]] of sent.entries()) {
+    expect(singles).toHaveLength(EXACT.length);
+    expect(events).toHaveLength(EXACT.length);
+    for (const [place, { name, exact }] of EXACT.entries()) {
       const single = singles[place] ?? "";
-      const exact = { "-0": "0", "1.0": "1", "1e3": "1000" }[category] ?? category;
-      expect(JSON.parse(single)).toMatchObject({ id: idAt(place), name: JSON.parse(name) as string });
-      expect(single).toMatch(new RegExp(`"categoryId":${exact},"status":"available","version":2\\}$`));
+      expect(JSON.parse(single)).toMatchObject({ id: idAt(place), name });
+      expect(single).toMatch(new RegExp(`${exact}"status":"available","version":2\\}$`));
       const found = await (await call(`/v1/pets/${idAt(place)}`, { key })).text();
       expect(`${found.slice(0, -1)},"version":2}`).toBe(single);
     }
@@ -302,10 +283,8 @@ describe("is refused as a whole", () => {
   const version = "an integer from 1 to 999999999999999";
   test.each<[string, object | string, string]>([
     ["an object", { id: 1 }, RULE],
-    ["null", "null", RULE],
     ["no change", [], RULE],
     ["101 changes", Array.from({ length: 101 }, (_, index) => ({ id: index })), RULE],
-    ["a long number", "12345678901234567890", RULE],
     ["a change that is no object", [{ id: 1 }, 5, null], "1, 2: the item has to be a JSON object."],
     ["a missing id", [{ name: "Max" }], `0: id is required: ${id}.`],
     ["a bad id", '[{"id":1.5},{"id":9223372036854775808},{"id":"1"},{"id":null}]', `0, 1, 2, 3: id has to be ${id}.`],

@@ -70,3 +70,11 @@ export async function expectJson(response: Response, status: number): Promise<un
   expect(response.headers.get("X-Request-Id")).toMatch(REQUEST_ID);
   return response.json();
 }
+
+/** The path of the next page of a list, from its link. */
+export function nextPage(response: Response): string | undefined {
+  const link = response.headers.get("Link");
+  if (link === null) return undefined;
+  const [, path] = /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(link) ?? [];
+  return path ?? expect.unreachable(`the Link header is ${link}`);
+}

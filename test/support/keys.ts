@@ -3,6 +3,13 @@ import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 
+/** A key with all scopes. Each file of tests has another one. */
+export let key: string;
+
+export async function renewKey(): Promise<void> {
+  key = await grantKey();
+}
+
 /** Stores a new key, by default with all scopes. */
 export async function grantKey(record: Partial<KeyRecord> = {}, environment: Environment = "local"): Promise<string> {
   const key = generateKey(environment);

@@ -2,6 +2,7 @@ import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, vi } from "vitest";
 import { emptyStorage } from "./empty-storage.ts";
+import { renewKey } from "./keys.ts";
 
 declare global {
   namespace Cloudflare {
@@ -13,9 +14,10 @@ declare global {
   }
 }
 
-// The files of the project share isolates. Each starts with empty storage and the real clock.
+// The files of the project share isolates. Each starts with empty storage but for a key, and with the real clock.
 beforeAll(async () => {
   vi.useRealTimers();
   await emptyStorage();
   await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+  await renewKey();
 });
