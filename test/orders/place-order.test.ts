@@ -84,13 +84,6 @@ describe("an animal is not available", () => {
   });
 });
 
-test("an animal whose order was cancelled can be ordered again", async () => {
-  const { petId, path } = await client.placeNew();
-  await client.delete(path);
-  expect((await client.place({ petId })).status).toBe(201);
-  expect(await statesOf(petId)).toEqual(["cancelled", "placed"]);
-});
-
 // Promise: the-index-refuses-a-second-order
 test("the database itself refuses a second order that is not cancelled", async () => {
   const { petId } = await client.placeNew();
