@@ -1,14 +1,13 @@
 import { beforeEach, expect, test } from "vitest";
-import { call, expectError } from "../support/client.ts";
+import { call, create, expectError, idOf } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 
 let path: string;
 let id: number;
 
 beforeEach(async () => {
-  const created = await call("/v1/categories", { method: "POST", key, body: { name: crypto.randomUUID() } });
-  path = created.headers.get("Location") ?? "";
-  ({ id } = await created.json<{ id: number }>());
+  path = await create("/v1/categories", { name: crypto.randomUUID() });
+  id = idOf(path);
 });
 
 const remove = (headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { call, expectError, expectJson } from "../support/client.ts";
+import { call, create, expectError, expectJson, idOf } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 
 let path: string;
@@ -9,9 +9,8 @@ let name: string;
 
 beforeEach(async () => {
   name = `Category ${crypto.randomUUID()}`;
-  const created = await call("/v1/categories", { method: "POST", key, body: { name, description: "first" } });
-  path = created.headers.get("Location") ?? "";
-  ({ id } = await created.json<{ id: number }>());
+  path = await create("/v1/categories", { name, description: "first" });
+  id = idOf(path);
 });
 
 const patch = (body: object | string, headers: Record<string, string> = {}, bindings: Partial<Env> = {}) =>

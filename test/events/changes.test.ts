@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { PetStoreEvent } from "../../src/events/list-events.ts";
-import { call } from "../support/client.ts";
+import { call, create, idOf } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 import { eventsOf, FEED, known, latest, page, since } from "./feed.ts";
 
@@ -14,13 +14,6 @@ const once = () => ({ "Idempotency-Key": unique() });
 const send = (method: string, path: string, body?: object | string, headers = {}) =>
   call(path, { method, key, headers, ...(body === undefined ? {} : { body }) });
 
-/** Creates a resource and returns its path. */
-async function create(path: string, body: object | string): Promise<string> {
-  const response = await send("POST", path, body);
-  expect(response.status).toBe(201);
-  return response.headers.get("Location") ?? "";
-}
-const idOf = (path: string) => Number(path.split("/").at(-1));
 const newPet = (status = "available") => create("/v1/pets", { ...REX, status });
 const newCategory = () => create("/v1/categories", { name: unique(), description: "x" });
 const newOrder = async (pet: string) => create("/v1/store/orders", { petId: idOf(pet) });

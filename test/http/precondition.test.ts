@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { Client } from "../orders/store.ts";
-import { call, expectError } from "../support/client.ts";
+import { call, create, expectError } from "../support/client.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
 import type { Fault } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
@@ -9,8 +9,7 @@ import { OPERATIONS } from "../support/operations.ts";
 
 let path: string;
 beforeAll(async () => {
-  const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
-  path = created.headers.get("Location") ?? "";
+  path = await create("/v1/pets", { name: "Rex", categoryId: 1 });
 });
 
 /** A patch that changes nothing: 200 if the header matches. */
@@ -79,9 +78,9 @@ describe("If-Match and If-None-Match of one change", () => {
     const found: number[] = [];
     for (const [method, body] of [["PATCH", {}], ["PATCH", { name: "Max" }], ["DELETE"]] as const) {
       for (const more of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
-        const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
+        const animal = await create("/v1/pets", { name: "Rex", categoryId: 1 });
         const request = { method, key, headers: { ...headers, ...more }, ...(body === undefined ? {} : { body }) };
-        found.push((await call(created.headers.get("Location") ?? "", request)).status);
+        found.push((await call(animal, request)).status);
       }
     }
     return found;
@@ -123,33 +122,6 @@ describe("If-None-Match of a change", () => {
   test.each(["*", '"1"', 'W/"1"', '"5", "1"'])("%s refuses the first version", async (value) => {
     await expectError(await ask(value), "precondition_failed");
     await expectError(await ask(value, { "If-Match": '"1"' }), "precondition_failed");
-  });
-
-  // Promise: if-none-match
-  test("a change that it refuses changes nothing, and one that it allows happens", async () => {
-    const { headers } = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 1 } });
-    const animal = headers.get("Location") ?? "";
-    const change = (body: object, more: object) =>
-      call(animal, { method: "PATCH", key, body, headers: { "If-None-Match": '"1"', ...more } });
-    for (const more of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
-      await expectError(await change({ name: "Max" }, more), "precondition_failed");
-      await expectError(
-        await call(animal, { method: "DELETE", key, headers: { "If-None-Match": "*", ...more } }),
-        "precondition_failed",
-      );
-    }
-    expect(await (await call(animal, { key })).json()).toMatchObject({ name: "Rex" });
-    await call(animal, { method: "PATCH", key, body: { name: "Ben" } });
-    const retried = { "Idempotency-Key": crypto.randomUUID() };
-    for (const replayed of [null, "true"]) {
-      const changed = await change({ name: "Max" }, retried);
-      expect([changed.status, changed.headers.get("ETag")]).toEqual([200, '"3"']);
-      expect(changed.headers.get("Idempotency-Replayed")).toBe(replayed);
-    }
-    // The headers belong to the request.
-    const other = { ...retried, "If-None-Match": '"2"' };
-    await expectError(await change({ name: "Max" }, other), "idempotency_key_reused");
-    expect((await call(animal, { method: "DELETE", key, headers: { "If-None-Match": '"1"' } })).status).toBe(204);
   });
 
   const message = TRANSIENT_ERRORS[0] ?? "";

@@ -5,7 +5,7 @@ import { encodeCursor } from "../../src/http/cursor.ts";
 import { requestedAge } from "../../src/http/max-age.ts";
 import { MAX_CACHED_BYTES } from "../../src/http/read.ts";
 import { IsolateCache } from "../../src/isolate-cache.ts";
-import { call, expectError } from "../support/client.ts";
+import { call, create, expectError, idOf } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -13,12 +13,6 @@ import { wrappedDatabase } from "../support/wrapped-d1.ts";
 
 /** The paths of an animal, a category and an order, each in its second version. */
 const items: string[] = [];
-const idOf = (path: string) => Number(path.split("/").at(-1));
-/** Creates a resource, and returns its path. */
-async function create(path: string, body: object): Promise<string> {
-  const { headers } = await call(path, { method: "POST", key, body });
-  return headers.get("Location") ?? "";
-}
 beforeAll(async () => {
   const pet = await create("/v1/pets", { name: "Rex", categoryId: 1 });
   // The first one is for tests that change it.

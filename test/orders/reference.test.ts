@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { eventsOf, known } from "../events/feed.ts";
-import { expectError, expectJson } from "../support/client.ts";
+import { expectError, expectJson, idOf } from "../support/client.ts";
 import { Client } from "./store.ts";
 
 const RULE = "reference has to be a string of 1 to 255 well-formed characters, not only white space.";
@@ -22,7 +22,6 @@ beforeAll(async () => {
 
 const orderAt = async (path: string) => (await client.get(path)).json<Order>();
 const tag = async (path: string) => (await client.get(path)).headers.get("ETag");
-const idOf = (path: string) => Number(path.split("/").at(-1));
 const found = async (query: string) =>
   ((await expectJson(await client.get(`${LIST}?${query}`), 200)) as Order[]).map(({ id }) => id);
 const search = (reference: string) => found(`reference=${encodeURIComponent(reference)}`);

@@ -1,5 +1,4 @@
 import { env } from "cloudflare:workers";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { invalid } from "../../src/http/validation.ts";
 import { newPets } from "../../src/pets/create-pets.ts";
@@ -13,16 +12,6 @@ const create = (body: object | BodyInit, headers: Record<string, string> = {}, b
   call("/v1/pets/batch", { method: "POST", key, body, headers, bindings });
 const countPets = async () => (await env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n")) ?? 0;
 const animals = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `Animal ${i}`, categoryId: i }));
-
-/** A body whose fields are mostly invalid. */
-const INVALID = fc.record(
-  {
-    name: fc.constantFrom<unknown>("", 5, null, "Rex"),
-    categoryId: fc.constantFrom<unknown>("1", 1.5, null, 1),
-    status: fc.constantFrom<unknown>("gone", null, "sold"),
-  },
-  { requiredKeys: [] },
-);
 
 interface Animal {
   id: number;
@@ -120,28 +109,20 @@ describe("is refused as a whole", () => {
 
   // Promise: messages-are-bounded
   test("with a message that names every invalid field of every animal", () => {
-    let longest = 0;
-    fc.assert(
-      fc.property(fc.array(INVALID, { minLength: 1, maxLength: 100, size: "max" }), (items) => {
-        const outcome = newPets().safeParse(items);
-        if (outcome.success) return;
-        const { message } = invalid(outcome.error.issues);
-        const named = message.split("; ").flatMap((entry) => {
-          const [, places = "", field] = /^([\d, ]+): (\w+) /.exec(entry) ?? [];
-          return places.split(", ").map((place) => `${place}.${field}`);
-        });
-        expect(new Set(named)).toEqual(new Set(outcome.error.issues.map(({ path }) => path.join("."))));
-        longest = Math.max(longest, message.length);
-      }),
-      {
-        examples: [
-          [Array.from({ length: 100 }, (_, i) => (i % 2 ? { status: 5 } : { name: 5, categoryId: 5.5, status: 5 }))],
-        ],
-      },
+    const items = Array.from({ length: 100 }, (_, i) =>
+      i % 2 ? { status: 5 } : { name: 5, categoryId: 5.5, status: 5 },
     );
+    const issues = newPets().safeParse(items).error?.issues ?? [];
+    const { message } = invalid(issues);
+    const named = message.split("; ").flatMap((entry) => {
+      const [, places = "", field] = /^([\d, ]+): (\w+) /.exec(entry) ?? [];
+      return places.split(", ").map((place) => `${place}.${field}`);
+    });
+    expect(new Set(named)).toEqual(new Set(issues.map(({ path }) => path.join("."))));
+    expect(named).toHaveLength(300);
     // The document allows 2,000 characters.
-    expect(longest).toBeGreaterThan(1_500);
-    expect(longest).toBeLessThanOrEqual(2_000);
+    expect(message.length).toBeGreaterThan(1_500);
+    expect(message.length).toBeLessThanOrEqual(2_000);
   });
 });
 

@@ -1,15 +1,14 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test } from "vitest";
-import { call, expectError, expectJson } from "../support/client.ts";
+import { call, create, expectError, expectJson, idOf } from "../support/client.ts";
 import { grantKey, key } from "../support/keys.ts";
 
 let path: string;
 let id: number;
 
 beforeEach(async () => {
-  const created = await call("/v1/pets", { method: "POST", key, body: { name: "Rex", categoryId: 7 } });
-  path = created.headers.get("Location") ?? "";
-  ({ id } = await created.json<{ id: number }>());
+  path = await create("/v1/pets", { name: "Rex", categoryId: 7 });
+  id = idOf(path);
 });
 
 const patch = (body: object | string, headers: Record<string, string> = {}) =>

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { expectDocumented } from "./contract.ts";
+import { key } from "./keys.ts";
 import { type ErrorBody, type ErrorCode, ERRORS } from "../../src/errors.ts";
 
 /** A random UUID (RFC 9562). */
@@ -78,3 +79,13 @@ export function nextPage(response: Response): string | undefined {
   const [, path] = /^<https:\/\/pets\.example([^>]+)>; rel="next"$/.exec(link) ?? [];
   return path ?? expect.unreachable(`the Link header is ${link}`);
 }
+
+/** Creates a resource with the key of the file of tests. Returns its path. */
+export async function create(path: string, body: object | string): Promise<string> {
+  const response = await call(path, { method: "POST", key, body });
+  expect(response.status).toBe(201);
+  return response.headers.get("Location") ?? "";
+}
+
+/** The id in the path of a resource. */
+export const idOf = (path: string): number => Number(path.split("/").at(-1));
