@@ -172,7 +172,7 @@ const SEARCHES = [
     "pets/list-pets.ts",
     'typeof value === "string" && isSearch(value) ? [value]',
     "isSearch(String(value)) ? [String(value)]",
-    "pets/search",
+    "battery/query",
   ),
 ];
 
