@@ -55,22 +55,14 @@ export const endOfFeed = (db: QueryBuilder) =>
     .orderBy(desc(events.id))
     .limit(1);
 
-/** The events from an id on, in their order. */
-export const selectOnward = compile((db, parameter: Parameter<{ id: Int64; limit: number }>) =>
+/** The place of the first event from an id on. */
+export const selectFrom = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
-    .select({
-      place: placeOfEvent.as("place"),
-      type: events.type,
-      // Exact: JSON.parse would round a large id.
-      resource: sql<string>`substr(${events.type}, 1, instr(${events.type}, '.')) || (${events.data} ->> 'id')`.as(
-        "resource",
-      ),
-      body: eventBody.as("body"),
-    })
+    .select({ place: placeOfEvent.as("place") })
     .from(events)
     .where(gte(events.id, sql`CAST(${parameter("id")} AS INTEGER)`))
     .orderBy(events.id)
-    .limit(parameter("limit")),
+    .limit(1),
 );
 
 /** The place of the newest event. */

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { beginAt, decodeEventCursor, type Place, selectEnd, selectOnward } from "../feed/place.ts";
+import { beginAt, decodeEventCursor, type Place, selectEnd, selectFrom } from "../feed/place.ts";
 import { jsonBody } from "../http/body.ts";
 import { guard } from "../http/guard.ts";
 import { openSession } from "../http/open-session.ts";
@@ -36,7 +36,7 @@ export const replayWebhook = handlersOf("replayWebhook")(guard("webhooks:manage"
   refuseVersions(c);
   const session = openSession(c);
   const isLatest = cursor === LATEST;
-  const at = isLatest ? selectEnd({}) : selectOnward({ id: cursor.id, limit: 1 });
+  const at = isLatest ? selectEnd({}) : selectFrom({ id: cursor.id });
   // On the primary: a replica that lags may not have the place yet.
   const [[webhook], rows] = await session.writeRepeatably([select({ id: webhookId(c) }), at]);
   if (webhook === undefined) throw noSuchWebhook();
