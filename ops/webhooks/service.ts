@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PetStore, PetStoreError, type Session } from "../../client/src/index.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import type { Cloudflare } from "../release/cloudflare.ts";
+import { requireId } from "../release/configuration.ts";
 import { createReadinessKey } from "../release/readiness.ts";
 import { addressOf, type Target } from "../release/target.ts";
 import type { Terminal } from "../terminal.ts";
@@ -29,10 +30,10 @@ export async function withService<Result>(
   terminal: Terminal,
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { env, configuration, ids } = target;
+  const { env, configuration } = target;
   const address = url ?? (await addressOf(cloudflare, configuration));
   const record = { name: "A command of an operator", scopes: [...scopes] };
-  const key = await createReadinessKey(cloudflare, ids.namespace ?? "", env, terminal, record);
+  const key = await createReadinessKey(cloudflare, requireId(env, "namespace"), env, terminal, record);
   try {
     const limits = { timeout: 10_000, retry: { totalTime: 30_000 } };
     const session = new PetStore({ baseUrl: new URL("/v1", address), apiKey: key.key, ...limits }).session();

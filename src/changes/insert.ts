@@ -50,7 +50,7 @@ interface Circumstances<Field extends string> {
 }
 
 /** A new row. The entry of a key has both, too. */
-interface Inserted<Body> {
+export interface Inserted<Body> {
   id: Int64;
   response: Json<Body>;
 }
