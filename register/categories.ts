@@ -1,7 +1,7 @@
 import { patch, post, REMOVE, rows } from "./cost.ts";
 import { newCategory, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, maxAge, nameOf, sort, target, walk } from "./simulated.ts";
+import { etags, fetching, maxAge, nameOf, removing, sort, target, walk } from "./simulated.ts";
 import type { Random } from "../test/world/random.ts";
 
 const description = (random: Random) => random.pick(["", "first", 'a"\\']);
@@ -152,10 +152,7 @@ export const categories = {
     },
     world: {
       weight: 3,
-      prepare(call) {
-        const { id, ...versions } = target(call, "categories");
-        return (client) => client.categories.delete(id, versions);
-      },
+      prepare: removing("categories", (client, id, versions) => client.categories.delete(id, versions)),
       answer: ({ id, met }, model) => model.deleteCategory(id, met),
     },
   },

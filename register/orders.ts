@@ -1,7 +1,7 @@
 import { NOTHING, patch, post, REMOVE, rows } from "./cost.ts";
 import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, referenceOf, sort, target } from "./simulated.ts";
+import { etags, fetching, referenceOf, removing, sort, target } from "./simulated.ts";
 
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 const ORDERS = "/v1/store/orders";
@@ -228,10 +228,7 @@ export const orders = {
     },
     world: {
       weight: 6,
-      prepare(call) {
-        const { id, ...versions } = target(call, "store/orders");
-        return (client) => client.orders.cancel(id, versions);
-      },
+      prepare: removing("store/orders", (client, id, versions) => client.orders.cancel(id, versions)),
       answer: ({ id, met }, model) => model.cancelOrder(id, met),
     },
   },

@@ -1,7 +1,19 @@
 import { NOTHING, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { type Call, categoryOf, etags, fetching, maxAge, nameOf, sort, STATUSES, target, walk } from "./simulated.ts";
+import {
+  type Call,
+  categoryOf,
+  etags,
+  fetching,
+  maxAge,
+  nameOf,
+  removing,
+  sort,
+  STATUSES,
+  target,
+  walk,
+} from "./simulated.ts";
 import type { Random } from "../test/world/random.ts";
 
 const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);
@@ -263,10 +275,7 @@ export const pets = {
     },
     world: {
       weight: 6,
-      prepare(call) {
-        const { id, ...versions } = target(call, "pets");
-        return (client) => client.pets.delete(id, versions);
-      },
+      prepare: removing("pets", (client, id, versions) => client.pets.delete(id, versions)),
       answer: ({ id, met }, model) => model.deletePet(id, met),
     },
   },

@@ -96,3 +96,14 @@ export const fetching =
     const age = maxAge(random);
     return (client) => get(client, BigInt(id), { ...ifNoneMatch, ...age });
   };
+
+/** A removal of one resource. */
+export const removing =
+  (
+    resource: Resource,
+    remove: (client: Call["client"], id: bigint, versions: { ifMatch?: string }) => Promise<unknown>,
+  ): Kind["prepare"] =>
+  (call) => {
+    const { id, ...versions } = target(call, resource);
+    return (client) => remove(client, id, versions);
+  };
