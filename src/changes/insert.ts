@@ -131,7 +131,8 @@ export function compileInsert<
     };
   }
 
-  const [planOfOne, planOfSeveral] = [compilePlan(false), compilePlan(true)];
+  const planOfOne = compilePlan(false);
+  const planOfSeveral = given.length === 0 ? compilePlan(true) : undefined;
   async function insert(call: Call, plan: Plan<Inserted<Body>>) {
     const { changed, entry } = await run(call, [plan]);
     if (entry === undefined && (changed.length === 0 || call.attempt !== undefined))
@@ -145,7 +146,10 @@ export function compileInsert<
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
     async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
-      const plan = planOfSeveral({ items: JSON.stringify(items), count: items.length }, call.attempt);
+      const plan = (planOfSeveral as typeof planOfOne)(
+        { items: JSON.stringify(items), count: items.length },
+        call.attempt,
+      );
       const { changed, entry, replayed } = await insert(call, plan);
       if (entry !== undefined) return { response: entry.response, replayed };
       // RETURNING has no order.
