@@ -65,11 +65,13 @@ export function compileUpdate<
   /** Statements for each set of fields: 2^n sets of n fields. All sets are known, because the build writes the SQL of each. */
   function byFields<Of>(compileFields: (fields: Field[]) => Of) {
     const names = Object.keys(resource.fields) as Field[];
-    const sets = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
-    const statements = new Map(sets.map((fields) => [fields.join(), lazy(() => compileFields(fields))]));
+    const statements = lazy(() => {
+      const sets = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+      return new Map(sets.map((fields) => [fields.join(), lazy(() => compileFields(fields))]));
+    });
     return (patches: readonly Patch[]): Of => {
       const fields = names.filter((field) => patches.some((patch) => patch[field] !== undefined));
-      return (statements.get(fields.join()) as () => Of)();
+      return (statements().get(fields.join()) as () => Of)();
     };
   }
 
