@@ -31,8 +31,8 @@ interface Options<Field extends string, Columns> {
   rule?: Rule;
   /** More columns to read with a row. */
   columns?: Columns;
-  /** Of one row: SQL for a value that is not the parameter of its field. */
-  values?: { [Name in Field]?: SQL };
+  /** Of one row: columns that change with a field, with SQL for their values. */
+  also?: { [Name in Field]?: { [column: string]: SQL } };
   /** Of one row: the condition of its change, unless it is that a value differs. */
   differs?: SQL;
   companions?: (target: Target) => readonly Consequence[];
@@ -56,7 +56,7 @@ export function compileUpdate<
 >(
   resource: Resource<Body, Table> & { readonly fields: { readonly [Name in Field]: unknown } },
   event: Event,
-  { missing, rule, columns, values: special = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
+  { missing, rule, columns, also = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
 ) {
   type Patch = { [Name in Field]?: unknown };
   const { table, body } = resource;
@@ -79,21 +79,26 @@ export function compileUpdate<
    * SQL that the statements for one row and for several have in common.
    *
    * @param isNamed the condition that a patch names a field, unless each does.
+   * @param more values of other columns.
    */
   function changeOf(
     fields: Field[],
     id: SQLWrapper,
     valueOf: (field: Field) => SQL,
     isNamed?: (field: string | undefined) => SQL | undefined,
+    more: { [column: string]: SQL } = {},
   ) {
     const own = concerned(rule, fields);
-    const values: { [field: string]: SQL } = Object.fromEntries(fields.map((field) => [field, valueOf(field)]));
+    const values: { [column: string]: SQL } = {
+      ...Object.fromEntries(fields.map((field) => [field, valueOf(field)])),
+      ...more,
+    };
     const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
     const broken = (db: QueryBuilder) => (own && and(isNamed?.(own.field), own.isBroken(db, after))) ?? sql`0`;
     return {
       after,
       set: { ...values, version: sql`${table.version} + 1` },
-      differs: or(...fields.map((field) => sql`${all[field]} IS NOT ${values[field]}`)) ?? sql`0`,
+      differs: or(...Object.entries(values).map(([column, value]) => sql`${all[column]} IS NOT ${value}`)) ?? sql`0`,
       broken,
       found: (db: QueryBuilder) => ({
         ...storedColumns(resource),
@@ -107,7 +112,8 @@ export function compileUpdate<
   const id = sql.placeholder("id");
   const record = compileEvents(resource, event, () => changedRow(table, id));
   const one = byFields((fields) => {
-    const change = changeOf(fields, id, (field) => special[field] ?? sql`${sql.placeholder(field)}`);
+    const more = Object.assign({}, ...fields.map((field) => also[field]));
+    const change = changeOf(fields, id, (field) => sql`${sql.placeholder(field)}`, undefined, more);
     const isAllowed = (db: QueryBuilder) => and(hasVersion(table.version, sql.placeholder), not(change.broken(db)));
     const update = (db: QueryBuilder, isNew?: SQL) =>
       db
@@ -197,8 +203,8 @@ export function compileUpdate<
   return {
     missing,
     rule,
-    /** Of one row. */
-    plans(target: Target, patch: Patch, attempt: Attempt | undefined) {
+    /** Of one row. The patch has the parameters of `also` too. */
+    plans(target: Target, patch: Patch & { [parameter: string]: unknown }, attempt: Attempt | undefined) {
       const { isEmpty, update, updateOnce, store } = one([patch]);
       const once = { ...patch, ...target, ...attempt };
       const entry = attempt && store(once);

@@ -32,17 +32,13 @@ const isNotCancelled: Rule = {
   isBroken: () => eq(orders.status, "cancelled"),
   error: () => new ApiError("order_cancelled", "This order is cancelled."),
 };
-const shipment = compileUpdate(
-  { ...order, fields: { status: true, shipDate: true, reference: true } },
-  "order.shipped",
-  {
-    missing: noSuchOrder,
-    rule: isNotCancelled,
-    values: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` },
-    differs: isPlaced,
-    companions: moveAnimal("sold"),
-  },
-);
+const shipment = compileUpdate({ ...order, fields: { status: true, reference: true } }, "order.shipped", {
+  missing: noSuchOrder,
+  rule: isNotCancelled,
+  also: { status: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` } },
+  differs: isPlaced,
+  companions: moveAnimal("sold"),
+});
 
 const labelled = { ...order, fields: { reference: true } };
 const relabelling = compileUpdate(labelled, "order.updated", { missing: noSuchOrder });
