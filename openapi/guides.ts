@@ -21,6 +21,7 @@ export const GUIDES = {
   orders: "Selling an animal",
   events: "Keeping a copy",
   webhooks: "Receiving events",
+  agents: "Agents",
   errors: "Errors",
   guarantees: "Guarantees",
   keys: "API keys",
