@@ -1,3 +1,4 @@
+import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { call, expectError, ORIGIN } from "../support/client.ts";
 
@@ -213,6 +214,16 @@ describe("a program finds", () => {
       await expectError(await call(path, { method: "POST" }), "method_not_allowed");
     }
   });
+});
+
+test("the settings of the guide for agents are well formed, and name this deployment", async () => {
+  const { text } = await get("/docs/agents.md");
+  const blocks = [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)];
+  expect(blocks.length).toBeGreaterThan(3);
+  for (const [, language, settings = ""] of blocks) {
+    const read: unknown = language === "toml" ? parseToml(settings) : JSON.parse(settings);
+    expect(JSON.stringify(read)).toContain(`"${ORIGIN}/mcp"`);
+  }
 });
 
 interface Check {
