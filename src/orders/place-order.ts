@@ -39,6 +39,7 @@ const placement = compileInsert(
     createdAt: now,
     shipDate: sql`NULL`,
     reference: sql`${field("reference")}`,
+    customer: sql`NULL`,
   }),
   {
     from: { table: pets, where: (field) => and(eq(pets.id, field("petId")), eq(pets.status, "available")) },
