@@ -26,6 +26,9 @@ function mistype(key: string): string {
   return key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 }
 
+/** The scopes that include another one. Written by hand, because the guard takes them from the service. */
+const INCLUDING: { [scope: string]: string[] } = { "orders:place": ["store:write"], "orders:manage": ["store:write"] };
+
 // test/openapi/document.test.ts asserts that every route is an operation of the document. Each has the same guard, so these two show
 // that it is there, and with which scope. The rest of the guard is tested at one operation.
 describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) => {
@@ -42,7 +45,8 @@ describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) 
     await expectError(response, "unauthorized");
     expect(response.headers.get("WWW-Authenticate")).toBe(NO_CREDENTIALS);
     if (scope === undefined) return;
-    const others = [...SCOPES.filter((one) => one !== scope), scope.split(":")[0] ?? ""];
+    const including = INCLUDING[scope] ?? [];
+    const others = [...SCOPES.filter((one) => one !== scope && !including.includes(one)), scope.split(":")[0] ?? ""];
     const refusal = await call(path, { ...request, key: await grantKey({ scopes: others }) });
     await expectError(refusal, "insufficient_scope");
     expect(refusal.headers.get("WWW-Authenticate")).toBe(
