@@ -19,6 +19,7 @@ const CODE_OR_LINK = /^ *```[^]*?^ *```$|`[^`]*`|\[((?:`[^`]*`|[^\]`])*)\]\(([^)
 /** The published guides: their name, and their title. */
 export const GUIDES = {
   shop: "Build a shop",
+  browsers: "Browsers and phones",
   books: "Keep the books",
   offline: "Work offline",
   client: "TypeScript client",
