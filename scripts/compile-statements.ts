@@ -84,7 +84,8 @@ export async function evaluate(entries: string[], standIn?: string): Promise<Bui
       if (standIn !== undefined) replace(/^drizzle-orm/, "drizzle");
       build.onLoad({ filter: /.*/, namespace: "virtual" }, ({ path }) => ({
         contents: virtual[path] ?? "",
-        resolveDir: FOLDER,
+        // The same paths as from the folder of the stand-in, which may be missing.
+        resolveDir: join(ROOT, "src"),
       }));
     },
   };
