@@ -4,6 +4,7 @@ import type { SchemaObject } from "openapi3-ts/oas31";
 import { describe, expect, test } from "vitest";
 import { ROWS } from "../../register/operations.ts";
 import document from "../../public/openapi.json" with { type: "json" };
+import { latest, since } from "../events/feed.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -42,15 +43,17 @@ test("the optional fields of the resources are among them", () =>
   ));
 
 describe.each(FIELDS)("$name: $field", ({ name, path, field, value, maxLength }) => {
+  const [once] = ROWS[name].once ?? [];
   const creation = async () => {
-    const [once] = ROWS[name].once ?? [];
     const request = await once?.prepare({ send, run: (sql) => env.DB.exec(sql) });
     return { ...request?.body, [field]: value };
   };
 
   // Promise: a-patch-is-whole
   test("every response has it, and a null removes it", async () => {
-    const response = await send("POST", path, await creation());
+    const body = await creation();
+    const cursor = await latest(key);
+    const response = await send("POST", path, body);
     const item = response.headers.get("Location") ?? "";
     const whole = (await expectJson(response, 201)) as { id: number };
     expect(whole).toMatchObject({ [field]: value });
@@ -63,6 +66,10 @@ describe.each(FIELDS)("$name: $field", ({ name, path, field, value, maxLength })
       expect(await expectJson(await send("PATCH", item, { [field]: sent }), 200)).toEqual(expected);
       expect(await expectJson(await send("GET", item), 200)).toEqual(expected);
       expect(await expectJson(await send("GET", `${path}?sort=-id&limit=1`), 200)).toEqual([expected]);
+    }
+    if (once?.events !== 0) {
+      const told = (await since(key, cursor)).map(({ data }) => data);
+      expect(told).toEqual(expect.arrayContaining([whole, rest]));
     }
     const batch = `${path}/batch`;
     if (!(batch.slice("/v1".length) in paths)) return;
