@@ -1,7 +1,8 @@
+import type { NewOrder, OrderPatch } from "../client/src/index.ts";
 import { NOTHING, patch, post, REMOVE, rows } from "./cost.ts";
 import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, referenceOf, removing, sort, target } from "./simulated.ts";
+import { etags, fetching, referenceOf, removing, sort, target, type Whole } from "./simulated.ts";
 
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 const ORDERS = "/v1/store/orders";
@@ -70,7 +71,10 @@ export const orders = {
       weight: 14,
       prepare({ random, known, idempotencyKey }) {
         const petId = BigInt(known.id(random, "pets"));
-        const order = { petId, ...(random.chance(0.4) && { reference: referenceOf(random) }) };
+        const reference = random.chance(0.4) ? referenceOf(random) : undefined;
+        // Every order is for one animal. It may be said.
+        const quantity = reference === undefined ? undefined : 1;
+        const order = { petId, quantity, reference } satisfies Whole<NewOrder>;
         return (client) => client.orders.place(order, { idempotencyKey });
       },
       answer: ({ body, key }, model) => model.placeOrder({ ...body, petId: Number(body["petId"]) }, key),
@@ -195,11 +199,12 @@ export const orders = {
         const { random, idempotencyKey } = call;
         const { id, ...versions } = target(call, "store/orders");
         const changes = random.weighted({ status: 4, reference: 4, both: 3 });
+        const ships = changes !== "reference";
         const patch = {
-          ...(changes !== "reference" && { status: "shipped" as const }),
-          ...(changes !== "reference" && random.chance(0.3) && { shipDate: random.pick(SHIP_DATES) }),
-          ...(changes !== "status" && { reference: random.pick([null, referenceOf(random)]) }),
-        };
+          status: ships ? "shipped" : undefined,
+          shipDate: ships && random.chance(0.3) ? random.pick(SHIP_DATES) : undefined,
+          reference: changes === "status" ? undefined : random.pick([null, referenceOf(random)]),
+        } satisfies Whole<OrderPatch>;
         return (client) => client.orders.update(id, patch, { ...versions, idempotencyKey });
       },
       answer: ({ id, body, met, key }, model, at) =>

@@ -25,6 +25,9 @@ export interface Call {
 /** A call with its arguments, which a program repeats after a crash. */
 export type Prepared = (client: Call["client"]) => Promise<unknown>;
 
+/** A body with each of its fields, so that the worlds leave none out: an optional one may be undefined. */
+export type Whole<Body> = { [Field in keyof Body]-?: Body[Field] | undefined };
+
 /** A request in the terms of the model. */
 export interface Asked {
   id: number;

@@ -199,7 +199,8 @@ class World {
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
-    const clients = new Clients({ clock, history, service, PetStore, random });
+    this.#isMixed = code.versions.length > 1;
+    const clients = new Clients({ clock, history, service, PetStore, random, isMixed: this.#isMixed });
     this.#service = service;
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
@@ -214,13 +215,12 @@ class World {
 
   readonly #random: RandomOf = (...names) => new Random(this.#plan.seed, ...names);
 
-  /** Whether some objects run the version before. */
+  /** Whether the version before serves some requests and objects. */
   #isMixed = false;
 
   #createWebhooks(code: Code, key: ApiKey): Parts {
     const [clock, history, random, service] = [this.#clock, this.#history, this.#random, this.#service];
     const receivers = new Receivers(clock, history);
-    this.#isMixed = code.versions.length > 1;
     const owners = new Owners(this.#clients, clock, this.#database, receivers, key, this.#isMixed);
     const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
     const variables = { ...this.#variables, ENVIRONMENT: "production" };
