@@ -20,6 +20,10 @@ export interface Call {
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */
   idempotencyKey: string;
+  /** Whose token the client has. Undefined for one with a key. */
+  customer?: string;
+  /** The customers of orders. None beside a version that knows none. */
+  customers: readonly string[];
 }
 
 /** A call with its arguments, which a program repeats after a crash. */
@@ -37,6 +41,8 @@ export interface Asked {
   met: Preconditions;
   /** With the API key that it belongs to. */
   key: string | undefined;
+  /** That it came with, if any. */
+  token: { customer: string; maxPlaced: number } | undefined;
 }
 
 export interface Kind {

@@ -301,7 +301,7 @@ function isRepeatable(exchange: Exchange): boolean {
   if (method === "POST" && path.endsWith("/replay")) return true;
   if (headers["Idempotency-Key"] !== undefined || isCount(exchange)) return true;
   const isOrder = /^\/v1\/store\/orders\/\d+$/.test(path);
-  if (!isOrder || headers["If-None-Match"] !== undefined || body?.includes('"reference"') === true) return false;
+  if (!isOrder || headers["If-None-Match"] !== undefined || /"(?:reference|customer)"/.test(body ?? "")) return false;
   return method === "DELETE" || (method === "PATCH" && [undefined, "*"].includes(headers["If-Match"]));
 }
 
@@ -319,22 +319,30 @@ function* callsKeepTheirKey({ history }: Outcome): Generator<Finding> {
   }
 }
 
-/** A revoked or expired key is refused after the documented time. A good one is accepted. */
-function* keysAreChecked({ history, operators }: Outcome): Generator<Finding> {
+/** A revoked or expired key, and each of its tokens, is refused after the documented time. A good one is accepted. */
+function* keysAreChecked({ history, operators, secrets }: Outcome): Generator<Finding> {
   const keys = new Map(operators.keys.map((key) => [key.name, key]));
+  /** The secrets of the versions that a request may have met. */
+  const secretsIn = (from: number, to: number) =>
+    secrets.filter(({ since }, index) => since <= to && (secrets[index + 1]?.since ?? Infinity) >= from);
   for (const exchange of history.exchanges) {
-    const { apiKey, sentAt, status, respondedAt = 0, refusal } = exchange;
-    const { createdAt, expiresAt = Infinity, revokedAt = Infinity } = keys.get(apiKey) ?? expectKey(apiKey);
+    const { apiKey, token, sentAt, status, respondedAt = 0, refusal } = exchange;
+    const { createdAt, revokedAt = Infinity, ...key } = keys.get(apiKey) ?? expectKey(apiKey);
+    const expiresAt = Math.min(key.expiresAt ?? Infinity, token?.expiresAt ?? Infinity);
+    const met = secretsIn(sentAt, respondedAt);
+    const isSigned = token === undefined || met.every(({ secret }) => secret === token.secret);
+    const isForged = token !== undefined && !met.some(({ secret }) => secret === token.secret);
     if (status === undefined || refusal === 401) continue;
     const isRefused = status === 401;
-    const isGone = sentAt > expiresAt + LARGEST_SKEW || sentAt > revokedAt + REVOCATION;
+    const isGone = sentAt > expiresAt + LARGEST_SKEW || sentAt > revokedAt + REVOCATION || isForged;
     if (isGone && !isRefused && status !== 503) {
       yield {
         exchange,
         message: `${apiKey} expired at ${expiresAt}, was revoked at ${revokedAt}, and is accepted at ${sentAt}.`,
       };
     }
-    const isGood = sentAt > createdAt + ADMISSION && respondedAt < Math.min(expiresAt - LARGEST_SKEW, revokedAt);
+    const isGood =
+      isSigned && sentAt > createdAt + ADMISSION && respondedAt < Math.min(expiresAt - LARGEST_SKEW, revokedAt);
     if (isGood && isRefused) yield { exchange, message: `${apiKey} is good, and is refused.` };
   }
 }
@@ -410,8 +418,8 @@ function* failuresHaveCauses({ history }: Outcome): Generator<Finding> {
     }
     const needsNone =
       [400, 401, 404, 405, 408, 413, 415, 429, 503].includes(status) || bookmarkIn(exchange) !== undefined;
-    const isKey = exchange.path === "/v1/key";
-    if (isKey && status === 200 && !text.startsWith(`{"id":"${exchange.apiKey}",`))
+    const isKey = exchange.path.startsWith("/v1/key");
+    if (exchange.path === "/v1/key" && status === 200 && !text.startsWith(`{"id":"${exchange.apiKey}",`))
       yield { exchange, message: "The service describes another key." };
     const isAnswered = isKey || trips.length > 0 || exchange.responseHeaders?.has("Age");
     if (!isAnswered && !needsNone) yield { exchange, message: "The service responds without its database." };

@@ -59,6 +59,7 @@ export class Clients {
       id: history.exchanges.length + 1,
       step,
       apiKey: key.name,
+      token: key.token,
       sentAt: clock.now,
       trips: [],
       faults: [],

@@ -60,7 +60,7 @@ export function asReleased<Request extends Pick<Exchange, "method" | "path" | "b
  *
  * @throws Error for a request of no operation, unless every state refuses it.
  */
-export function questionOf({ method, path, headers, body, apiKey, refusal }: Exchange): Question | undefined {
+export function questionOf({ method, path, headers, body, apiKey, token, refusal }: Exchange): Question | undefined {
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
   const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
@@ -79,7 +79,9 @@ export function questionOf({ method, path, headers, body, apiKey, refusal }: Exc
     query,
     view: viewOf(query),
     met: { ifMatch: any(tagsOf(headers["If-Match"])), ifNoneMatch: tagsOf(headers["If-None-Match"]) },
-    key: key === undefined ? undefined : `${apiKey} ${key}`,
+    // Customers of a key share none.
+    key: key === undefined ? undefined : [apiKey, ...(token === undefined ? [] : [token.customer]), key].join(" "),
+    token,
   };
   return (model, at) => {
     const answered = answer(asked, model, at);
