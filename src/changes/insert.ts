@@ -7,6 +7,7 @@ import type { Json } from "../exact/json.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { idInEntry, isUnused } from "../idempotency/entry.ts";
+import { lazy } from "../lazy.ts";
 import {
   type Call,
   changedRow,
@@ -131,7 +132,8 @@ export function compileInsert<
     };
   }
 
-  const [planOfOne, planOfSeveral] = [compilePlan(false), compilePlan(true)];
+  const planOfOne = lazy(() => compilePlan(false));
+  const planOfSeveral = given.length === 0 ? lazy(() => compilePlan(true)) : undefined;
   const reason = rule?.reason;
   const selectReason =
     reason &&
@@ -147,12 +149,13 @@ export function compileInsert<
   }
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const { changed, entry, replayed } = await insert(call, planOfOne(fields, call.attempt), fields);
+      const { changed, entry, replayed } = await insert(call, planOfOne()(fields, call.attempt), fields);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
     async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
-      const plan = planOfSeveral({ items: JSON.stringify(items), count: items.length }, call.attempt);
+      const planOf = (planOfSeveral as typeof planOfOne)();
+      const plan = planOf({ items: JSON.stringify(items), count: items.length }, call.attempt);
       const { changed, entry, replayed } = await insert(call, plan);
       if (entry !== undefined) return { response: entry.response, replayed };
       // RETURNING has no order.
