@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, not, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
+import { derive, type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
 import { compile, type QueryBuilder } from "../db/statement.ts";
 import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -86,7 +86,9 @@ export function compileUpdate<
     isNamed?: (field: string | undefined) => SQL | undefined,
   ) {
     const own = concerned(rule, fields);
-    const values: { [field: string]: SQL } = Object.fromEntries(fields.map((field) => [field, valueOf(field)]));
+    const derived = Object.entries(resource.derived ?? {}).filter(([, { field }]) => fields.includes(field as Field));
+    const written = [...fields, ...derived.map(([column]) => column as Field)];
+    const values: { [field: string]: SQL } = Object.fromEntries(written.map((field) => [field, valueOf(field)]));
     const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
     const broken = (db: QueryBuilder) => (own && and(isNamed?.(own.field), own.isBroken(db, after))) ?? sql`0`;
     return {
@@ -199,7 +201,7 @@ export function compileUpdate<
     /** Of one row. */
     plans(target: Target, patch: Patch, attempt: Attempt | undefined) {
       const { isEmpty, update, updateOnce, record, store } = one([patch]);
-      const once = { ...patch, ...target, ...attempt };
+      const once = { ...derive(resource, patch), ...target, ...attempt };
       const entry = attempt && store(once);
       if (isEmpty) return [changeFirst({ events: undefined, entry })];
       const change = attempt === undefined ? update(once) : updateOnce(once);
@@ -209,7 +211,8 @@ export function compileUpdate<
     /** Of several rows, with the statement that reads them afterwards. */
     several(items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) {
       const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);
-      const once = { items: JSON.stringify(items), count: items.length, ...attempt };
+      const rows = JSON.stringify(items.map((item) => derive(resource, item)));
+      const once = { items: rows, count: items.length, ...attempt };
       return attempt === undefined
         ? { plan: changeLast({ events: record(once), change: update(once) }), select: select(once) }
         : {
