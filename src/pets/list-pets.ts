@@ -164,4 +164,7 @@ function pageOf(filter: Filter, rows: Candidate[]) {
   return toPage(filter, found);
 }
 
-export const listPets = createHandlers(guard("pets:read"), ...readPage("listPets", listPetsQuery, selectFor, pageOf));
+export const listPets = createHandlers(
+  guard("pets:read", "pets:read"),
+  ...readPage("listPets", listPetsQuery, selectFor, pageOf),
+);
