@@ -71,6 +71,8 @@ export const INT64: SchemaObject = {
  * the whole text (Java). Some engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
  */
 export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
+/** Any text, line breaks included. */
+export const ANY_TEXT = "^[\\s\\S]*$";
 
 /** The rule of every name. */
 export const NAME: SchemaObject = {

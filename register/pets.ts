@@ -16,9 +16,12 @@ import {
   walk,
   type Whole,
 } from "./simulated.ts";
+import { SCRIPTS } from "../test/model/search.ts";
 import type { Random } from "../test/world/random.ts";
 
 const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);
+/** They find names in ten scripts. */
+const TEXTS = Object.values(SCRIPTS).flatMap(([, ...texts]) => texts);
 /** Animals of a category that only lists name. */
 const RENAMED = Array.from({ length: 100 }, (_, index) => ({ id: 301 + index, name: "Max", version: 1 }));
 const RENAMED_AGAIN = patch(
@@ -331,7 +334,7 @@ export const pets = {
       ],
       "a list by all filters": [rows(9), 200, "/v1/pets?id=1&id=2&id=3&categoryId=1002&status=available"],
       "a list with versions, newest first": [rows(21), 200, "/v1/pets?include=version&sort=-id"],
-      "a search among 602 animals that finds nothing": [rows(1_204), 200, "/v1/pets?q=nobody"],
+      "a search among 602 animals that finds nothing": [rows(1_208), 200, "/v1/pets?q=nobody"],
       "a query that breaks a rule": [NOTHING, 400, "/v1/pets?limit=0"],
       "a forged cursor": [NOTHING, 400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
       "a bad bookmark": [NOTHING, 400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
@@ -351,7 +354,7 @@ export const pets = {
         };
         const age = maxAge(random);
         const q = random.chance(0.3)
-          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody"]) }
+          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody", "", ...TEXTS]) }
           : {};
         return (client) => walk(client.pets.list({ ...query, ...q }, age));
       },

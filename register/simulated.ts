@@ -1,6 +1,7 @@
 // The calls of programs in the simulated worlds, and the answers of the model.
 import type { List, Page, Session } from "../client/src/index.ts";
 import type { Answer, Model, Preconditions, View } from "../test/model/model.ts";
+import { SCRIPTS } from "../test/model/search.ts";
 import type { Random } from "../test/world/random.ts";
 
 type Resource = "pets" | "categories" | "store/orders";
@@ -58,7 +59,10 @@ export interface Simulated extends Kind {
 
 export const STATUSES = ["available", "pending", "sold"] as const;
 
-export const nameOf = (random: Random) => random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
+export const nameOf = (random: Random) =>
+  random.chance(0.3)
+    ? random.pick(Object.values(SCRIPTS))[0]
+    : random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
 export const categoryOf = (random: Random) =>
   random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
 /** A place of the feed that a client knows, its end or its start. */

@@ -1,4 +1,5 @@
 // The whole service, for one client at a time and without failures.
+import { isFound } from "./search.ts";
 
 export const STATUSES = ["available", "pending", "sold"] as const;
 type Status = (typeof STATUSES)[number];
@@ -376,17 +377,6 @@ export class Model {
     if (key !== undefined && answer.status < 300) this.#done.set(key, { request, answer });
     return answer;
   }
-}
-
-/** Whether each word of a search begins a word of a name. The names of the model have no letters but Latin ones. */
-function isFound(name: string, q: string): boolean {
-  const wordsOf = (text: string) =>
-    text
-      .normalize("NFD")
-      .toLowerCase()
-      .replaceAll(/\p{M}/gu, "")
-      .match(/[a-z0-9]+/g) ?? [];
-  return wordsOf(q).every((word) => wordsOf(name).some((one) => one.startsWith(word)));
 }
 
 /** No preconditions. */

@@ -125,13 +125,13 @@ const HAPPENINGS = {
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
-/** The model knows no time of the database. */
-const TIME_OF_DATABASE = "created_at";
+/** The model knows no time of the database, and nothing that clients never see. */
+const UNKNOWN = ["created_at", "folded", "folded_of"];
 /** Each table of resources with all of its columns, by their names in the model. Integers are texts, which are exact. */
 const TABLES = Object.fromEntries(
   [pets, categories, orders].map((table) => {
     const columns = Object.entries<SQLiteColumn>(getTableColumns(table))
-      .filter(([, { name }]) => name !== TIME_OF_DATABASE)
+      .filter(([, { name }]) => !UNKNOWN.includes(name))
       .map(([field, { name }]) => `CAST(${name} AS TEXT) AS ${field}`);
     const name = getTableName(table);
     return [name, `SELECT ${columns.join()} FROM ${name} ORDER BY ${name}.id`];
