@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, not, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
+import { derive, type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
 import { compile, type QueryBuilder } from "../db/statement.ts";
 import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -89,8 +89,10 @@ export function compileUpdate<
     more: { [column: string]: SQL } = {},
   ) {
     const own = concerned(rule, fields);
+    const derived = Object.entries(resource.derived ?? {}).filter(([, { field }]) => fields.includes(field as Field));
+    const written = [...fields, ...derived.map(([column]) => column as Field)];
     const values: { [column: string]: SQL } = {
-      ...Object.fromEntries(fields.map((field) => [field, valueOf(field)])),
+      ...Object.fromEntries(written.map((field) => [field, valueOf(field)])),
       ...more,
     };
     const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
@@ -98,7 +100,7 @@ export function compileUpdate<
     return {
       after,
       set: { ...values, version: sql`${table.version} + 1` },
-      differs: or(...Object.entries(values).map(([column, value]) => sql`${all[column]} IS NOT ${value}`)) ?? sql`0`,
+      differs: or(...fields.map((field) => sql`${all[field]} IS NOT ${values[field]}`)) ?? sql`0`,
       broken,
       found: (db: QueryBuilder) => ({
         ...storedColumns(resource),
@@ -206,7 +208,7 @@ export function compileUpdate<
     /** Of one row. The patch has the parameters of `also` too. */
     plans(target: Target, patch: Patch & { [parameter: string]: unknown }, attempt: Attempt | undefined) {
       const { isEmpty, update, updateOnce, store } = one([patch]);
-      const once = { ...patch, ...target, ...attempt };
+      const once = { ...derive(resource, patch), ...target, ...attempt };
       const entry = attempt && store(once);
       if (isEmpty) return [changeFirst({ events: undefined, entry })];
       const change = attempt === undefined ? update(once) : updateOnce(once);
@@ -218,7 +220,8 @@ export function compileUpdate<
       const several = byFields(ofSeveral);
       return (items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) => {
         const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);
-        const once = { items: JSON.stringify(items), count: items.length, ...attempt };
+        const rows = JSON.stringify(items.map((item) => derive(resource, item)));
+        const once = { items: rows, count: items.length, ...attempt };
         return attempt === undefined
           ? { plan: changeLast({ events: record(once), change: update(once) }), select: select(once) }
           : {
