@@ -249,6 +249,10 @@ const PAGES = [
   },
 ];
 
+const ROUTES = [
+  workerd("a request gets the id of another", "operation.ts", "{ [parameter]: value }", "params", "http/router"),
+];
+
 const LOG = [
   workerd(
     "the log has the key",
@@ -316,4 +320,4 @@ const INPUT = [
 ];
 
 /** Bugs of the service in every request. */
-export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...LOG, ...INPUT];
+export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...ROUTES, ...LOG, ...INPUT];
