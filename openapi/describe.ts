@@ -165,6 +165,11 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   const described = Object.entries(properties ?? {}).map(([name, property]) => {
     const { default: _default, ...keywords } = property as SchemaObject;
     const fieldRules = rules[name] ?? {};
+    const other = Object.entries(keywords).find(
+      ([keyword, value]) =>
+        keyword in fieldRules && JSON.stringify(fieldRules[keyword as never]) !== JSON.stringify(value),
+    );
+    if (other !== undefined) throw new Error(`The description of ${name} has another ${other[0]} than its schema`);
     return [name, "$ref" in fieldRules ? fieldRules : { ...keywords, ...fieldRules }];
   });
   return { properties: Object.fromEntries(described), required };

@@ -1,3 +1,4 @@
+import type { NewPet, PetPatch } from "../client/src/index.ts";
 import { NOTHING, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
@@ -13,6 +14,7 @@ import {
   STATUSES,
   target,
   walk,
+  type Whole,
 } from "./simulated.ts";
 import { SCRIPTS } from "../test/model/search.ts";
 import type { Random } from "../test/world/random.ts";
@@ -31,16 +33,18 @@ const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
 const disturb = () => ({ status: "available", name: "Max" });
 
-const newPet = (random: Random) => ({
-  name: nameOf(random),
-  categoryId: categoryOf(random),
-  ...(random.chance(0.3) && { status: random.pick(STATUSES) }),
-});
-const patchOfPet = (random: Random) => ({
-  ...(random.chance(0.5) && { name: nameOf(random) }),
-  ...(random.chance(0.3) && { categoryId: categoryOf(random) }),
-  ...(random.chance(0.6) && { status: random.pick(STATUSES) }),
-});
+const newPet = (random: Random) =>
+  ({
+    name: nameOf(random),
+    categoryId: categoryOf(random),
+    status: random.chance(0.3) ? random.pick(STATUSES) : undefined,
+  }) satisfies Whole<NewPet>;
+const patchOfPet = (random: Random) =>
+  ({
+    name: random.chance(0.5) ? nameOf(random) : undefined,
+    categoryId: random.chance(0.3) ? categoryOf(random) : undefined,
+    status: random.chance(0.6) ? random.pick(STATUSES) : undefined,
+  }) satisfies Whole<PetPatch>;
 /** Animals, each once. */
 const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) => [
   ...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets"))),

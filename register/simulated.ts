@@ -21,10 +21,17 @@ export interface Call {
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */
   idempotencyKey: string;
+  /** Whose token the client has. Undefined for one with a key. */
+  customer?: string;
+  /** The customers of orders. None beside a version that knows none. */
+  customers: readonly string[];
 }
 
 /** A call with its arguments, which a program repeats after a crash. */
 export type Prepared = (client: Call["client"]) => Promise<unknown>;
+
+/** A body with each of its fields, so that the worlds leave none out: an optional one may be undefined. */
+export type Whole<Body> = { [Field in keyof Body]-?: Body[Field] | undefined };
 
 /** A request in the terms of the model. */
 export interface Asked {
@@ -35,6 +42,8 @@ export interface Asked {
   met: Preconditions;
   /** With the API key that it belongs to. */
   key: string | undefined;
+  /** That it came with, if any. */
+  token: { customer: string; maxPlaced: number } | undefined;
 }
 
 export interface Kind {

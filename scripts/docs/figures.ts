@@ -1,6 +1,7 @@
 // Figures in the prose of the documentation that come from the code.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LARGEST_START } from "../../bench/candidates.ts";
 import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
@@ -119,6 +120,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `A run ends after ${BACKUP_MINUTES} minutes`,
   ],
   "docs/capacity.md": [
+    `at most ${LARGEST_START} times the CPU of a Worker without libraries`,
     `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
     `| ${count(2 * SEARCH_WINDOW)} at most | one for each ${count(SEARCH_WINDOW)} animals |`,
     `one for each ${MAX_UNFILLED} of these`,

@@ -7,6 +7,7 @@ import type { Json } from "../exact/json.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { idInEntry, isUnused } from "../idempotency/entry.ts";
+import { lazy } from "../lazy.ts";
 import {
   type Call,
   changedRow,
@@ -135,7 +136,8 @@ export function compileInsert<
     };
   }
 
-  const [planOfOne, planOfSeveral] = [compilePlan(false), compilePlan(true)];
+  const planOfOne = lazy(() => compilePlan(false));
+  const planOfSeveral = given.length === 0 ? lazy(() => compilePlan(true)) : undefined;
   const reason = rule?.reason;
   const selectReason =
     reason &&
@@ -151,14 +153,15 @@ export function compileInsert<
   }
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const plan = planOfOne(derive(resource, fields), call.attempt);
+      const plan = planOfOne()(derive(resource, fields), call.attempt);
       const { changed, entry, replayed } = await insert(call, plan, fields);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
     async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
+      const planOf = (planOfSeveral as typeof planOfOne)();
       const rows = JSON.stringify(items.map((item) => derive(resource, item)));
-      const plan = planOfSeveral({ items: rows, count: items.length }, call.attempt);
+      const plan = planOf({ items: rows, count: items.length }, call.attempt);
       const { changed, entry, replayed } = await insert(call, plan);
       if (entry !== undefined) return { response: entry.response, replayed };
       // RETURNING has no order.
