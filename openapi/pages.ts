@@ -1,9 +1,8 @@
 // Writes public/: the OpenAPI document, the reference, and the guides. Run by build.ts.
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
-import { document } from "./document.ts";
+import { document, LOCAL_API_KEY } from "./content.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";

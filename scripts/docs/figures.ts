@@ -44,7 +44,7 @@ import {
   STORED_MONTHS,
   wholeCost,
 } from "./costs.ts";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
 
