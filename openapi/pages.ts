@@ -12,7 +12,8 @@ import { searchEntries } from "./search.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
 const PACKAGES = join(import.meta.dirname, "../node_modules");
-const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
+const SCALAR = join(PACKAGES, "@scalar/api-reference");
+const RENDERER = join(SCALAR, "dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
@@ -35,7 +36,10 @@ const page = writeAssets("page", {
   }`,
   "entries.json": JSON.stringify(searchEntries(document)),
 });
-const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
+const renderer = writeAssets("scalar", {
+  ...texts(RENDERER, ["standalone.esm.js", ...chunks()]),
+  ...texts(SCALAR, ["LICENSE"]),
+});
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 /** The groups of the navigation. They are those that the renderer makes at the side of the reference. */
 const NAVIGATION = [
@@ -90,10 +94,9 @@ writePage(
 
 removeStale();
 
-/** The modules that the renderer loads. The folder also holds source maps. */
+/** The modules that the renderer loads. */
 function chunks(): string[] {
-  const files = readdirSync(join(RENDERER, "chunks")).filter((file) => file.endsWith(".js"));
-  return files.map((file) => `chunks/${file}`);
+  return readdirSync(join(RENDERER, "chunks")).map((file) => `chunks/${file}`);
 }
 
 function texts(folder: string, files = readdirSync(folder)): { [name: string]: string } {
