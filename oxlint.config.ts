@@ -42,7 +42,7 @@ const engine = only(
 
 /** What changes of `src/` change the pages, `build.ts` takes from `content.ts`. */
 const pages = only(
-  ["openapi/{badges,code,diagram,guides,marks,packages,pages,public-files,reference,samples,search}.ts"],
+  ["openapi/{badges,code,diagram,discovery,guides,marks,packages,pages,public-files,reference,samples,search}.ts"],
   ["../src/**", "./{describe,document,failures,headers,links,operation}.ts", "./resources/**"],
 );
 

@@ -16,12 +16,14 @@ export const SOURCES = [
 /** The published guides: their name, and their title. */
 export const GUIDES = {
   shop: "Build a shop",
+  browsers: "Browsers and phones",
   books: "Keep the books",
   offline: "Work offline",
   client: "TypeScript client",
   orders: "Selling an animal",
   events: "Keeping a copy",
   webhooks: "Receiving events",
+  agents: "Agents",
   errors: "Errors",
   guarantees: "Guarantees",
   keys: "API keys",
