@@ -6,6 +6,7 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
     "The body, the query or a header breaks a rule, or the query has a parameter that the operation does not declare. The message lists every invalid field.",
   unauthorized: "The API key is missing or not valid.",
   insufficient_scope: "The API key lacks the scope that the operation needs.",
+  origin_not_allowed: "A page of another origin called `/mcp`.",
   not_found: "The resource or the path does not exist.",
   method_not_allowed: "The path does not support the method. `Allow` lists those it supports.",
   request_timeout: "The request body was not complete within 10 seconds.",

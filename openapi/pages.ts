@@ -3,13 +3,16 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
-import { document } from "./document.ts";
+import { document, RESOURCES } from "./document.ts";
+import type { Resource } from "./describe.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { transformSync } from "esbuild";
 import { introductionOf, NEW_KEY, REFERENCE, referenceDocument } from "./reference.ts";
 import { searchEntries } from "./search.ts";
+import { toolsOf } from "./tools.ts";
+import { TOOLS_FILE } from "../src/mcp/tools.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
 const PACKAGES = join(import.meta.dirname, "../node_modules");
@@ -17,6 +20,8 @@ const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+const operations = Object.assign({}, ...RESOURCES.map(({ operations }) => operations)) as Resource["operations"];
+write(TOOLS_FILE, JSON.stringify(toolsOf(document, (operationId) => operations[operationId]?.agents)));
 const clients = readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`);
 for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));

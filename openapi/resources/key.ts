@@ -50,6 +50,7 @@ export const key: Resource = {
     getKey: {
       stability: "beta",
       summary: "Describe the key",
+      agents: { description: "Returns the name, the scopes and the expiry of the key that you use: what you may do." },
       description:
         "Returns the id, the name, the scopes and the expiry of the key that the request presents, so that a program can check at its start what it may do. It never returns the key itself. Every valid key may ask, whatever its scopes, and the request counts against its rate limit. A rotation or a revocation shows within 120 seconds, and later only when KV is late.",
       success: ok("The key.", "Key", KEY),

@@ -1,0 +1,31 @@
+import type { MiddlewareHandler } from "hono";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
+
+const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
+/** An origin as browsers send it (Fetch, section 3.1). */
+const ORIGIN = /^https?:\/\/[a-z0-9.:[\]-]+$/;
+
+/**
+ * The origins in the setting `MCP_ORIGINS`, which are separated by commas.
+ *
+ * @returns undefined for a setting with anything else.
+ */
+export function parseOrigins(setting: string): string[] | undefined {
+  const origins = setting.split(",").map((part) => part.trim());
+  return setting.trim() === "" ? [] : origins.every((origin) => ORIGIN.test(origin)) ? origins : undefined;
+}
+
+/**
+ * Refuses requests from pages of other origins. A page may reach a service on this machine under a name of its own (DNS rebinding), and
+ * the key of local development is public. The `Host` of its requests is then also its own, so it is not compared.
+ *
+ * @throws ApiError `origin_not_allowed`
+ */
+export const allowedOrigin: MiddlewareHandler<AppEnv> = (c, next) => {
+  const origin = c.req.header("Origin");
+  const { MCP_ORIGINS = "" }: { MCP_ORIGINS?: string } = c.env;
+  if (origin !== undefined && !LOOPBACK.test(origin) && !parseOrigins(MCP_ORIGINS)?.includes(origin))
+    throw new ApiError("origin_not_allowed", "Pages of this origin may not use /mcp.");
+  return next();
+};
