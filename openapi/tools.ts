@@ -40,7 +40,7 @@ const MEANINGS: { [argument: string]: string } = {
 };
 const IDEMPOTENCY_KEY: Schema = {
   type: "string",
-  description: "a new text for each thing, the same one to repeat a call",
+  description: "a new text without spaces for each thing, the same one to repeat a call",
   maxLength: MAX_LENGTH,
 };
 /** The keywords that tell an agent something. The service checks the rest. */

@@ -20,7 +20,7 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
   check(definition.inputSchema, values, []);
   const key = own(values, "idempotencyKey");
   if (typeof key === "string" && parseIdempotencyKey(key) === undefined)
-    add(["idempotencyKey"], `has to be 1 to ${MAX_LENGTH} visible ASCII characters`);
+    add(["idempotencyKey"], `has to be 1 to ${MAX_LENGTH} visible ASCII characters, without spaces`);
   return issues;
 
   function check(schema: Schema, value: unknown, path: Path): void {

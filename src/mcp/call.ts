@@ -19,7 +19,6 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/Idempotency-Key/g, "idempotencyKey"],
   [/that this service handed out in a Link header/g, "that nextCursor had"],
   [/, in decimal digits(?:, each in its own parameter \(id=2&id=8\))?/g, ""],
-  [/The address/g, "All arguments together, in an address,"],
 ];
 
 /** The request of a call, whose arguments `issuesOf` has checked. */

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ask, contentOf, refusalOf, resultOf } from "../support/agents.ts";
 import { call } from "../support/client.ts";
 import { grantKey, key } from "../support/keys.ts";
@@ -44,7 +44,7 @@ const TASKS: [
   [
     "find an animal by its name",
     1,
-    150,
+    110,
     async (use) => {
       const { items } = await use("listPets", { q: "cockatoo" });
       expect(items).toEqual([{ id: "3", name: "Coco the Cockatoo", categoryId: "3", status: "available" }]);
@@ -53,7 +53,7 @@ const TASKS: [
   [
     "sell Bruno, ship the order, and verify it",
     4,
-    900,
+    700,
     async (use) => {
       const { items = [] } = await use("listPets", { q: "bruno", status: "available" });
       const petId = items[0]?.["id"];
@@ -66,7 +66,7 @@ const TASKS: [
   [
     "rename ten animals that nobody else changes meanwhile",
     2,
-    2_700,
+    2_400,
     async (use) => {
       const { items = [] } = await use("listPets", { q: "animal", limit: 10, include: "version" });
       const changes = items.map(({ id, version, name }: Item) => ({ id, version, name: `${String(name)} II` }));
@@ -77,7 +77,7 @@ const TASKS: [
   [
     "what went wrong with order 17",
     2,
-    450,
+    260,
     async (use) => {
       const order = await use("getOrder", { orderId: "17" });
       expect(order).toMatchObject({ status: "cancelled", petId: "37" });
@@ -88,19 +88,19 @@ const TASKS: [
   [
     "import twenty animals into a category",
     2,
-    3_500,
+    2_400,
     async (use) => {
       const { items: categories = [] } = await use("listCategories", {});
       const categoryId = categories.find(({ name }) => name === "Fish")?.["id"];
       const animals = Array.from({ length: 20 }, (_, place) => ({ name: `Guppy ${place + 1}`, categoryId }));
-      const { items } = await use("createPets", { items: animals, idempotencyKey: "import of November" });
+      const { items } = await use("createPets", { items: animals, idempotencyKey: "import-of-November" });
       expect(items).toHaveLength(20);
     },
   ],
   [
     "one page of the inventory, and the next",
     3,
-    3_300,
+    3_200,
     async (use) => {
       expect(await use("getInventory", {})).toEqual({ available: expect.any(Number), pending: 16, sold: 1 });
       const page = await use("listPets", { status: "available" });
@@ -111,17 +111,14 @@ const TASKS: [
   ],
 ];
 
-const table: string[] = [];
-
 test.each(TASKS)("%s: at most %d calls and %d bytes", async (task, calls, bytes, run) => {
   const { use, used } = agent();
-  onTestFinished(() => void table.push(`${task}: ${used.calls} calls, ${used.bytes} bytes`));
   await run(use);
   expect(used.calls).toBeLessThanOrEqual(calls);
   expect(used.bytes).toBeLessThanOrEqual(bytes);
   // A ceiling that is far above says nothing.
   expect(used.bytes).toBeGreaterThan(bytes * 0.75);
-  console.log(table.at(-1) ?? `${task}: ${used.calls} calls, ${used.bytes} bytes`);
+  console.log(`${task}: ${used.calls} calls, ${used.bytes} bytes`);
 });
 
 describe("a misstep names its remedy", () => {
@@ -150,13 +147,13 @@ describe("a misstep names its remedy", () => {
       "a missing key",
       "placeOrder",
       { petId: "5" },
-      "idempotencyKey is required: a new text for each thing, the same one to repeat a call.",
+      "idempotencyKey is required: a new text without spaces for each thing, the same one to repeat a call.",
     ],
     [
       "a key that no header holds",
       "placeOrder",
       { petId: "5", idempotencyKey: "é\n" },
-      "idempotencyKey has to be 1 to 255 visible ASCII characters.",
+      "idempotencyKey has to be 1 to 255 visible ASCII characters, without spaces.",
     ],
     [
       "a key where none is needed",
