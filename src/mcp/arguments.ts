@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { isInt64 } from "../exact/int64.ts";
 import { isLongNumber, toInt64 } from "../exact/json.ts";
 import { MAX_LENGTH, parseIdempotencyKey } from "../idempotency/attempt.ts";
-import { isObject, type JsonObject, own } from "./json-rpc.ts";
+import { isObject, type JsonObject } from "./json-rpc.ts";
 import type { Schema, Tool } from "./tools.ts";
 
 type Path = readonly (string | number)[];
@@ -18,7 +18,7 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
   const issues: z.core.$ZodIssue[] = [];
   const add = (path: Path, message: string) => void issues.push({ code: "custom", path: [...path], message });
   check(definition.inputSchema, values, []);
-  const key = own(values, "idempotencyKey");
+  const key = values["idempotencyKey"];
   if (typeof key === "string" && parseIdempotencyKey(key) === undefined)
     add(["idempotencyKey"], `has to be 1 to ${MAX_LENGTH} visible ASCII characters, without spaces`);
   return issues;
@@ -39,9 +39,8 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
     if (schema.pattern !== undefined) {
       if (int64Of(value) === undefined) add(path, 'has to be an integer from -2^63 to 2^63 - 1 as a string, like "17"');
     } else if (types.includes("integer")) {
-      const { minimum, maximum } = schema;
-      if (typeof value !== "number") add(path, `has to be an integer from ${minimum} to ${maximum}`);
-    } else if (typeof value !== "string" || !value.isWellFormed()) add(path, "has to be a string of whole characters");
+      if (typeof value !== "number") add(path, "has to be an integer");
+    } else if (typeof value !== "string" || !value.isWellFormed()) add(path, "has to be a string");
     else if (schema.enum?.includes(value) === false) {
       const why = refused[path.at(-1) ?? ""]?.[value];
       add(path, `has to be one of ${schema.enum.join(", ")}${why === undefined ? "" : ` (${why})`}`);
@@ -58,7 +57,7 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
       else add([...path, SHOWN_NAME.test(name) ? name : "an argument"], `is unknown, there is ${takes}`);
     }
     for (const name of required)
-      if (own(value, name) === undefined) {
+      if (value[name] === undefined) {
         const meaning = properties[name]?.description;
         add([...path, name], `is required${meaning === undefined ? "" : `: ${meaning}`}`);
       }

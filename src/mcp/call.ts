@@ -14,13 +14,6 @@ const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 const INTEGER_FIELD = /"(\w+)":(-?\d+)/g;
 const NEXT_CURSOR = /[?&]cursor=([\w-]+)>; rel="next"/;
 
-/** Words of HTTP in the messages of the service, and what agents know instead. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
-  [/Idempotency-Key/g, "idempotencyKey"],
-  [/that this service handed out in a Link header/g, "that nextCursor had"],
-  [/, in decimal digits(?:, each in its own parameter \(id=2&id=8\))?/g, ""],
-];
-
 /** The request of a call, whose arguments `issuesOf` has checked. */
 export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Request {
   const values: Record<string, unknown> = { ...given };
@@ -83,7 +76,10 @@ export async function membersOf({ int64 }: Tool, response: Response, isStructure
 
 /** The members of the result of a call that failed. */
 export function failure(error: ErrorBody, retryAfter?: string | null): string {
-  const message = WORDS.reduce((words, [of, to]) => words.replace(of, to), error.message);
+  // Words of HTTP, and what agents know instead.
+  const message = error.message
+    .replace("Idempotency-Key", "idempotencyKey")
+    .replace("in a Link header", "as nextCursor");
   const wait = retryAfter == null ? {} : { retryAfter: Number(retryAfter) };
   return `${content(JSON.stringify({ ...error, message, ...wait }))},"isError":true`;
 }

@@ -14,7 +14,6 @@ import {
   isObject,
   type Message,
   messageOf,
-  own,
   respondWithResult,
   respondWithRpcError,
   RpcError,
@@ -40,8 +39,8 @@ interface Call {
 }
 
 /** The handler of `/mcp`. A call counts against the limit of its key what its operation counts, and every other message counts once. */
-export function endpoint(service: Service): Handler<AppEnv> & { readonly mediaTypes: readonly string[] } {
-  const handler: Handler<AppEnv> = async (c) => {
+export function endpoint(service: Service): Handler<AppEnv> {
+  return async (c) => {
     c.get("log").agent = true;
     const key = await authenticateRequest(c);
     if (key instanceof Response) return key;
@@ -53,7 +52,6 @@ export function endpoint(service: Service): Handler<AppEnv> & { readonly mediaTy
     }
     return asked instanceof Response ? asked : run(c, service, asked);
   };
-  return Object.assign(handler, { mediaTypes: JSON_BODY.names });
 }
 
 /** The response to a message, or the call that it asks for. */
@@ -79,7 +77,7 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return parse(bytes);
   } catch {
-    throw new RpcError("parse", "The body is not well-formed JSON in UTF-8.");
+    throw new RpcError(-32_700, "The body is not well-formed JSON in UTF-8.");
   }
 }
 
@@ -90,40 +88,36 @@ async function resultOf(
   { method, params }: Message,
   revision: string,
 ): Promise<string | Pick<Call, "tool" | "request">> {
+  const { instructions, tools } = await toolsOf(c.env);
   const isModern = revision === MODERN;
   const members = (object: object) => complete(revision, JSON.stringify(object).slice(1, -1));
   if (isModern && method === "server/discover") {
-    const { instructions } = await toolsOf(c.env);
     const caching = { ttlMs: 3_600_000, cacheScope: "public" };
     return members({ supportedVersions: REVISIONS, capabilities: CAPABILITIES, instructions, ...caching });
   }
   if (!isModern && method === "initialize") {
-    const { instructions } = await toolsOf(c.env);
-    const protocolVersion = OLDER.find((one) => one === own(params, "protocolVersion")) ?? OLDER[0];
+    const protocolVersion = OLDER.find((one) => one === params["protocolVersion"]) ?? OLDER[0];
     return members({ protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions });
   }
   if (!isModern && method === "ping") return "{}";
   if (method === "tools/list") {
-    const { tools } = await toolsOf(c.env);
     const listed = tools
       .filter(({ scope }) => scope === undefined || scopes.includes(scope))
       .map(({ definition }) => (revision === OLDEST ? { ...definition, title: undefined } : definition));
     return members({ tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) });
   }
   if (method === "tools/call") {
-    const { tools } = await toolsOf(c.env);
-    const tool = tools.find(({ definition }) => definition.name === own(params, "name"));
-    if (tool === undefined) throw new RpcError("params", "There is no such tool: tools/list has all.", 200);
-    const values = own(params, "arguments") ?? {};
-    if (!isObject(values) || own(params, "arguments") === null)
-      throw new RpcError("params", "arguments has to be an object.", 200);
+    const tool = tools.find(({ definition }) => definition.name === params["name"]);
+    if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: tools/list has all.", 200);
+    const { arguments: values = {} } = params;
+    if (!isObject(values)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
     const issues = issuesOf(tool, values);
     if (issues.length === 0) return { tool, request: requestOf(c, tool, values) };
     const { code, message } = invalid(issues);
     c.get("log").errorCode = code;
     return complete(revision, failure({ code, message, status: ERRORS[code].status }));
   }
-  throw new RpcError("method", "There is no such method.", isModern ? 404 : 200);
+  throw new RpcError(-32_601, "There is no such method.", isModern ? 404 : 200);
 }
 
 /** A result. @param members as JSON, without braces. */

@@ -3,18 +3,6 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
-/** An origin as browsers send it (Fetch, section 3.1). */
-const ORIGIN = /^https?:\/\/[a-z0-9.:[\]-]+$/;
-
-/**
- * The origins in the setting `MCP_ORIGINS`, which are separated by commas.
- *
- * @returns undefined for a setting with anything else.
- */
-export function parseOrigins(setting: string): string[] | undefined {
-  const origins = setting.split(",").map((part) => part.trim());
-  return setting.trim() === "" ? [] : origins.every((origin) => ORIGIN.test(origin)) ? origins : undefined;
-}
 
 /**
  * Refuses requests from pages of other origins. A page may reach a service on this machine under a name of its own (DNS rebinding), and
@@ -25,7 +13,7 @@ export function parseOrigins(setting: string): string[] | undefined {
 export const allowedOrigin: MiddlewareHandler<AppEnv> = (c, next) => {
   const origin = c.req.header("Origin");
   const { MCP_ORIGINS = "" }: { MCP_ORIGINS?: string } = c.env;
-  if (origin !== undefined && !LOOPBACK.test(origin) && !parseOrigins(MCP_ORIGINS)?.includes(origin))
+  if (origin !== undefined && !LOOPBACK.test(origin) && !MCP_ORIGINS.split(/[\s,]+/).includes(origin))
     throw new ApiError("origin_not_allowed", "Pages of this origin may not use /mcp.");
   return next();
 };

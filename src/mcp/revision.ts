@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
-import { isObject, type Message, own, RpcError } from "./json-rpc.ts";
+import { isObject, type Message, RpcError } from "./json-rpc.ts";
 
 /** The revision without a handshake: every request says what it needs. */
 export const MODERN = "2026-07-28";
@@ -22,31 +22,31 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
  */
 export function revisionOf(c: Context<AppEnv>, { method, params }: Message): string {
   const header = c.req.header("MCP-Protocol-Version");
-  const member = own(params, "_meta");
+  const member = params["_meta"];
   const meta = isObject(member) ? member : {};
-  const named = own(meta, `${META}protocolVersion`);
+  const named = meta[`${META}protocolVersion`];
   if (named === undefined && header !== MODERN) {
     if (header !== undefined && !OLDER.includes(header)) throw unsupported(header);
     return header ?? OLDEST;
   }
-  if (typeof named !== "string") throw new RpcError("params", `_meta needs ${META}protocolVersion.`);
+  if (typeof named !== "string") throw new RpcError(-32_602, `_meta needs ${META}protocolVersion.`);
   if (header !== named) throw mismatch("MCP-Protocol-Version");
   if (named !== MODERN) throw unsupported(named);
-  if (!isObject(own(meta, `${META}clientCapabilities`)))
-    throw new RpcError("params", `_meta needs ${META}clientCapabilities.`);
+  if (!isObject(meta[`${META}clientCapabilities`]))
+    throw new RpcError(-32_602, `_meta needs ${META}clientCapabilities.`);
   if (c.req.header("Mcp-Method") !== method) throw mismatch("Mcp-Method");
-  const name = method === "tools/call" ? own(params, "name") : undefined;
+  const name = method === "tools/call" ? params["name"] : undefined;
   if (typeof name === "string" && decoded(c.req.header("Mcp-Name")) !== name) throw mismatch("Mcp-Name");
   return MODERN;
 }
 
 const unsupported = (requested: string) =>
-  new RpcError("version", "The service does not know this version of the protocol.", 400, {
+  new RpcError(-32_022, "This version is not supported.", 400, {
     supported: REVISIONS,
     requested,
   });
 
-const mismatch = (header: string) => new RpcError("header", `The header ${header} has to say the same as the body.`);
+const mismatch = (header: string) => new RpcError(-32_020, `The header ${header} has to say the same as the body.`);
 
 /** The text of a header. Undefined without one, and for bytes that are no text. */
 function decoded(header: string | undefined): string | undefined {

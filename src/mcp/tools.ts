@@ -8,8 +8,6 @@ export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
   /** Of an int64 alone, which is a string of digits. */
   readonly pattern?: string;
   readonly properties?: { readonly [name: string]: Schema };

@@ -187,13 +187,13 @@ describe("a misstep names its remedy", () => {
       "items has to be an array.",
     ],
     ["a list of no ids", "listPets", { id: [] }, "id has to have an item."],
-    ["a filter of null", "listPets", { status: null }, "status has to be a string of whole characters."],
-    ["a text for a number", "listPets", { limit: "ten" }, "limit has to be an integer from 1 to 100."],
+    ["a filter of null", "listPets", { status: null }, "status has to be a string."],
+    ["a text for a number", "listPets", { limit: "ten" }, "limit has to be an integer."],
     [
       "a page of another order",
       "listPets",
       { cursor: "AAAAAAAAAAKLLL5F", sort: "-id" },
-      "cursor has to be one that nextCursor had, with the same sort.",
+      "cursor has to be one that this service handed out as nextCursor, with the same sort.",
     ],
   ])("%s", async (_misstep, name, args, message) => {
     expect((await refusalOf(name, args, "invalid_request")).message).toBe(message);
