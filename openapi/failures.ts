@@ -40,13 +40,20 @@ function headersOfFailure(code: ErrorCode, { method, facts: { cacheable } }: Mou
 /** What a body without its required fields, or a wrong one, gets in operations that say nothing else. */
 const BAD_LIMIT = `limit has to be an integer from 1 to ${MAX_LIMIT}, in decimal digits.`;
 const RATE_LIMITED = "Too many requests with this API key. Slow down.";
+const TOKENS_RATE_LIMITED = [
+  "Too many requests of this customer. Slow down.",
+  "Too many requests with the tokens of this API key. Slow down.",
+];
 const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
 
 /** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
 function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation, { handlers }: Mounted): string[] {
   const own = errors[code];
   // The limit of the key comes before one of the operation.
-  if (code === "rate_limited") return [RATE_LIMITED, ...(own === undefined ? [] : [own])];
+  if (code === "rate_limited") {
+    const takesTokens = handlers.some(({ customers }) => customers !== undefined);
+    return [RATE_LIMITED, ...(takesTokens ? TOKENS_RATE_LIMITED : []), ...(own === undefined ? [] : [own])];
+  }
   if (own !== undefined) return [own];
   const mediaTypes = handlers.flatMap((handler) => handler.mediaTypes ?? []);
   switch (code) {

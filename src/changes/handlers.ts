@@ -48,16 +48,21 @@ function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
   return [validator, withFacts(handler, { ...facts, idempotent: true })] as const;
 }
 
-/** The handlers of a creation. It responds with 201 and the address of the resource. */
+/**
+ * The handlers of a creation. It responds with 201 and the address of the resource.
+ *
+ * @param completed what the request stands for, from its body. It is what an `Idempotency-Key` names.
+ */
 export const creates = <Schema extends z.ZodMiniObject, Body>(
   operationId: string,
   schema: () => Schema,
   run: (call: Call, body: z.output<Schema>) => Promise<Responded<Body>>,
+  completed: (c: Context<AppEnv>, body: z.output<Schema>) => z.output<Schema> = (_c, body) => body,
 ) =>
-  changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (_c, body) => ({
-    parts: valuesOf(schema(), body),
-    run: (call) => run(call, body),
-  }));
+  changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (c, given) => {
+    const body = completed(c, given);
+    return { parts: valuesOf(schema(), body), run: (call) => run(call, body) };
+  });
 
 /**
  * The handlers of a change of several resources. It responds with all of them.

@@ -1,10 +1,13 @@
 // POST /mcp: the Model Context Protocol over HTTP, without sessions and streams.
 import type { Context, ExecutionContext, Handler } from "hono";
 import { version } from "../../package.json";
+import { hasScope } from "../auth/scopes.ts";
 import { limitRate } from "../auth/rate-limit.ts";
 import type { ApiKey, AppEnv } from "../env.ts";
 import { ERRORS } from "../errors.ts";
-import { authenticateRequest } from "../http/authentication.ts";
+import { authenticateRequest, ownerOf } from "../http/authentication.ts";
+import { respondWithError } from "../http/error-handler.ts";
+import { refusesCustomers } from "../http/guard.ts";
 import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
 import { invalid } from "../http/validation.ts";
 import { issuesOf } from "./arguments.ts";
@@ -44,11 +47,12 @@ export function endpoint(service: Service): Handler<AppEnv> {
     c.get("log").agent = true;
     const key = await authenticateRequest(c);
     if (key instanceof Response) return key;
+    if (key.token !== undefined) return respondWithError(c, refusesCustomers(c));
     let asked: Call | Response | undefined;
     try {
       asked = await answer(c, key);
     } finally {
-      if (asked === undefined || asked instanceof Response) await limitRate(c.env.RATE_LIMITER, key.id);
+      if (asked === undefined || asked instanceof Response) await limitRate(c.env, key, ownerOf(c));
     }
     return asked instanceof Response ? asked : run(c, service, asked);
   };
@@ -102,7 +106,7 @@ async function resultOf(
   if (!isModern && method === "ping") return "{}";
   if (method === "tools/list") {
     const listed = tools
-      .filter(({ scope }) => scope === undefined || scopes.includes(scope))
+      .filter(({ scope }) => scope === undefined || hasScope(scopes, scope))
       .map(({ definition }) => (revision === OLDEST ? { ...definition, title: undefined } : definition));
     return members({ tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) });
   }

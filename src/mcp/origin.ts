@@ -13,7 +13,8 @@ const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
 export const allowedOrigin: MiddlewareHandler<AppEnv> = (c, next) => {
   const origin = c.req.header("Origin");
   const { MCP_ORIGINS = "" }: { MCP_ORIGINS?: string } = c.env;
-  if (origin !== undefined && !LOOPBACK.test(origin) && !MCP_ORIGINS.split(/[\s,]+/).includes(origin))
+  const others = MCP_ORIGINS.split(/[\s,]+/).filter((one) => one !== "");
+  if (origin !== undefined && !LOOPBACK.test(origin) && !others.includes(origin))
     throw new ApiError("origin_not_allowed", "Pages of this origin may not use /mcp.");
   return next();
 };

@@ -18,6 +18,8 @@ const CONFLICTS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
 /** What new users enter, and the places that answer it. */
 const ANSWERS: [question: string, places: string[]][] = [
   ["buy", ["/docs/orders", "/docs/reference#tag/store/POST/store/orders"]],
+  ["mobile app", ["/docs/browsers"]],
+  ["GDPR", ["/docs/browsers#the-customer-of-an-order"]],
   ["webhook", ["/docs/webhooks"]],
   ["webhooks", ["/docs/webhooks"]],
   ["tunnel", ["/docs/client#a-receiver-on-your-machine"]],
@@ -86,6 +88,11 @@ const ANSWERS: [question: string, places: string[]][] = [
     ],
   ],
   ["two customers buy the same animal", ["/docs/orders#races", "/docs/shop"]],
+  ["mcp", ["/docs/agents", "/docs/agents#settings"]],
+  ["ai agent", ["/docs/agents", "/docs/agents#a-key-for-an-agent"]],
+  ["connect claude", ["/docs/agents", "/docs/agents#settings"]],
+  ["llms.txt", ["/docs/agents#pages-for-models"]],
+  ["prompt injection", ["/docs/agents#what-it-must-not-believe"]],
   ["support request id", ["/docs/errors", "/docs/errors#internal_error"]],
 ];
 

@@ -69,6 +69,7 @@ const start = fc.constantFrom(
   "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
   '"',
   "application/json",
+  "text/markdown;q=",
   "1.",
   "-",
   "[",

@@ -200,6 +200,55 @@ const HEADERS = [
   ),
 ];
 
+const PAGES = [
+  workerd(
+    "HTML is preferred to Markdown of the same weight",
+    "http/documentation.ts",
+    "markdown >= (weights",
+    "markdown > (weights",
+    "http/documentation",
+  ),
+  workerd(
+    "Markdown without a weight is preferred",
+    "http/documentation.ts",
+    "markdown > 0 && ",
+    'accept.includes("text/markdown") && ',
+    "http/documentation",
+  ),
+  workerd(
+    "a range for everything outweighs the one for HTML",
+    "http/documentation.ts",
+    'weights.get("text/html") ?? weights.get("text/*") ?? weights.get("*/*")',
+    'weights.get("*/*") ?? weights.get("text/*") ?? weights.get("text/html")',
+    "http/documentation",
+  ),
+  workerd(
+    "the texts name another deployment",
+    "http/documentation.ts",
+    ".replaceAll(PLACEHOLDER, origin)",
+    "",
+    "http/documentation",
+  ),
+  workerd(
+    "a page without Markdown is missing for agents",
+    "http/documentation.ts",
+    "markdown !== undefined && markdown.status !== 404 ? markdown",
+    "markdown !== undefined ? markdown",
+    "http/documentation",
+  ),
+  workerd(
+    "the redirect of / has no links",
+    "app.ts",
+    "    addLink(c, PAGE_LINKS);\n",
+    "    void addLink;\n    void PAGE_LINKS;\n",
+    "http/documentation",
+  ),
+  {
+    ...workerd("caches confuse HTML and Markdown", "", 'Vary: "Accept", ', "", "http/documentation"),
+    file: "openapi/discovery.ts",
+  },
+];
+
 const LOG = [
   workerd("the log has the key", "http/authentication.ts", "keyId = record.id", "keyId = key", "auth/secrets"),
   workerd("the log has the raw path", "log/log.ts", "route: routePath(c)", "route: c.req.path", "http/headers"),
@@ -261,4 +310,4 @@ const INPUT = [
 ];
 
 /** Bugs of the service in every request. */
-export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...LOG, ...INPUT];
+export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...LOG, ...INPUT];

@@ -1,6 +1,7 @@
 import { bearerToken } from "../../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../../src/auth/key-format.ts";
 import { MERGE_PATCH } from "../../../src/http/body.ts";
+import { prefersMarkdown } from "../../../src/http/documentation.ts";
 import { BOOKMARK } from "../../../src/http/open-session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
 import { requestedAge } from "../../../src/http/max-age.ts";
@@ -24,6 +25,7 @@ export const READERS = {
   "the Idempotency-Key header": parseIdempotencyKey,
   "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
   "the traceparent header": parseTraceParent,
+  "the Accept header": prefersMarkdown,
   "the Content-Type header": (text) => MERGE_PATCH.expression.test(text),
   "the If-Match header": parseTags,
   "the Cache-Control header": requestedAge,
