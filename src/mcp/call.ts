@@ -32,7 +32,8 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Re
   if (typeof key === "string") headers["Idempotency-Key"] = key;
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => int64Of(take(name)) ?? "");
   const query = tool.query.flatMap((name) =>
-    [take(name) ?? []].flat().map((item) => `${name}=${encodeURIComponent(String(item))}`),
+    // A text or a number, or several.
+    [take(name) ?? []].flat().map((item) => `${name}=${encodeURIComponent(item as string | number)}`),
   );
   if (tool.body !== undefined) headers["Content-Type"] = "application/json";
   const { properties = {} } = tool.definition.inputSchema;
@@ -44,7 +45,7 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Re
     method: tool.method,
     headers,
     ...(tool.body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(c.req.raw.cf === undefined ? {} : { cf: c.req.raw.cf as CfProperties }),
+    ...(c.req.raw.cf === undefined ? {} : { cf: c.req.raw.cf }),
   });
 }
 

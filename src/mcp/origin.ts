@@ -12,9 +12,10 @@ const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
  */
 export const allowedOrigin: MiddlewareHandler<AppEnv> = (c, next) => {
   const origin = c.req.header("Origin");
-  const { MCP_ORIGINS = "" }: { MCP_ORIGINS?: string } = c.env;
-  const others = MCP_ORIGINS.split(/[\s,]+/).filter((one) => one !== "");
-  if (origin !== undefined && !LOOPBACK.test(origin) && !others.includes(origin))
+  if (origin !== undefined && !LOOPBACK.test(origin) && !originsOf(c.env).includes(origin))
     throw new ApiError("origin_not_allowed", "Pages of this origin may not use /mcp.");
   return next();
 };
+
+const originsOf = ({ MCP_ORIGINS = "" }: { MCP_ORIGINS?: string }) =>
+  MCP_ORIGINS.split(/[\s,]+/).filter((origin) => origin !== "");

@@ -50,16 +50,20 @@ test("these are the tools, and hidden are all other operations", async () => {
   const hidden = OPERATIONS.map(({ name }) => name).filter((name) => !(name in TOOLS));
   expect(hidden.toSorted()).toEqual(
     [
-      ...["createPet", "getPet", "updatePet", "listEvents", "createWebhook", "deleteWebhook", "getWebhook"],
-      ...[
-        "getWebhookSecret",
-        "replayWebhook",
-        "rotateWebhookSecret",
-        "createToken",
-        "stopReplay",
-        "testWebhook",
-        "updateWebhook",
-      ],
+      "createPet",
+      "getPet",
+      "updatePet",
+      "listEvents",
+      "createWebhook",
+      "deleteWebhook",
+      "getWebhook",
+      "getWebhookSecret",
+      "replayWebhook",
+      "rotateWebhookSecret",
+      "createToken",
+      "stopReplay",
+      "testWebhook",
+      "updateWebhook",
     ].toSorted(),
   );
 });

@@ -79,7 +79,7 @@ export async function resultOf(message: Message, revision?: string, more?: Parti
   expect(_meta).toEqual(
     isModern ? { [SERVER_INFO]: { name: "petstore", version: expect.stringMatching(/^\d/) } } : undefined,
   );
-  return result as Result;
+  return result;
 }
 
 /** Calls a tool. */

@@ -52,7 +52,7 @@ const address = () => new URL("/mcp", service.url);
 
 const older = async (connection: Connection): Promise<Agent> => {
   const client = new Client(INFO);
-  await client.connect(new StreamableHTTPClientTransport(address(), options(connection)) as never);
+  await client.connect(new StreamableHTTPClientTransport(address(), options(connection)));
   return client as Agent;
 };
 const newer =
@@ -60,7 +60,7 @@ const newer =
   async (connection: Connection): Promise<Agent> => {
     const client = new modern.Client(INFO, versionNegotiation === undefined ? {} : { versionNegotiation });
     await client.connect(new modern.StreamableHTTPClientTransport(address(), options(connection)));
-    return client as Agent;
+    return client;
   };
 
 const CLIENTS: [name: string, connect: (connection: Connection) => Promise<Agent>, revision: string][] = [
