@@ -4,7 +4,7 @@
 import worker from "./worker.js";
 import storage from "./storage.json";
 
-const { keyName, keyRecord, answers } = JSON.parse(storage);
+const { keyName, keyRecord, answers, tools } = JSON.parse(storage);
 const record = JSON.parse(keyRecord);
 /** By method and SQL. */
 const known = {};
@@ -69,6 +69,7 @@ const bindings = {
     },
   },
   RATE_LIMITER: { limit: async () => ({ success: true }) },
+  ASSETS: { fetch: async () => new Response(tools) },
   WEBHOOKS: { getByName: () => object },
 };
 const stubbed = { ...bindings, DB: stub };

@@ -3,4 +3,4 @@ export { type ErrorCode, ERRORS } from "../src/errors.ts";
 export { PAGE_LINKS, PLACEHOLDER } from "../src/http/documentation.ts";
 export { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 export { LOCAL_API_KEY } from "../src/local-api-key.ts";
-export { document } from "./document.ts";
+export { document, RESOURCES } from "./document.ts";

@@ -22,7 +22,7 @@ import { mountedAs, operationObject } from "./operation.ts";
 import { GUIDES } from "./sources.ts";
 
 /** One line per resource. */
-const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
+export const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
   type: "string",

@@ -7,6 +7,7 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
   unauthorized: "The API key or the customer token is missing or not valid.",
   insufficient_scope:
     "The API key or the customer token lacks the scope that the operation needs, or customer tokens cannot use it.",
+  origin_not_allowed: "A page of another origin called `/mcp`.",
   not_found: "The resource or the path does not exist.",
   method_not_allowed: "The path does not support the method. `Allow` lists those it supports.",
   request_timeout: "The request body was not complete within 10 seconds.",

@@ -3,6 +3,9 @@ import { parseShare } from "../../src/log/share.ts";
 import { parseDeniedHosts } from "../../src/webhooks/denied-hosts.ts";
 import type { Target } from "./target.ts";
 
+/** Origins as browsers send them (Fetch, section 3.1), separated by commas. */
+const ORIGINS = /^(?:https?:\/\/[a-z0-9.:[\]-]+(?:, *(?!$)|$))*$/;
+
 /** What the service understands in each text of `[vars]`. It has a safe answer to anything else, which nobody would notice. */
 const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   ENVIRONMENT: (value, env) => value === env,
@@ -10,6 +13,7 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   READ_MAX_AGE: (value) => parseReadMaxAge(value) !== undefined,
   READS: (value) => value === "nearest" || value === "primary",
   EVENT_DAYS: (value) => /^[1-9]\d{0,3}$/.test(value),
+  MCP_ORIGINS: (value) => ORIGINS.test(value),
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
 };
 
