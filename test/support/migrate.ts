@@ -1,6 +1,7 @@
 import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, vi } from "vitest";
+import { afterEach, beforeAll, vi } from "vitest";
+import { seenForms } from "./contract.ts";
 import { emptyStorage } from "./empty-storage.ts";
 import { renewKey } from "./keys.ts";
 
@@ -20,4 +21,8 @@ beforeAll(async () => {
   await emptyStorage();
   await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
   await renewKey();
+});
+
+afterEach(({ task }) => {
+  task.file.meta.forms = [...seenForms];
 });

@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, vi } from "vitest";
+import { see } from "../support/contract.ts";
 import type { WebhookEndpoint } from "../../src/webhooks/engine/endpoint.ts";
 
 export const SECOND = 1_000;
@@ -144,12 +145,18 @@ export class Hook {
     vi.setSystemTime(end);
   }
 
-  state() {
-    return this.stub.state(this.name);
+  /** What the operation responds with. */
+  async state() {
+    return see("getWebhookState", 200, await this.stub.state(this.name));
   }
 
+  /** All that the operation responds with, on its pages. */
   async deliveries() {
-    return (await this.stub.deliveries(this.name, { limit: 2_000 })).deliveries;
+    return see("listDeliveries", 200, (await this.stub.deliveries(this.name, { limit: 2_000 })).deliveries);
+  }
+
+  async replay(from: string) {
+    return see("replayWebhook", 200, await this.stub.replay(this.name, from));
   }
 
   /** Statements on the storage of the object. */

@@ -8,6 +8,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
+import { EVENT_TYPES } from "../../src/feed/table.ts";
 import worker from "../../src/index.ts";
 import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
 import { latest } from "../events/feed.ts";
@@ -72,13 +73,18 @@ async function create(more: object = {}, owner = key) {
 
 describe("createWebhook", () => {
   test("responds with the webhook, without secret, tag and place", async () => {
-    const { response, path, webhook } = await create({ url: "HTTPS://Hooks.Shop.com/pets", enabled: false, id: 77 });
+    const { response, path, webhook } = await create({
+      url: "HTTPS://Hooks.Shop.com/pets",
+      types: EVENT_TYPES,
+      enabled: false,
+      id: 77,
+    });
     expect(response.headers.get("Location")).toBe(path);
     expect(response.headers.get("ETag")).toBe('"1"');
     expect(webhook).toEqual({
       id: expect.any(Number),
       url: URL_OF_RECEIVER,
-      types: NEW.types,
+      types: [...EVENT_TYPES],
       enabled: true,
       createdBy: "key_0123456789ab",
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -211,7 +217,10 @@ describe("updateWebhook", () => {
     await hook.run();
     const gone = await send("GET", path);
     expect(gone.headers.get("ETag")).toBe('"2"');
-    expect(await expectJson(gone, 200)).toMatchObject({ enabled: false, disabledReason: "gone" });
+    const webhook = await expectJson(gone, 200);
+    expect(webhook).toMatchObject({ enabled: false, disabledReason: "gone" });
+    const listed = await send("GET", `${WEBHOOKS}?include=version`);
+    expect(await expectJson(listed, 200)).toEqual([{ ...(webhook as Webhook), version: 2 }]);
     const { disabledReason } = (await expectJson(await send("PATCH", path, { enabled: false }), 200)) as Webhook;
     expect(disabledReason).toBe("gone");
     const enabled = (await expectJson(await send("PATCH", path, { enabled: true }), 200)) as Webhook;
@@ -352,6 +361,8 @@ describe("testWebhook", () => {
     expect(JSON.parse(body)).toEqual({ id, type: "webhook.test", timestamp: new Date().toISOString(), data: {} });
     respond(() => new Error("refused"));
     expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "connection", milliseconds: 0 });
+    vi.spyOn(globalThis, "setTimeout").mockImplementation((run) => (run(), 0));
+    expect(await expectJson(await send("POST", `${path}/test`), 200)).toEqual({ error: "timeout", milliseconds: 0 });
     expect(await expectJson(await send("GET", `${path}/deliveries`), 200)).toEqual([]);
   });
 

@@ -74,7 +74,7 @@ describe("a feed that lost the place", () => {
     await hook.run();
     await forgetNewest(2);
     respond(() => 500);
-    await hook.stub.replay(hook.name, before);
+    await hook.replay(before);
     await hook.pass(0);
     expect(resets()).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ describe("a replay", () => {
     await hook.run();
     const place = await placeOf(hook);
     forget();
-    const state = await hook.stub.replay(hook.name, (sent[1] ?? "").slice(4));
+    const state = await hook.replay((sent[1] ?? "").slice(4));
     expect(state).toMatchObject({ pending: 0, replay: { end: encodeEventCursor(place ?? "") } });
     const [later] = await addEvents([6]);
     await hook.run();
@@ -222,7 +222,7 @@ describe("a replay", () => {
     forget();
     let refusals = 1;
     respond(({ id }) => (id === first && refusals-- > 0 ? 500 : 204));
-    await hook.stub.replay(hook.name, before);
+    await hook.replay(before);
     await hook.pass(SECOND);
     // The third waits for the first, and the second is no part of the replay.
     expect(ids()).toEqual([first]);
@@ -240,7 +240,7 @@ describe("a replay", () => {
   test("starts an object that never started", async () => {
     const hook = await addHook({ isNew: true });
     const sent = await addEvents(...events(3));
-    await hook.stub.replay(hook.name, (sent[1] ?? "").slice(4));
+    await hook.replay((sent[1] ?? "").slice(4));
     await hook.pass(0);
     expect(ids()).toEqual(sent);
   });
@@ -252,15 +252,15 @@ describe("a replay", () => {
     const sent = await addEvents(...events(3));
     await hook.run();
     forget();
-    await hook.stub.replay(hook.name, before);
-    expect(await hook.stub.replay(hook.name, before)).toBe("replay_running");
+    await hook.replay(before);
+    expect(await hook.replay(before)).toBe("replay_running");
     expect(await hook.stub.skip(hook.name, (sent[2] ?? "").slice(4))).toBe("replay_running");
     await hook.stub.stopReplay(hook.name);
     await hook.stub.stopReplay(hook.name);
     await hook.pass(MINUTE);
     expect(received).toHaveLength(0);
     expect(await hook.state()).toMatchObject({ cursor: encodeEventCursor((sent[2] ?? "").slice(4)) });
-    await hook.stub.replay(hook.name, before);
+    await hook.replay(before);
     await hook.pass(0);
     expect(ids()).toEqual(sent);
   });
@@ -270,7 +270,7 @@ describe("a replay", () => {
     const before = (await placeOf(hook)) ?? "";
     await addEvents(...events(3));
     await hook.run();
-    await hook.stub.replay(hook.name, before);
+    await hook.replay(before);
     respond(() => 500);
     await hook.pass(0);
     expect(await hook.state()).toMatchObject({ pending: 3 });
