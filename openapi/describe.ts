@@ -8,6 +8,7 @@ import { encodeEventCursor, EVENT_CURSOR } from "../src/feed/place.ts";
 import { CURSOR } from "../src/http/cursor.ts";
 import type { Field, Shape } from "../src/http/shape.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
+import { CUSTOMER } from "../src/http/validation.ts";
 import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
@@ -77,6 +78,9 @@ export const NAME: SchemaObject = {
   maxLength: MAX_NAME_CHARACTERS,
   pattern: NOT_BLANK,
 };
+
+/** The rule of the customer of an order. */
+export const CUSTOMER_TEXT: SchemaObject = { minLength: 1, maxLength: 255, pattern: CUSTOMER.source };
 
 /** The parameters of every list. */
 export const pageParameters = (items: string): { [name: string]: Parameter } => ({

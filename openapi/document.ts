@@ -145,7 +145,7 @@ export const document: OpenAPIObject = {
         type: "http",
         scheme: "bearer",
         bearerFormat: "petstore_<environment>_<36 characters>",
-        description: `An API key. Its scopes: ${SCOPES.join(", ")}. [How to get one](/docs/keys).`,
+        description: `An API key. Its scopes: ${SCOPES.join(", ")}. [How to get one](/docs/keys). Or a customer token, which \`createToken\` returns, for the operations with an \`x-customer-scope\`: the scope that the token needs, or \`none\`.`,
       },
     },
     schemas: {

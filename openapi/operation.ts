@@ -4,6 +4,7 @@ import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import type { Deprecation } from "../src/http/deprecation.ts";
+import type { OfCustomers } from "../src/http/guard.ts";
 import { IDEMPOTENCY_KEY, MAX_HEADER_LENGTH } from "../src/idempotency/attempt.ts";
 import type { Facts } from "../src/operation.ts";
 import { v1 } from "../src/v1.ts";
@@ -14,6 +15,7 @@ import { announcement, headersOf, locationHeader, named } from "./headers.ts";
 /** The facts that the handlers of an operation carry for the document. */
 interface Carried extends Partial<Facts> {
   scope?: Scope;
+  customers?: OfCustomers;
   deprecation?: Deprecation;
   target?: "query" | "json";
   schema?: () => z.ZodMiniObject;
@@ -83,6 +85,8 @@ export function operationObject(operationId: string, operation: Operation, links
       : { deprecated: true, "x-sunset": deprecation.sunset.toISOString().slice(0, "2030-12-05".length) }),
     security: [{ apiKey: [] }],
     ...(guard.scope === undefined ? {} : { "x-required-scope": guard.scope }),
+    // Without it, customer tokens cannot use the operation.
+    ...(guard.customers === undefined ? {} : { "x-customer-scope": guard.customers }),
     "x-stability": stability,
     parameters: [...parametersOf(operationId, operation, route), ...(withoutDatabase ? [] : [parameter("bookmark")])],
     ...(body === undefined

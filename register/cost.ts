@@ -12,6 +12,8 @@ export interface Cost {
 export interface CostRequest {
   method?: string;
   key?: string;
+  /** Sends a token for this customer, from the key of the test. */
+  customer?: string;
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: object;

@@ -6,6 +6,7 @@ import { cursorOf } from "./simulated.ts";
 export const events = {
   listEvents: {
     scope: "events:read",
+    customers: "refused",
     sample: async (store) => {
       const { events, cursor, more } = await store.events.list({
         types: ["pet.created"],

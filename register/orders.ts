@@ -17,7 +17,8 @@ async function cancelled({ send }: Service, { path }: OnceRequest): Promise<["or
 
 export const orders = {
   placeOrder: {
-    scope: "store:write",
+    scope: "orders:place",
+    customers: "restricted",
     sample: async (store) => {
       const { order } = await store.orders.place({ petId: 2n });
       console.log(order.id, order.status);
@@ -33,6 +34,20 @@ export const orders = {
       "a retry of a placement": [rows(8), 201, ORDERS, post({ petId: 23 }, { "Idempotency-Key": "order" })],
       "a placement for an animal on order": [rows(7), 409, ORDERS, post({ petId: 23 })],
       "a placement with a reference": [rows(14, 10), 201, ORDERS, post({ petId: 26, reference: "basket" })],
+      "a placement for a customer": [rows(14, 10), 201, ORDERS, post({ petId: 29, customer: "ada" })],
+      "a placement with a token": [rows(19, 10), 201, ORDERS, { ...post({ petId: 30 }), customer: "ada" }],
+      "a placement with a token and an Idempotency-Key": [
+        rows(25, 12),
+        201,
+        ORDERS,
+        { ...post({ petId: 31 }, { "Idempotency-Key": "ada" }), customer: "ada" },
+      ],
+      "a placement of a customer with too many orders": [
+        rows(27),
+        409,
+        ORDERS,
+        { ...post({ petId: 32 }), customer: "bo" },
+      ],
     },
     invalid: {},
     once: [
@@ -43,7 +58,7 @@ export const orders = {
             path: ORDERS,
             body: { petId },
             same: `{"quantity": 1.0, "petId": ${petId}}`,
-            others: [{ petId: other }, { petId, reference: "cart" }],
+            others: [{ petId: other }, { petId, reference: "cart" }, { petId, customer: "ada" }],
           };
         },
         events: 2,
@@ -63,11 +78,16 @@ export const orders = {
   },
   getOrder: {
     scope: "store:read",
+    customers: "restricted",
     sample: async (store) => {
       const { order } = await store.orders.get(1n);
       console.log(order.status);
     },
-    costs: { "an order": [rows(1), 200, `${ORDERS}/1`] },
+    costs: {
+      "an order": [rows(1), 200, `${ORDERS}/1`],
+      "an order of a customer": [rows(1), 200, `${ORDERS}/6`, { customer: "bo" }],
+      "an order of another customer": [rows(1), 404, `${ORDERS}/6`, { customer: "ada" }],
+    },
     world: {
       weight: 5,
       prepare: fetching("store/orders", (client, id, options) => client.orders.get(id, options)),
@@ -75,7 +95,8 @@ export const orders = {
     },
   },
   updateOrder: {
-    scope: "store:write",
+    scope: "orders:manage",
+    customers: "refused",
     sample: async (store) => {
       const { order } = await store.orders.ship(1n);
       console.log(order.shipDate);
@@ -85,6 +106,7 @@ export const orders = {
       "a shipment repeated": [rows(3), 200, `${ORDERS}/2`, patch(SHIP)],
       "a new reference": [rows(5, 3), 200, `${ORDERS}/4`, patch({ reference: "cart" })],
       "another reference": [rows(5, 3), 200, `${ORDERS}/5`, patch({ reference: "invoice" })],
+      "another customer": [rows(5, 3), 200, `${ORDERS}/2`, patch({ customer: "cy" })],
       "the same reference": [rows(3), 200, `${ORDERS}/5`, patch({ reference: "invoice" })],
       "a shipment with another reference": [
         rows(13, 9),
@@ -186,16 +208,20 @@ export const orders = {
   },
   listOrders: {
     scope: "store:read",
+    customers: "restricted",
     sample: async (store) => {
       for await (const order of store.orders.list({ status: "placed" })) {
         console.log(order.id, order.petId);
       }
     },
     costs: {
-      "a list of orders": [rows(8), 200, ORDERS],
+      "a list of orders": [rows(21), 200, ORDERS],
       "a list of the orders of an animal": [rows(2), 200, `${ORDERS}?petId=23`],
       "a list of the orders with a reference": [rows(4), 200, `${ORDERS}?reference=cart`],
       "a list of the placed orders with a reference": [rows(2), 200, `${ORDERS}?reference=cart&status=placed`],
+      "a list of the orders of a customer": [rows(8), 200, `${ORDERS}?customer=bo&limit=5`],
+      "a list of the placed orders of a customer": [rows(6), 200, `${ORDERS}?customer=bo&status=placed&limit=5`],
+      "a list with a token": [rows(8), 200, `${ORDERS}?limit=5`, { customer: "bo" }],
     },
     world: {
       weight: 3,
@@ -217,7 +243,8 @@ export const orders = {
     },
   },
   cancelOrder: {
-    scope: "store:write",
+    scope: "orders:manage",
+    customers: "restricted",
     sample: async (store) => {
       await store.orders.cancel(2n);
     },
@@ -225,6 +252,8 @@ export const orders = {
       "a cancellation": [rows(11, 8), 204, `${ORDERS}/3`, REMOVE],
       "a cancellation repeated": [rows(3), 204, `${ORDERS}/3`, REMOVE],
       "a cancellation of an order with a reference": [rows(11, 9), 204, `${ORDERS}/4`, REMOVE],
+      "a cancellation with a token": [rows(11, 9), 204, `${ORDERS}/6`, { ...REMOVE, customer: "bo" }],
+      "a cancellation of an order of another customer": [rows(3), 404, `${ORDERS}/7`, { ...REMOVE, customer: "ada" }],
     },
     world: {
       weight: 6,
@@ -234,6 +263,7 @@ export const orders = {
   },
   getInventory: {
     scope: "store:read",
+    customers: "refused",
     sample: async (store) => {
       const { inventory, age } = await store.orders.inventory();
       console.log(inventory.available, age);

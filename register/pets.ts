@@ -46,6 +46,7 @@ const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) 
 export const pets = {
   createPet: {
     scope: "pets:write",
+    customers: "refused",
     sample: async (store) => {
       const { animal, etag } = await store.pets.create({
         name: "Ada the Alpaca",
@@ -88,6 +89,7 @@ export const pets = {
   },
   createPets: {
     scope: "pets:write",
+    customers: "refused",
     sample: async (store) => {
       const count = await store.pets.createMany([
         { name: "Ada the Alpaca", categoryId: 1n },
@@ -139,6 +141,7 @@ export const pets = {
   },
   updatePet: {
     scope: "pets:write",
+    customers: "refused",
     // oxfmt-ignore
     sample: async (store) => {
       const { animal } = await store.pets.update(
@@ -199,6 +202,7 @@ export const pets = {
   },
   updatePets: {
     scope: "pets:write",
+    customers: "refused",
     sample: async (store) => {
       const count = await store.pets.updateMany([
         { id: 1n, version: 1, status: "pending" },
@@ -265,6 +269,7 @@ export const pets = {
   },
   deletePet: {
     scope: "pets:write",
+    customers: "refused",
     sample: async (store) => {
       await store.pets.delete(1n);
     },
@@ -281,6 +286,7 @@ export const pets = {
   },
   getPet: {
     scope: "pets:read",
+    customers: "plain",
     sample: async (store) => {
       const { animal, etag } = await store.pets.get(1n);
       console.log(animal.name, etag);
@@ -301,6 +307,7 @@ export const pets = {
   },
   listPets: {
     scope: "pets:read",
+    customers: "plain",
     sample: async (store) => {
       for await (const animal of store.pets.list({ status: "available" })) {
         console.log(animal.id, animal.name);

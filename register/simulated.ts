@@ -15,7 +15,7 @@ interface Known {
 
 /** What a call has: the client, the chance of its step and what clients know. */
 export interface Call {
-  client: Pick<Session, "pets" | "categories" | "orders" | "events" | "key">;
+  client: Pick<Session, "pets" | "categories" | "orders" | "events" | "key" | "token">;
   random: Random;
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */

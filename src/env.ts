@@ -1,12 +1,22 @@
 import type { HonoBase } from "hono/hono-base";
 
-/** The owner of the API key of a request. */
+/** A customer token, as the request that presents it needs it. */
+export interface CustomerToken {
+  id: string;
+  customer: string;
+  /** The number of placed orders that the customer may have. */
+  maxPlaced: number;
+}
+
+/** The owner of the API key of a request. Its customer token has the scopes and the expiry that both have. */
 export interface ApiKey {
   /** Names the key in logs and for operators. Not a secret. */
   id: string;
   name: string;
   scopes: readonly string[];
   expiresAt?: string | undefined;
+  /** Undefined for a request with the key itself. */
+  token?: CustomerToken | undefined;
 }
 
 /** The facts that a request reports in its log line. None of them holds a key, a body, a raw path or a bound parameter. */
@@ -15,6 +25,8 @@ export interface RequestLog {
   requestId: string;
   /** The id of the API key, never the key. */
   keyId?: string | undefined;
+  /** The id of the customer token. The log never names the customer. */
+  tokenId?: string | undefined;
   errorCode?: string | undefined;
   /** Whether the caller sent a bookmark. */
   bookmark?: boolean | undefined;
@@ -45,7 +57,10 @@ export interface DatabaseUsage {
  * run generate:types`.
  */
 export interface AppEnv {
-  Bindings: Env;
+  Bindings: Env & {
+    /** A secret of the Worker, which signs the customer tokens. Without it, there are none. */
+    TOKEN_SECRET?: string;
+  };
   Variables: {
     /** The headers of the response. Handlers and middleware add to them; `json` sends them. */
     headers: Record<string, string>;
@@ -61,6 +76,8 @@ export interface AppEnv {
     query: string;
     /** Undefined until a key is authenticated. */
     apiKey: ApiKey | undefined;
+    /** The customer whose orders alone the request may reach. Null for a key. Set by `guard`. */
+    customer: string | null | undefined;
     /** Undefined until a handler opens a database session. */
     database: DatabaseUsage | undefined;
   };

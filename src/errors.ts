@@ -21,6 +21,7 @@ export const ERRORS = {
   pet_not_available: { status: 409 },
   order_shipped: { status: 409 },
   order_cancelled: { status: 409 },
+  order_limit: { status: 409 },
   webhook_limit: { status: 409 },
   webhook_disabled: { status: 409 },
   replay_running: { status: 409 },

@@ -8,7 +8,7 @@ import { BEFORE, BYTES, EVENT_REMOVAL, REMOVAL, type RequestKind, REQUESTS, ROWS
 import { type Call, call } from "./support/client.ts";
 import { faultyDatabase } from "./support/faulty-d1.ts";
 import { observedJobDatabase } from "./support/observed-d1.ts";
-import { grantKey } from "./support/keys.ts";
+import { grantKey, grantToken } from "./support/keys.ts";
 import { OPERATIONS } from "./support/operations.ts";
 
 let warmKey: string;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const insert of ROWS) await env.DB.prepare(insert).run();
   warmKey = await grantKey();
   readOnlyKey = await grantKey({ scopes: ["pets:read"] });
-  for (const key of [warmKey, readOnlyKey]) await call("/v1/pets", { key });
+  for (const key of [warmKey, readOnlyKey, await grantToken(warmKey)]) await call("/v1/pets", { key });
   for (const [path, request] of BEFORE) await call(path, { ...request, key: warmKey });
 });
 
@@ -50,7 +50,8 @@ describe("in this order", { shuffle: false }, () => {
     const [expected, status, path, request = {}] = REQUESTS[name];
     // This isolate forgets its count. The clock of the database does not go on.
     if (name === "an inventory that another isolate counted") vi.setSystemTime(Date.now() + COUNT_MILLISECONDS);
-    const { status: actual, ...cost } = await ask(await filledIn(path), { key: warmKey, ...request });
+    const key = request.customer === undefined ? warmKey : await grantToken(warmKey, { customer: request.customer });
+    const { status: actual, ...cost } = await ask(await filledIn(path), { key, ...request });
     expect(actual).toBe(status);
     expect(cost, `The register has another cost for ${name}: ${shown(cost)}`).toEqual(expected);
   });

@@ -21,6 +21,10 @@ export const BEFORE: [path: string, request: CostRequest][] = [
   ["/v1/store/orders", post({ petId: 23 }, { "Idempotency-Key": "order" })],
   ...[24, 25, 27].map((petId): [string, CostRequest] => ["/v1/store/orders", post({ petId })]),
   ["/v1/store/orders", post({ petId: 28, reference: "cart" })],
+  ...[41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51].map((petId): [string, CostRequest] => [
+    "/v1/store/orders",
+    post({ petId, customer: "bo" }),
+  ]),
 ];
 
 /** Requests that reach the handler of no operation. */

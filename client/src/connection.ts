@@ -43,6 +43,14 @@ export interface Memory {
   bookmark: string | undefined;
 }
 
+/** The keys of a request. */
+interface Keys {
+  /** That of the last attempt. */
+  used: string | undefined;
+  /** The one that the service refused, after which the caller's function gave another one. */
+  refused: string | undefined;
+}
+
 /** The service, as all sessions of a `PetStore` reach it. */
 export class Connection {
   readonly #options: PetStoreOptions;
@@ -70,9 +78,10 @@ export class Connection {
     const init = this.#request(call, memory);
     const deadline = performance.now() + limits.totalTime;
     let lost = false;
+    const keys: Keys = { used: undefined, refused: undefined };
     for (let attempt = 1; ; attempt++) {
       const begin = performance.now();
-      const outcome = await this.#attempt(call, url, init, Math.min(limits.timeout, deadline - begin), memory);
+      const outcome = await this.#attempt(call, url, init, Math.min(limits.timeout, deadline - begin), memory, keys);
       const { status, requestId } = outcome;
       let error = outcome instanceof PetStoreError ? outcome : undefined;
       if (lost && call.deletes && error?.code === "not_found") error = undefined;
@@ -83,10 +92,15 @@ export class Connection {
         error.done = call.done;
         const fault = faultOf(error);
         lost ||= fault === "lost";
+        // Once, and at once. The service did not run the request, so this is none of its attempts.
+        const renews = error.code === "unauthorized" && this.#renewsKeys && keys.refused === undefined;
+        if (renews) keys.refused = keys.used;
         const pause = pauseAfter(attempt, error.retryAfter, limits);
         const isShort = (error.retryAfter ?? 0) * 1_000 <= limits.longestRetryAfter;
-        const inTime = isShort && attempt < limits.attempts && performance.now() + pause < deadline;
+        const attempts = limits.attempts + (keys.refused === undefined ? 0 : 1);
+        const inTime = isShort && attempt < attempts && performance.now() + pause < deadline;
         if (fault !== "final" && inTime) retryIn = pause;
+        if (renews && begin < deadline) retryIn = 0;
       }
       const duration = performance.now() - begin;
       this.#options.onAttempt?.({
@@ -106,6 +120,10 @@ export class Connection {
     }
   }
 
+  get #renewsKeys(): boolean {
+    return typeof this.#options.apiKey === "function";
+  }
+
   /** Sends a request once. Returns its failure, unless that comes from the caller. */
   async #attempt(
     call: Call,
@@ -113,12 +131,14 @@ export class Connection {
     init: RequestInit & { headers: [string, string][] },
     time: number,
     memory: Memory,
+    keys: Keys,
   ): Promise<Answer | PetStoreError> {
     try {
       const received = await limit(
         async (signal) => {
           const { apiKey: given, fetch } = this.#options;
-          const apiKey = checkApiKey(typeof given === "function" ? await given() : given);
+          const apiKey = checkApiKey(typeof given === "function" ? await given(keys.refused) : given);
+          keys.used = apiKey;
           const headers = [...init.headers, ["Authorization", `Bearer ${apiKey}`] as [string, string]];
           return { apiKey, ...(await exchange(fetch, url, { ...init, headers, signal })) };
         },

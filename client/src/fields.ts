@@ -1,4 +1,4 @@
-import type { Animal, Category, Deleted, Key, Order, VersionedAnimal, Webhook } from "./shapes.ts";
+import type { Animal, Category, Deleted, Key, Order, Token, VersionedAnimal, Webhook } from "./shapes.ts";
 
 /** The kinds of value that each field may have: results of `typeof`, and `null`. */
 export type Fields = Record<string, string>;
@@ -34,8 +34,22 @@ export const ORDER: FieldsOf<Order> = {
   shipDate: "string null",
   complete: "boolean",
   reference: "string undefined",
+  customer: "string undefined",
 };
-export const KEY: FieldsOf<Key> = { id: "string", name: "string", scopes: "object", expiresAt: "string undefined" };
+export const KEY: FieldsOf<Key> = {
+  id: "string",
+  name: "string",
+  scopes: "object",
+  expiresAt: "string undefined",
+  customer: "string undefined",
+};
+export const TOKEN: FieldsOf<Token> = {
+  token: "string",
+  id: "string",
+  customer: "string",
+  scopes: "object",
+  expiresAt: "string",
+};
 export const WEBHOOK: FieldsOf<Webhook> = {
   id: "bigint",
   url: "string",

@@ -1,12 +1,12 @@
 import { Categories } from "./categories.ts";
 import { Connection, type Memory } from "./connection.ts";
 import { Events } from "./events.ts";
-import { fits, KEY } from "./fields.ts";
+import { fits, KEY, TOKEN } from "./fields.ts";
 import type { PetStoreOptions, RequestOptions } from "./options.ts";
 import { Orders } from "./orders.ts";
 import { Pets } from "./pets.ts";
 import type { Scope } from "./requests.ts";
-import type { Key } from "./shapes.ts";
+import type { Key, NewToken, Token } from "./shapes.ts";
 import { Webhooks } from "./webhooks.ts";
 
 export type { Session };
@@ -60,6 +60,25 @@ class Resources {
     const call = { ...options, operation: "getKey", method: "GET", path: "/key", expects: fits(KEY) } as const;
     const { value } = await connection.send(call, memory);
     return value as Key;
+  }
+
+  /**
+   * Creates a token for the browser or the phone of a customer, who reaches their own orders alone.
+   *
+   * @beta
+   */
+  async token(token: NewToken, options: RequestOptions = {}): Promise<Token> {
+    const { connection, memory } = this.#scope;
+    const call = {
+      ...options,
+      operation: "createToken",
+      method: "POST",
+      path: "/key/tokens",
+      body: token,
+      expects: fits(TOKEN),
+    } as const;
+    const { value } = await connection.send(call, memory);
+    return value as Token;
   }
 }
 

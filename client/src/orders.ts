@@ -35,7 +35,8 @@ export class Orders {
   }
 
   /**
-   * Places an order, exactly once. The code `pet_not_available` tells that somebody else has the animal.
+   * Places an order, exactly once. The code `pet_not_available` tells that somebody else has the animal, and `order_limit` that the
+   * customer of the token has too many placed orders.
    *
    * @beta
    */
@@ -68,7 +69,7 @@ export class Orders {
   }
 
   /**
-   * Changes an order: ships it, changes its reference, or both. A reference that is `null` removes it.
+   * Changes an order: ships it, changes its reference or its customer, or all of it. One that is `null` is removed.
    *
    * @experimental
    */

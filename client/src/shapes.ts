@@ -39,6 +39,10 @@ export type OrderStatus = Schemas["OrderStatus"] | (string & {});
 /** What the service tells of an API key. */
 export type Key = Schemas["Key"];
 
+export type NewToken = Input<Schemas["NewToken"]>;
+/** A token for a browser or a phone of a customer. */
+export type Token = Schemas["Token"];
+
 /** A resource that is deleted. */
 export type Deleted = Exact<Schemas["Deleted"]>;
 

@@ -1,6 +1,7 @@
 // The description of the orders.
 import type { SchemaObject } from "openapi3-ts/oas31";
 import {
+  CUSTOMER_TEXT,
   INT64,
   listed,
   NAME,
@@ -31,7 +32,8 @@ const PLACED = {
   complete: false,
 };
 const REFERENCE = "cart-7F3A";
-const NAMED = { ...PLACED, reference: REFERENCE };
+const CUSTOMER_ID = "c_8f2Kq0";
+const NAMED = { ...PLACED, reference: REFERENCE, customer: CUSTOMER_ID };
 /** What the example of a placement makes, and that of a cancellation ends. */
 const SECOND = { ...PLACED, id: 2, petId: 2 };
 const SHIPPED = { ...NAMED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
@@ -58,6 +60,14 @@ const reference: SchemaObject = {
   examples: [REFERENCE],
 };
 
+const customer: SchemaObject = {
+  type: "string",
+  ...CUSTOMER_TEXT,
+  description:
+    "The shop's own name for whom the order is for: an opaque id, and no mail address. Visible ASCII, compared byte for byte. Absent when there is none. [Browsers and phones](/docs/browsers) explains it.",
+  examples: [CUSTOMER_ID],
+};
+
 const order: SchemaObject = {
   type: "object",
   description: "An order for one animal.",
@@ -78,6 +88,7 @@ const order: SchemaObject = {
     },
     complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
     reference,
+    customer,
   },
   required: Object.keys(PLACED),
   examples: [PLACED],
@@ -94,12 +105,12 @@ export const orders: Resource = {
     NewOrder: {
       type: "object",
       description: "An order to place. Other fields are ignored.",
-      ...objectSchema(newOrder(), { petId, quantity, reference }),
+      ...objectSchema(newOrder(), { petId, quantity, reference, customer }),
       examples: [{ petId: PLACED.petId }],
     },
     OrderPatch: {
       type: "object",
-      description: "Ships an order, changes its reference, or both. Other fields are ignored.",
+      description: "Ships an order, changes its reference and its customer, or all of it. Other fields are ignored.",
       ...objectSchema(orderPatch(), {
         status: { type: "string", const: "shipped", description: "The new status.", examples: ["shipped"] },
         shipDate: {
@@ -113,6 +124,11 @@ export const orders: Resource = {
           ...NAME,
           description: "The new reference, in every state of the order. `null` removes it.",
           examples: [REFERENCE],
+        },
+        customer: {
+          ...CUSTOMER_TEXT,
+          description: "The new customer, in every state of the order. `null` removes it.",
+          examples: [CUSTOMER_ID],
         },
       }),
       // The types of openapi3-ts lack this keyword of JSON Schema.
@@ -160,6 +176,12 @@ export const orders: Resource = {
           schema: { type: "string", ...NAME },
           example: REFERENCE,
         },
+        customer: {
+          description:
+            "Only the orders of this customer. Not together with `petId` or `reference`. A customer token lists those of its own customer, also without it.",
+          schema: { type: "string", ...CUSTOMER_TEXT },
+          example: CUSTOMER_ID,
+        },
       },
       success: ok("Orders.", "Orders", [NAMED]),
       // What an importer gets that sends every parameter.
@@ -169,19 +191,21 @@ export const orders: Resource = {
       stability: "beta",
       summary: "Place an order",
       description:
-        "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since.",
+        "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since. With a customer token, the order is for the customer of the token, and has no `reference`.",
       idempotencyKey: "order",
       body: { description: "An order", schema: "NewOrder", example: { petId: SECOND.petId } },
       success: added("The order is placed, and its animal is pending.", "Order", SECOND),
       errors: {
         invalid_request: "petId is required: an integer from -2^63 to 2^63 - 1.",
         pet_not_available: "The animal does not exist, is not available, or was sold by an order.",
+        order_limit: "The customer has as many placed orders as the token allows.",
       },
     },
     getOrder: {
       stability: "beta",
       summary: "Fetch an order",
-      description: "Returns an order, also one that is cancelled.",
+      description:
+        "Returns an order, also one that is cancelled. For a customer token, an order of anybody else does not exist.",
       parameters: ORDER_ID,
       success: ok("The order.", "Order", NAMED),
     },
@@ -193,9 +217,9 @@ export const orders: Resource = {
     },
     updateOrder: {
       stability: "experimental",
-      summary: "Ship an order, or change its reference",
+      summary: "Ship an order, or change its reference or customer",
       description:
-        "Ships a placed order and marks its animal as sold. An order that is already shipped changes only its `reference`, if the request names one. A cancelled order can change its `reference`, and nothing of it changes when the request also names `status`.",
+        "Ships a placed order and marks its animal as sold. An order that is already shipped changes only its `reference` and its `customer`, if the request names them. A cancelled order can change them too, and nothing of it changes when the request also names `status`.",
       parameters: ORDER_ID,
       idempotencyKey: "change",
       body: { description: "The change", schema: "OrderPatch", example: { status: "shipped" } },
@@ -209,7 +233,7 @@ export const orders: Resource = {
       stability: "beta",
       summary: "Cancel an order",
       description:
-        "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change.",
+        "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change. For a customer token, an order of anybody else does not exist.",
       parameters: { orderId: { ...ORDER_ID.orderId, example: SECOND.id } },
       success: { status: 204, description: "The order is cancelled." },
       errors: {

@@ -9,6 +9,7 @@ import { describeVersion, inWords, listDeployments, readVersion, resourcesOf } f
 import { mainVersion } from "../release/history.ts";
 import type { TargetOptions } from "../release/options.ts";
 import { addressOf, type Target } from "../release/target.ts";
+import { TOKEN_SECRET } from "../release/token-secret.ts";
 import type { Terminal } from "../terminal.ts";
 import { withService } from "../webhooks/service.ts";
 import { describeHealth, isIll, readWebhooks } from "../webhooks/state.ts";
@@ -150,7 +151,7 @@ async function mainVersionOf({ cloudflare, target: { worker } }: Patient) {
 /** The names of what wrangler.toml binds beside the database, the namespace and the variables. */
 function bindingsOf({ ratelimits, durable_objects, version_metadata, assets }: Configuration): string[] {
   const named = [...(ratelimits ?? []), ...(durable_objects?.bindings ?? [])].map(({ name }) => name);
-  return [...named, version_metadata?.binding, assets?.binding].filter((name) => name !== undefined);
+  return [...named, version_metadata?.binding, assets?.binding, TOKEN_SECRET].filter((name) => name !== undefined);
 }
 
 /** The rows of a table that may not be there. */

@@ -1,8 +1,11 @@
 import { type Configuration, readConfiguration, writeConfiguration } from "../release/configuration.ts";
 import type { Preview } from "./names.ts";
 
-/** Of all previews. Each API key has a counter of its own. Staging and production have other ids in wrangler.toml. */
-const RATE_LIMIT_NAMESPACE = "1003";
+/**
+ * What previews add to the ids of staging in wrangler.toml, for the namespaces of counters that all previews share: 1003, 1013 and 1023. Each
+ * API key has a counter of its own, and no two limits may share a namespace.
+ */
+const RATE_LIMIT_OFFSET = 2;
 
 /** Settings that a preview takes from staging. They name no resource: objects belong to the Worker of the preview. */
 const SHARED = [
@@ -36,7 +39,10 @@ const OWN = [
 export function writePreviewConfiguration(preview: Preview, ids: { database: string; namespace: string }): string {
   const staging = readConfiguration("staging");
   refuseShared(staging);
-  const ratelimits = (staging.ratelimits ?? []).map((limit) => ({ ...limit, namespace_id: RATE_LIMIT_NAMESPACE }));
+  const ratelimits = (staging.ratelimits ?? []).map((limit) => ({
+    ...limit,
+    namespace_id: String(Number(limit.namespace_id) + RATE_LIMIT_OFFSET),
+  }));
   return writeConfiguration({
     ...(Object.fromEntries(SHARED.map((setting) => [setting, staging[setting]])) as Configuration),
     name: preview.worker,

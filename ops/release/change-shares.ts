@@ -1,6 +1,7 @@
 import { Interruption, StatedFailure } from "../interruption.ts";
 import { oneLine } from "../one-line.ts";
 import { confirmProduction, type Terminal } from "../terminal.ts";
+import { ApiFailure } from "./api.ts";
 import { type Cloudflare, connect } from "./cloudflare.ts";
 import { findDatabase } from "./database.ts";
 import {
@@ -19,6 +20,11 @@ import { createReadinessKey, type ReadinessKey } from "./readiness.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
 import type { TargetOptions } from "./options.ts";
+
+/** Cloudflare refuses to go back to a version whose secrets are not those of the newest version, unless it is forced. */
+const OTHER_SECRETS = 10_220;
+const SECRETS_MEANING =
+  "the tokens of now end, and those that it signed before are good again until they expire. A secret that leaked is in use again.";
 
 interface Change {
   cloudflare: Cloudflare;
@@ -64,11 +70,12 @@ export async function changeShares(change: Change, options: TargetOptions, termi
 
 async function changeSharesOnce(
   { cloudflare, target, version, present, message, lease: command, isRollback }: Change,
-  { url, wait }: TargetOptions,
+  options: TargetOptions,
   terminal: Terminal,
   interruption: Interruption,
 ): Promise<void> {
   const { worker, env } = target;
+  const { url, wait } = options;
   /** A rollback does without what fails: D1 or KV may be its reason. A command that took its lease away stops it all the same. */
   const unlessLost = <Result>(meaning: string, step: () => Promise<Result>) =>
     step().catch((error: unknown) => {
@@ -90,15 +97,28 @@ async function changeSharesOnce(
       if (namespace === undefined) throw new Error("The version has no KV namespace.");
       return createReadinessKey(cloudflare, namespace, env, terminal);
     });
-    await unlessLost("Nobody knows whether the lease of this command lasts", async () => lease?.confirm());
+    const confirmLease = () =>
+      unlessLost("Nobody knows whether the lease of this command lasts", async () => lease?.confirm());
+    await confirmLease();
     const isWhole = present.versions.length === 1 && present.versions[0].version_id === version;
     const shares: Shares = [{ version_id: version, percentage: 100 }];
     // A rollback does not let bad code go on.
     const codeUpdate = isRollback ? undefined : target.configuration.durable_objects?.code_update_strategy;
     const state = `Version ${version} has all requests, but nobody knows whether it is ready.`;
+    const division = { shares, expected: present, message, codeUpdate };
     const change = {
-      deploy: async () =>
-        isWhole ? present : share(cloudflare, worker, { shares, expected: present, message, codeUpdate }),
+      deploy: async () => {
+        if (isWhole) return present;
+        try {
+          return await share(cloudflare, worker, division);
+        } catch (error) {
+          if (!isRollback || !(error instanceof ApiFailure && error.codes.includes(OTHER_SECRETS))) throw error;
+          terminal.say(`\nVersion ${version} has another secret for customer tokens, or none: ${SECRETS_MEANING}`);
+          await confirmProduction(options, terminal);
+          await confirmLease();
+          return share(cloudflare, worker, { ...division, force: true });
+        }
+      },
       before: present,
       during: `Version ${version} may have all requests: npx wrangler deployments status --env ${env}`,
       after: () => state,

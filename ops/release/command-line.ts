@@ -25,13 +25,18 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     )
     .option("--new-database", "Uses the database in wrangler.toml, or a new one, and not that of the Worker.")
     .option("--new-namespace", "Uses the KV namespace in wrangler.toml, or a new one, and not that of the Worker.")
+    .addOption(
+      new Option("--new-token-secret", "Replaces the secret of customer tokens, which ends all of them.").conflicts(
+        "gradual",
+      ),
+    )
     .option("--force", "Releases a commit that does not descend from the deployed one.")
     .option("--gradual <percent>", "Gives the new version this share of the requests.", toPercentage)
     .addOption(
       new Option("--promote <version id>", "Gives a version of a gradual release all requests.")
         .argParser(toVersionId)
         .conflicts(["commit", "untagged", "skipChecks", "location", "jurisdiction", "force", "gradual"])
-        .conflicts(["newDatabase", "newNamespace"]),
+        .conflicts(["newDatabase", "newNamespace", "newTokenSecret"]),
     )
     .action((options: ReleaseOptions & { promote?: string }) =>
       options.promote === undefined

@@ -26,7 +26,7 @@ export interface Configuration {
   main: string;
   build?: { command?: string; cwd?: string };
   assets?: { directory?: string; binding?: string };
-  ratelimits?: { name: string }[];
+  ratelimits?: { name: string; namespace_id: string }[];
   version_metadata?: { binding: string };
   routes?: (string | { pattern: string; custom_domain?: boolean })[];
   vars?: Record<string, unknown>;

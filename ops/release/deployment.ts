@@ -97,18 +97,18 @@ export function inWords(deployment: Deployment | undefined): string {
 /**
  * Divides the requests among versions, if nobody changed the division meanwhile.
  *
- * @param change with the present deployment, as the command knows it, a message for the list of deployments, and when Durable Objects get the
- * new code: at once unless given.
+ * @param change with the present deployment, as the command knows it, a message for the list of deployments, when Durable Objects get the
+ * new code: at once unless given, and whether the secrets of a version may be others than those of the newest one.
  * @throws ChangedMeanwhile
  */
 export async function share(
   cloudflare: Cloudflare,
   worker: string,
-  change: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined },
+  change: { shares: Shares; expected: Deployment; message: string; codeUpdate?: object | undefined; force?: boolean },
 ): Promise<Deployment> {
-  const { shares, expected, message, codeUpdate } = change;
+  const { shares, expected, message, codeUpdate, force = false } = change;
   await confirmPresent(cloudflare, worker, expected);
-  const path = `/workers/scripts/${worker}/deployments`;
+  const path = `/workers/scripts/${worker}/deployments${force ? "?force=true" : ""}`;
   const body = {
     strategy: "percentage",
     versions: shares,
@@ -185,17 +185,23 @@ export async function build(cloudflare: Cloudflare, config: string): Promise<str
 /**
  * Uploads a bundle with its settings and its migrations of Durable Objects, and gives it all requests at once.
  *
- * @param change with wrangler's configuration, which has the ids of the resources, and the present deployment: undefined when there is no
- * Worker yet.
+ * @param change with wrangler's configuration, which has the ids of the resources, more arguments for wrangler, and the present deployment:
+ * undefined when there is no Worker yet.
  */
 export async function deployAtOnce(
   cloudflare: Cloudflare,
   target: Target,
-  change: { revision: Revision; config: string; bundle: string; before: Deployment | undefined },
+  change: {
+    revision: Revision;
+    config: string;
+    bundle: string;
+    more: readonly string[];
+    before: Deployment | undefined;
+  },
 ): Promise<Deployment> {
   const { worker } = target;
-  const { revision, config, bundle, before } = change;
-  const args = ["deploy", bundle, "--no-bundle", `--config=${config}`, "--env=", ...annotations(revision)];
+  const { revision, config, bundle, more, before } = change;
+  const args = ["deploy", bundle, "--no-bundle", `--config=${config}`, "--env=", ...annotations(revision), ...more];
   const version = await upload(cloudflare, args).catch(async (error: unknown) => {
     // The response to an upload that succeeded may be lost.
     const [made] = await listDeployments(cloudflare, worker);
@@ -210,9 +216,18 @@ export async function deployAtOnce(
   return deployment;
 }
 
-/** Uploads the code, and gives it no request yet. Returns the id of the new version. */
-export function uploadVersion(cloudflare: Cloudflare, revision: Revision, config: string): Promise<string> {
-  return upload(cloudflare, ["versions", "upload", `--config=${config}`, "--env=", ...annotations(revision)]);
+/**
+ * Uploads the code, and gives it no request yet. Returns the id of the new version.
+ *
+ * @param more arguments for wrangler.
+ */
+export function uploadVersion(
+  cloudflare: Cloudflare,
+  revision: Revision,
+  config: string,
+  more: readonly string[],
+): Promise<string> {
+  return upload(cloudflare, ["versions", "upload", `--config=${config}`, "--env=", ...annotations(revision), ...more]);
 }
 
 /** Brings the settings that belong to no version to the Worker: those of its log, its addresses and its cron triggers. */

@@ -34,6 +34,7 @@ import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, oneWay, type Outcome, showOutcome } from "./summary.ts";
 import { refuseChange, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
+import { hasSecret, hasTokenSecret, withNewTokenSecret } from "./token-secret.ts";
 import type { TargetOptions } from "./options.ts";
 
 export interface ReleaseOptions extends TargetOptions, ResourceOptions {
@@ -44,6 +45,8 @@ export interface ReleaseOptions extends TargetOptions, ResourceOptions {
   force?: true;
   /** Percent of the requests. */
   gradual?: number;
+  /** Ends all customer tokens. */
+  newTokenSecret?: true;
 }
 
 /**
@@ -141,11 +144,14 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   const wayBack = `To roll back: ${codeRollback(known)}`;
   const key = await createReadinessKey(cloudflare, namespace, target.env, terminal);
   try {
-    const uploaded = bundle ?? (await uploadVersion(cloudflare, work.revision, config));
+    const keepsSecret = options.newTokenSecret !== true && (await hasTokenSecret(cloudflare, target.worker));
+    if (!keepsSecret) terminal.say("\nThe new version gets a new secret for customer tokens.");
+    const withSecret = keepsSecret ? withoutMore : withNewTokenSecret;
+    const uploaded = bundle ?? (await withSecret((more) => uploadVersion(cloudflare, work.revision, config, more)));
     await d1.use(async () => work.lease?.confirm());
     if (present !== undefined) await confirmPresent(cloudflare, target.worker, present);
     const change = {
-      deploy: () => deployCode(work, config, uploaded, options.gradual),
+      deploy: () => deployCode(work, { config, uploaded, withSecret, gradual: options.gradual }),
       before: present,
       during: `A new version may be deployed: npx wrangler deployments status --env ${target.env} shows it. ${wayBack}`,
       after: (version: string) => `Version ${version} is deployed. ${wayBack}`,
@@ -177,15 +183,29 @@ function isAtOnce({ deployments, migration }: Survey): boolean {
   return deployments.length === 0 || migration !== undefined;
 }
 
-/** @param uploaded the id of the version, or the path of a bundle that is still to be uploaded. */
-async function deployCode(work: Work, config: string, uploaded: string, gradual = 100): Promise<Deployment> {
+/** Runs an upload that keeps the secret of the version before. */
+const withoutMore: typeof withNewTokenSecret = (upload) => upload([]);
+
+interface Uploaded {
+  config: string;
+  /** The id of the version, or the path of a bundle that is still to be uploaded. */
+  uploaded: string;
+  withSecret: typeof withNewTokenSecret;
+  gradual: number | undefined;
+}
+
+async function deployCode(work: Work, { config, uploaded, withSecret, gradual = 100 }: Uploaded): Promise<Deployment> {
   const { cloudflare, target, revision, survey } = work;
   const [present] = survey.deployments;
   if (present === undefined || isAtOnce(survey))
-    return deployAtOnce(cloudflare, target, { revision, config, bundle: uploaded, before: present });
+    return withSecret((more) =>
+      deployAtOnce(cloudflare, target, { revision, config, bundle: uploaded, more, before: present }),
+    );
   const shares: Shares = [{ version_id: uploaded, percentage: gradual }];
   if (gradual < 100) shares.push({ version_id: mainVersion(present.versions), percentage: 100 - gradual });
   const message = `npm run release of ${messageOf(revision)}`;
   const codeUpdate = target.configuration.durable_objects?.code_update_strategy;
-  return share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate });
+  // A gradual release may bring the first secret beside a version that has none.
+  const force = gradual < 100 && !survey.versions.every(hasSecret);
+  return share(cloudflare, target.worker, { shares, expected: present, message, codeUpdate, force });
 }

@@ -1,7 +1,7 @@
 import { serviceUnavailable } from "../errors.ts";
 import { IsolateCache } from "../isolate-cache.ts";
 import { type Environment, isKeyOf, isWellFormedKey } from "./key-format.ts";
-import { type KeyRecord, keyRecordName, parseKeyRecord } from "./key-record.ts";
+import { type KeyRecord, keyRecordName, parseKeyRecord, recordNameOfHash } from "./key-record.ts";
 
 /** Seconds for which a location caches a KV value: the minimum of KV. KV caches misses as well. */
 export const KV_CACHE_TTL_SECONDS = 30;
@@ -21,8 +21,8 @@ export const MAX_CACHED_KEYS = 1_000;
 type Value = KeyRecord | "corrupt";
 
 /**
- * By API key: the records that were in force when KV was read, and the corrupt ones. The key itself is the index, because
- * hashing it would cost time on every request. The request holds the key in memory anyway.
+ * By API key, or for its tokens by the name of the record: the records that were in force when KV was read, and the corrupt ones. The key
+ * itself is the index, because hashing it would cost time on every request. The request holds the key in memory anyway.
  */
 const records = new IsolateCache<Value>(MAX_CACHED_KEYS);
 /** Keys without a good record. A separate cache, so that a flood of bad keys cannot evict a good one. */
@@ -46,21 +46,47 @@ export async function lookUpKey(
   const cached = records.get(key, RECORD_SECONDS * 1_000);
   if (cached !== undefined) return inForce(cached.value);
   if (refusals.get(key, REFUSAL_SECONDS * 1_000) !== undefined || !isWellFormedKey(key, environment)) return undefined;
+  return readRecord(store, key, keyRecordName(key), onCorrupt);
+}
 
+/**
+ * The same for a key that is known by its hash, because it created a token.
+ *
+ * @param hash its SHA-256, in hexadecimal.
+ */
+export async function lookUpKeyOfHash(
+  store: KVNamespace,
+  hash: string,
+  onCorrupt: (name: string) => void,
+): Promise<KeyRecord | undefined> {
+  const name = recordNameOfHash(hash);
+  const cached = records.get(name, RECORD_SECONDS * 1_000);
+  if (cached !== undefined) return inForce(cached.value);
+  if (refusals.get(name, REFUSAL_SECONDS * 1_000) !== undefined) return undefined;
+  return readRecord(store, name, Promise.resolve(name), onCorrupt);
+}
+
+/** @param index of the record in the caches. */
+async function readRecord(
+  store: KVNamespace,
+  index: string,
+  named: Promise<string>,
+  onCorrupt: (name: string) => void,
+): Promise<KeyRecord | undefined> {
   const readAt = Date.now();
-  const name = await keyRecordName(key);
+  const name = await named;
   const value = await readValue(store, name);
   // A slow read does not bring back what a later one refused.
-  const refused = refusals.get(key, Infinity);
+  const refused = refusals.get(index, Infinity);
   if (refused !== undefined && refused.readAt > readAt) return undefined;
   const record = value === null ? undefined : (parseKeyRecord(value) ?? "corrupt");
   if (record === "corrupt") onCorrupt(name);
   const good = record && inForce(record);
   if (record !== undefined && (good !== undefined || record === "corrupt")) {
-    records.set(key, record, readAt);
+    records.set(index, record, readAt);
   } else {
-    records.delete(key);
-    refusals.set(key, true, readAt);
+    records.delete(index);
+    refusals.set(index, true, readAt);
   }
   return good;
 }

@@ -61,5 +61,8 @@ function isKeyRecord(value: unknown): value is KeyRecord {
 
 /** The name under which KV holds a key's record: `key:` and the SHA-256 of the whole key in hexadecimal. */
 export async function keyRecordName(key: string): Promise<string> {
-  return `key:${await sha256(key)}`;
+  return recordNameOfHash(await sha256(key));
 }
+
+/** The same name, from the SHA-256. */
+export const recordNameOfHash = (hash: string): string => `key:${hash}`;

@@ -1,18 +1,31 @@
+import type { ApiKey } from "../env.ts";
 import { ApiError, serviceUnavailable } from "../errors.ts";
 
+type Limiters = Pick<Env, "RATE_LIMITER" | "CUSTOMER_RATE_LIMITER" | "TOKEN_RATE_LIMITER">;
+
 /**
- * Limits the requests per minute of an owner, counted per location (Workers rate limiting binding). The owner is the id of an API key.
+ * Limits the requests per minute, counted per location (Workers rate limiting binding): those with an API key itself, those of each of its
+ * customers, and those of all of them together. So the customers of a key leave its own requests alone.
  *
- * @throws ApiError `rate_limited`, or `service_unavailable` when the limiter cannot respond.
+ * @param owner of the request: the key, or the key and the customer.
+ * @throws ApiError `rate_limited`, or `service_unavailable` when a limiter cannot respond.
  */
-export async function limitRate(limiter: RateLimit, owner: string): Promise<void> {
+export async function limitRate(limiters: Limiters, { id, token }: ApiKey, owner: string): Promise<void> {
+  if (token === undefined)
+    return limit(limiters.RATE_LIMITER, owner, "Too many requests with this API key. Slow down.");
+  await limit(limiters.CUSTOMER_RATE_LIMITER, owner, "Too many requests of this customer. Slow down.");
+  // Second: what the first refuses must not use up what the other customers share.
+  await limit(limiters.TOKEN_RATE_LIMITER, id, "Too many requests with the tokens of this API key. Slow down.");
+}
+
+async function limit(limiter: RateLimit, key: string, message: string): Promise<void> {
   let outcome: RateLimitOutcome;
   try {
-    outcome = await limiter.limit({ key: owner });
+    outcome = await limiter.limit({ key });
   } catch (cause) {
     throw serviceUnavailable(cause);
   }
-  if (!outcome.success) throw new ApiError("rate_limited", "Too many requests with this API key. Slow down.");
+  if (!outcome.success) throw new ApiError("rate_limited", message);
 }
 
 /** Each of these resources in one request counts like a request. */
@@ -23,9 +36,9 @@ export const RESOURCES_OF_A_REQUEST = 10;
  *
  * @throws ApiError as `limitRate`.
  */
-export async function limitWork(limiter: RateLimit, owner: string, resources: number): Promise<void> {
+export async function limitWork(limiters: Limiters, key: ApiKey, owner: string, resources: number): Promise<void> {
   const more = Math.ceil(resources / RESOURCES_OF_A_REQUEST) - 1;
-  await Promise.all(Array.from({ length: more }, () => limitRate(limiter, owner)));
+  await Promise.all(Array.from({ length: more }, () => limitRate(limiters, key, owner)));
 }
 
 /** Milliseconds in which a budget fills. */
@@ -82,7 +95,7 @@ export function refuseOverBudget(owner: string, setting: unknown): void {
   const stored = storedBy.get(owner);
   const budget = budgetOf(setting);
   if (stored === undefined || stored.bytes < budget || leftOf(stored, budget, Date.now()) < budget) return;
-  throw new ApiError("rate_limited", "The changes of this API key have stored too much. Slow down.");
+  throw new ApiError("rate_limited", "The changes of this API key or customer have stored too much. Slow down.");
 }
 
 /**

@@ -5,6 +5,6 @@ import { categoryId, noSuchCategory } from "./category.ts";
 import { category } from "./shape.ts";
 
 export const getCategory = createHandlers(
-  guard("pets:read"),
+  guard("pets:read", "pets:read"),
   readOne("getCategory", (c) => category.select({ id: categoryId(c) }), noSuchCategory),
 );

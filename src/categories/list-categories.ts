@@ -18,6 +18,6 @@ const selects = inEachOrder((sort) =>
 );
 
 export const listCategories = createHandlers(
-  guard("pets:read"),
+  guard("pets:read", "pets:read"),
   ...readPage("listCategories", listCategoriesQuery, (filter) => selects[filter.sort ?? "id"](pageBounds(filter))),
 );

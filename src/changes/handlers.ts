@@ -5,7 +5,7 @@ import type * as z from "zod/mini";
 import { limitWork, refuseOverBudget, spendBudget } from "../auth/rate-limit.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { apiKeyOf } from "../http/authentication.ts";
+import { apiKeyOf, ownerOf } from "../http/authentication.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { openSession } from "../http/open-session.ts";
 import { type Preconditions, preconditionsOf, refusePreconditions, setEntityTag } from "../http/precondition.ts";
@@ -44,11 +44,11 @@ function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
     const { parts, count = 1, run } = begin(c, c.req.valid("json"));
     const attempt = await idempotentAttempt(c, facts.operationId, ...parts);
     const session = openSession(c);
-    const owner = apiKeyOf(c).id;
-    const { RATE_LIMITER, STORED_MIB } = c.env;
+    const owner = ownerOf(c);
+    const { STORED_MIB } = c.env;
     // Also a retry: only the database tells that it is one.
     refuseOverBudget(owner, STORED_MIB);
-    if (count > 1) await limitWork(RATE_LIMITER, owner, count);
+    if (count > 1) await limitWork(c.env, apiKeyOf(c), owner, count);
     const { id, version, response, replayed } = await run({ c, session, attempt });
     if (!replayed) spendBudget(owner, STORED_MIB, response, count, attempt !== undefined);
     if (id !== undefined) c.get("headers")["Location"] = `${routePath(c)}/${id}`;
@@ -59,16 +59,21 @@ function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
   return [validator, withFacts(handler, { ...facts, idempotent: true, budgeted: true })] as const;
 }
 
-/** The handlers of a creation. It responds with 201 and the address of the resource. */
+/**
+ * The handlers of a creation. It responds with 201 and the address of the resource.
+ *
+ * @param completed what the request stands for, from its body. It is what an `Idempotency-Key` names.
+ */
 export const creates = <Schema extends z.ZodMiniObject, Body>(
   operationId: string,
   schema: () => Schema,
   run: (call: Call, body: z.output<Schema>) => Promise<Responded<Body>>,
+  completed: (c: Context<AppEnv>, body: z.output<Schema>) => z.output<Schema> = (_c, body) => body,
 ) =>
-  changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (_c, body) => ({
-    parts: valuesOf(schema(), body),
-    run: (call) => run(call, body),
-  }));
+  changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (c, given) => {
+    const body = completed(c, given);
+    return { parts: valuesOf(schema(), body), run: (call) => run(call, body) };
+  });
 
 /**
  * The handlers of a change of several resources. It responds with all of them.
@@ -126,7 +131,7 @@ export function removes(
     const preconditions = preconditionsOf(c);
     const call = { c, session: openSession(c), attempt: undefined };
     const target = { id: id(c), ...versionsParameters(preconditions) };
-    const owner = apiKeyOf(c).id;
+    const owner = ownerOf(c);
     refuseOverBudget(owner, c.env.STORED_MIB);
     await run(call, target, preconditions);
     spendBudget(owner, c.env.STORED_MIB, "", 1, false);

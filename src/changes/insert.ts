@@ -132,15 +132,22 @@ export function compileInsert<
   }
 
   const [planOfOne, planOfSeveral] = [compilePlan(false), compilePlan(true)];
-  async function insert(call: Call, plan: Plan<Inserted<Body>>) {
-    const { changed, entry } = await run(call, [plan]);
+  const reason = rule?.reason;
+  const selectReason =
+    reason &&
+    compile((db) => {
+      const after = { id: sql`NULL`, value: sql.placeholder };
+      return db.select({ reason: sql`${reason(db, after)}`.as("reason") }).from(sql`(SELECT 1)`);
+    });
+  async function insert(call: Call, plan: Plan<Inserted<Body>>, fields: object = {}) {
+    const { changed, entry, found } = await run(call, [plan], selectReason?.(fields));
     if (entry === undefined && (changed.length === 0 || call.attempt !== undefined))
-      throw rule?.error(call.c, undefined) ?? new Error("Nothing was inserted");
+      throw rule?.error(call.c, found[0]?.reason) ?? new Error("Nothing was inserted");
     return { changed, entry, replayed: changed.length === 0 };
   }
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const { changed, entry, replayed } = await insert(call, planOfOne(fields, call.attempt));
+      const { changed, entry, replayed } = await insert(call, planOfOne(fields, call.attempt), fields);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },

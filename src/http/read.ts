@@ -8,7 +8,7 @@ import type { AppEnv } from "../env.ts";
 import type { ApiError } from "../errors.ts";
 import { IsolateCache } from "../isolate-cache.ts";
 import { withFacts } from "../operation.ts";
-import { apiKeyOf } from "./authentication.ts";
+import { customerOf } from "./authentication.ts";
 import { allowedAge } from "./max-age.ts";
 import { addNextPage, type Found, type Listed, type PageSchema, type Query, toPage } from "./paging.ts";
 import { preconditionFailed, setEntityTag, statusOfRead } from "./precondition.ts";
@@ -47,20 +47,21 @@ export function readOne<Body>(
  * The handlers of a list, which may come from memory: the validation of its query, and the read.
  *
  * @param schema of the query, with `pageFields`.
- * @param select the statement of the rows within `pageBounds`.
+ * @param select the statement of the rows within `pageBounds`, of a customer if there is one.
  * @param pageOf the page that its rows make, unless each of them is on it.
  */
 export function readPage<Schema extends PageSchema, Body>(
   operationId: string,
   schema: () => Schema,
-  select: (filter: z.output<Schema>) => Statement<Stored<Body>>,
+  select: (filter: z.output<Schema>, customer: string | null) => Statement<Stored<Body>>,
   pageOf: (filter: z.output<Schema>, rows: Stored<Body>[]) => Found<Listed<Body>[]> = toPage,
 ) {
   const handler = (
     c: Context<AppEnv, string, { in: { query: z.input<Schema> }; out: { query: z.output<Schema> } }>,
   ) => {
     const filter = c.req.valid("query");
-    return respondToRead(c, async (session) => pageOf(filter, await session.read(select(filter))), filter);
+    const find = async (session: Session) => pageOf(filter, await session.read(select(filter, customerOf(c))));
+    return respondToRead(c, find, filter);
   };
   return [query(schema), withFacts(handler, { operationId, cacheable: true, headers: ["Link"] })] as const;
 }
@@ -79,12 +80,12 @@ async function respondToRead<Body>(
   query: Query = {},
 ) {
   // A route without a guard must not reach what another request found.
-  apiKeyOf(c);
+  const customer = customerOf(c);
   const bookmark = sentBookmark(c);
   const age = allowedAge(c, bookmark !== undefined);
   if (age === 0) return respond(c, await find(openSessionAt(c, bookmark)), query);
 
-  const key = JSON.stringify([routePath(c), c.req.param(), query]);
+  const key = JSON.stringify([routePath(c), c.req.param(), query, customer]);
   const cached = cache.get(key, age * 1_000);
   // Bookmarks order as texts (D1 docs, Time Travel).
   if (cached !== undefined && (bookmark === undefined || bookmark <= cached.value.bookmark)) {

@@ -66,12 +66,20 @@ export const nameField = (ruleOf = rule) => {
   return z.string(nameRule).check(z.refine(isName, nameRule));
 };
 
+/** Visible ASCII. It has no look-alikes and no blanks. The document publishes it. */
+export const CUSTOMER = /^[!-~]{1,255}$/;
+
+/** The shop's name for a customer. */
+export const customerField = (ruleOf = rule) =>
+  z.string(ruleOf(CUSTOMER_RULE)).check(z.refine((text) => CUSTOMER.test(text), ruleOf(CUSTOMER_RULE)));
+
 /** A text of at most `maxCharacters` characters. It may be empty. */
 export const textField = (maxCharacters: number) => {
   const textRule = rule(`a string of at most ${maxCharacters} well-formed characters`);
   return z.string(textRule).check(z.refine((text) => isText(text, maxCharacters), textRule));
 };
 
+const CUSTOMER_RULE = "a string of 1 to 255 visible ASCII characters";
 const INT64 = "an integer from -2^63 to 2^63 - 1";
 
 /** An int64 in a body. */

@@ -1,11 +1,12 @@
 import type { Context } from "hono";
-import { apiKeyOf } from "../http/authentication.ts";
+import { ownerOf } from "../http/authentication.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { sha256 } from "../hash/sha256.ts";
 
 /** One attempt at a creation or a patch under an `Idempotency-Key`. */
 export interface Attempt {
+  /** The id of the key. With a customer token, a space and the customer follow: customers of a key share no `Idempotency-Key`. */
   apiKeyId: string;
   idempotencyKey: string;
   /** From `fingerprintOf`. */
@@ -43,7 +44,7 @@ export async function idempotentAttempt(
     throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
   const fingerprint = await fingerprintOf(operationId, ...parts);
-  return { apiKeyId: apiKeyOf(c).id, idempotencyKey, fingerprint };
+  return { apiKeyId: ownerOf(c), idempotencyKey, fingerprint };
 }
 
 /** The key in a header, raw or quoted. Undefined when the header is malformed. */

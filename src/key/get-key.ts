@@ -12,10 +12,12 @@ export interface Key {
   scopes: readonly string[];
   /** In UTC. Absent for a key that does not expire. */
   expiresAt?: string | undefined;
+  /** Of a customer token. */
+  customer?: string | undefined;
 }
 
-export const getKey = handlersOf("getKey", { withoutDatabase: true })(guard(undefined), (c) => {
-  const { id, name, scopes, expiresAt } = apiKeyOf(c);
-  const key: Key = { id, name, scopes, expiresAt: toTimestamp(expiresAt) };
+export const getKey = handlersOf("getKey", { withoutDatabase: true })(guard(undefined, "none"), (c) => {
+  const { id, name, scopes, expiresAt, token } = apiKeyOf(c);
+  const key: Key = { id, name, scopes, expiresAt: toTimestamp(expiresAt), customer: token?.customer };
   return json<Key, 200>(c, key, 200);
 });

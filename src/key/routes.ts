@@ -1,4 +1,7 @@
 import { createRoutes } from "../operation.ts";
+import { createToken } from "./create-token.ts";
 import { getKey } from "./get-key.ts";
 
-export const key = createRoutes().get("/", ...getKey);
+export const key = createRoutes()
+  .get("/", ...getKey)
+  .post("/tokens", ...createToken);

@@ -65,6 +65,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     traceId: trace?.traceId,
     parentSpanId: trace?.parentSpanId,
     keyId: log.keyId,
+    tokenId: log.tokenId,
     errorCode: log.errorCode,
     bookmark: log.bookmark,
     deprecated: log.deprecated,

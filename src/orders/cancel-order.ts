@@ -1,31 +1,33 @@
-import { eq } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import { removes } from "../changes/handlers.ts";
 import { run } from "../changes/plan.ts";
 import { compileUpdate } from "../changes/update.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { customerOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
 import { isMet, preconditionFailed } from "../http/precondition.ts";
 import { createHandlers } from "../operation.ts";
-import { isPlaced, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
+import { isPlaced, isReachedBy, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
 const cancellation = compileUpdate({ ...order, fields: { status: true } }, "order.cancelled", {
   missing: noSuchOrder,
-  differs: isPlaced,
+  differs: and(isPlaced, isReachedBy(sql.placeholder("customer"))) as SQL,
   companions: moveAnimal("available"),
 });
-const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+const select = compile((db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
   db
     .select({ status: orders.status, version: orders.version })
     .from(orders)
-    .where(eq(orders.id, parameter("id"))),
+    .where(and(eq(orders.id, parameter("id")), isReachedBy(parameter("customer")))),
 );
 
 export const cancelOrder = createHandlers(
-  guard("store:write"),
-  removes("cancelOrder", orderId, async (call, target, { ifMatch, ifNoneMatch }) => {
+  guard("orders:manage", "orders:own"),
+  removes("cancelOrder", orderId, async (call, row, { ifMatch, ifNoneMatch }) => {
+    const target = { ...row, customer: customerOf(call.c) };
     // An order never returns to `placed`, so a second run changes nothing. If-None-Match may refuse the version that the first one made.
     const isRepeatable = ifNoneMatch === undefined;
     const plans = cancellation.plans(target, { status: "cancelled" }, undefined);

@@ -4,13 +4,14 @@ import { guard } from "../http/guard.ts";
 import type { Stored } from "../db/resource.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page } from "../db/page.ts";
 import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, nameField, parameterRule } from "../http/validation.ts";
+import { customerField, int64Parameter, nameField, parameterRule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { type Order, order } from "./order.ts";
+import { checkCustomer, type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
 export const listOrdersQuery = lazy(() =>
@@ -20,27 +21,39 @@ export const listOrdersQuery = lazy(() =>
       status: z.optional(z.enum(ORDER_STATUSES, parameterRule(`one of ${ORDER_STATUSES.join(", ")}`))),
       petId: z.optional(int64Parameter()),
       reference: z.optional(nameField(parameterRule)),
+      customer: z.optional(customerField(parameterRule)),
     })
     .check(
       z.refine(({ petId, reference }) => petId === undefined || reference === undefined, {
         path: ["reference"],
         error: "cannot be beside petId",
       }),
+      z.refine(
+        ({ petId, reference, customer }) => customer === undefined || (petId === undefined && reference === undefined),
+        { path: ["customer"], error: "cannot be beside petId or reference" },
+      ),
     ),
 );
 
 type ByStatus = Bounds & { status: OrderStatus };
 type ByPet = Bounds & { petId: Int64 };
 type ByReference = Bounds & { reference: string };
+type ByCustomer = Bounds & { customer: string };
 
 const hasStatus = (parameter: Parameter<ByStatus>) => eq(orders.status, parameter("status"));
 const hasPet = (parameter: Parameter<ByPet>) => eq(orders.petId, parameter("petId"));
+const hasCustomer = (parameter: Parameter<ByCustomer>) => eq(orders.customer, parameter("customer"));
 const hasReference = (parameter: Parameter<ByReference>) => eq(orders.reference, parameter("reference"));
 
 // Each query reads at most `limit` rows, however deep the page is and however rare matches are.
 const selects = inEachOrder((sort) => {
   const pageOf = (db: QueryBuilder, parameter: Parameter<Bounds>, ...conditions: SQL[]) =>
     page(db, parameter, order, and(...conditions, after(orders, parameter, sort)), sort);
+  const inEachStatus = (db: QueryBuilder, parameter: Parameter<Bounds>, condition: SQL) => {
+    const ofStatus = (status: OrderStatus) => and(condition, eq(orders.status, status), after(orders, parameter, sort));
+    const parts = [ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")] as const;
+    return mergedPage(db, parameter, order, parts, sort);
+  };
   return {
     all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter)),
     byStatus: compile((db, parameter: Parameter<ByStatus>) => pageOf(db, parameter, hasStatus(parameter))),
@@ -58,20 +71,41 @@ const selects = inEachOrder((sort) => {
     byReferenceAndStatus: compile((db, parameter: Parameter<ByReference & ByStatus>) =>
       pageOf(db, parameter, hasReference(parameter), hasStatus(parameter)),
     ),
-    byReference: compile((db, parameter: Parameter<ByReference>) => {
-      const ofStatus = (status: OrderStatus) =>
-        and(hasReference(parameter), eq(orders.status, status), after(orders, parameter, sort));
-      const parts = [ofStatus("placed"), ofStatus("shipped"), ofStatus("cancelled")] as const;
-      return mergedPage(db, parameter, order, parts, sort);
-    }),
+    byReference: compile((db, parameter: Parameter<ByReference>) =>
+      inEachStatus(db, parameter, hasReference(parameter)),
+    ),
+    byCustomerAndStatus: compile((db, parameter: Parameter<ByCustomer & ByStatus>) =>
+      pageOf(db, parameter, hasCustomer(parameter), hasStatus(parameter)),
+    ),
+    byCustomer: compile((db, parameter: Parameter<ByCustomer>) => inEachStatus(db, parameter, hasCustomer(parameter))),
   };
 });
 
-/** The statement for a page. */
-function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Statement<Stored<Order>> {
-  const { status, petId, reference, sort = "id" } = filter;
+type Filter = z.infer<ReturnType<typeof listOrdersQuery>>;
+
+/**
+ * The filter of a request of a customer, who sees no other orders. Beside the customer, `petId` and `reference` would read rows of others.
+ *
+ * @throws ApiError `invalid_request`
+ */
+function ofCustomer(filter: Filter, customer: string): Filter {
+  if (filter.petId !== undefined || filter.reference !== undefined)
+    throw new ApiError("invalid_request", "petId and reference are not for customer tokens.");
+  checkCustomer(filter.customer, customer);
+  return { ...filter, customer };
+}
+
+/** The statement for a page, of a customer if there is one. */
+function selectFor(asked: Filter, ofToken: string | null): Statement<Stored<Order>> {
+  const filter = ofToken === null ? asked : ofCustomer(asked, ofToken);
+  const { status, petId, reference, customer, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
+  if (customer !== undefined) {
+    return status === undefined
+      ? select.byCustomer({ ...bounds, customer })
+      : select.byCustomerAndStatus({ ...bounds, customer, status });
+  }
   if (reference !== undefined) {
     return status === undefined
       ? select.byReference({ ...bounds, reference })
@@ -84,4 +118,7 @@ function selectFor(filter: z.infer<ReturnType<typeof listOrdersQuery>>): Stateme
     : select.activeOfPet({ ...bounds, petId, status });
 }
 
-export const listOrders = createHandlers(guard("store:read"), ...readPage("listOrders", listOrdersQuery, selectFor));
+export const listOrders = createHandlers(
+  guard("store:read", "orders:own"),
+  ...readPage("listOrders", listOrdersQuery, selectFor),
+);

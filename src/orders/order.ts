@@ -1,8 +1,9 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import { compileCompanion } from "../changes/plan.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { compileSelect, type Resource } from "../db/resource.ts";
+import { type Resource, type Stored, storedColumns } from "../db/resource.ts";
+import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -36,6 +37,8 @@ export interface Order {
   complete: boolean;
   /** The shop's own name for the order. */
   reference?: string;
+  /** The shop's own name for whom the order is for. */
+  customer?: string;
 }
 
 export const order: Resource<Order, typeof orders> = {
@@ -51,11 +54,31 @@ export const order: Resource<Order, typeof orders> = {
         shipDate: orders.shipDate,
         complete: sql`json(iif(${orders.status} = 'shipped', 'true', 'false'))`,
       },
-      { reference: orders.reference },
+      { reference: orders.reference, customer: orders.customer },
     ),
 };
 
-export const selectOrder = compileSelect(order);
+/** The condition that a request may reach an order: the customer is null, or that of the order. */
+export const isReachedBy = (customer: SQLWrapper): SQL =>
+  sql`(${customer} IS NULL OR ${orders.customer} = ${customer})`;
+
+export const selectOrder = compile<{ id: Int64; customer: string | null }, Stored<Order>[]>(
+  (db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
+    db
+      .select(storedColumns(order))
+      .from(orders)
+      .where(and(eq(orders.id, parameter("id")), isReachedBy(parameter("customer")))) as never,
+);
+
+/**
+ * Checks the customer that a request with a token names.
+ *
+ * @throws ApiError `invalid_request` when it is another one. Nothing was looked up, so it tells nothing.
+ */
+export function checkCustomer(named: string | undefined, customer: string): void {
+  if (named !== undefined && named !== customer)
+    throw new ApiError("invalid_request", "customer has to be that of the token.");
+}
 
 /** Only such an order can be shipped or cancelled. */
 export const isPlaced = eq(orders.status, "placed");

@@ -21,6 +21,8 @@ export const orders = sqliteTable(
     version: integer().notNull().default(1),
     // The shop's own name for the order. Null when there is none.
     reference: text(),
+    // The shop's own name for whom the order is for. Null when there is none.
+    customer: text(),
   },
   (order) => [
     // Prevents a second sale of an animal, even if the service has a bug.
@@ -36,6 +38,10 @@ export const orders = sqliteTable(
     index("orders_reference_status_idx")
       .on(order.reference, order.status)
       .where(sql`reference IS NOT NULL`),
+    // An order without a customer is not in it.
+    index("orders_customer_status_idx")
+      .on(order.customer, order.status)
+      .where(sql`customer IS NOT NULL`),
     check("orders_pet_id_check", sql`typeof(${order.petId}) = 'integer'`),
     // No CHECK lists the states, because more may come, and SQLite can change a CHECK only by rewriting the whole table.
     check("orders_ship_date_check", sql`${order.status} <> 'shipped' OR ${order.shipDate} IS NOT NULL`),

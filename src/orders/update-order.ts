@@ -7,7 +7,7 @@ import { now } from "../db/clock.ts";
 import { ApiError } from "../errors.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
 import { guard } from "../http/guard.ts";
-import { jsonObject, nameField, parsed, rule } from "../http/validation.ts";
+import { customerField, jsonObject, nameField, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
 import { isPlaced, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
@@ -19,6 +19,7 @@ export const orderPatch = lazy(() =>
     status: z.optional(z.literal("shipped", rule('"shipped"'))),
     shipDate: z.optional(parsed<string, string>(toTimestamp, rule("a time in RFC 3339"))),
     reference: z.optional(z.nullable(nameField())),
+    customer: z.optional(z.nullable(customerField())),
   }).check(
     z.refine(({ status, shipDate }) => shipDate === undefined || status !== undefined, {
       path: ["status"],
@@ -33,7 +34,7 @@ const isNotCancelled: Rule = {
   error: () => new ApiError("order_cancelled", "This order is cancelled."),
 };
 const shipment = compileUpdate(
-  { ...order, fields: { status: true, shipDate: true, reference: true } },
+  { ...order, fields: { status: true, shipDate: true, reference: true, customer: true } },
   "order.shipped",
   {
     missing: noSuchOrder,
@@ -44,7 +45,7 @@ const shipment = compileUpdate(
   },
 );
 
-const labelled = { ...order, fields: { reference: true } };
+const labelled = { ...order, fields: { reference: true, customer: true } };
 const relabelling = compileUpdate(labelled, "order.updated", { missing: noSuchOrder });
 /** The same for an order that is shipped already. */
 const relabellingOfShipped = compileUpdate(labelled, "order.updated", {
@@ -52,19 +53,23 @@ const relabellingOfShipped = compileUpdate(labelled, "order.updated", {
   rule: { isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error },
 });
 
+const isEmpty = ({ reference, customer }: Pick<z.infer<ReturnType<typeof orderPatch>>, "reference" | "customer">) =>
+  reference === undefined && customer === undefined;
+
 export const updateOrder = createHandlers(
-  guard("store:write"),
+  guard("orders:manage"),
   ...patches("updateOrder", orderPatch, orderId, {
     ...shipment,
-    plans(target, { status, shipDate = null, reference }, attempt) {
-      if (status === undefined) return relabelling.plans(target, { reference }, attempt);
-      // Of an order that is shipped already, the reference may change. This comes first: a shipment that has nothing to do stores its key.
-      const ofShipped = reference === undefined ? [] : relabellingOfShipped.plans(target, { reference }, attempt);
-      return [...ofShipped, ...shipment.plans(target, { status, shipDate, reference }, attempt)];
+    plans(target, { status, shipDate = null, ...labels }, attempt) {
+      if (status === undefined) return relabelling.plans(target, labels, attempt);
+      // Of an order that is shipped already, reference and customer may change. This comes first: a shipment that has nothing to do stores its
+      // key.
+      const ofShipped = isEmpty(labels) ? [] : relabellingOfShipped.plans(target, labels, attempt);
+      return [...ofShipped, ...shipment.plans(target, { status, shipDate, ...labels }, attempt)];
     },
     // Without a precondition, a shipment is repeatable: an order is placed once, so a second run finds nothing to change. A second run
-    // with a reference would undo the change of somebody else in between.
-    isRepeatable: ({ ifMatch, ifNoneMatch }, { reference }) =>
-      ifMatch === undefined && ifNoneMatch === undefined && reference === undefined,
+    // with a reference or a customer would undo the change of somebody else in between.
+    isRepeatable: ({ ifMatch, ifNoneMatch }, labels) =>
+      ifMatch === undefined && ifNoneMatch === undefined && isEmpty(labels),
   }),
 );

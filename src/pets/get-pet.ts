@@ -13,6 +13,6 @@ export const getPet = createHandlers(
     successor: "/v1/pets",
     documentation: "/docs/versioning#deprecation",
   }),
-  guard("pets:read"),
+  guard("pets:read", "pets:read"),
   readOne("getPet", (c) => pet.select({ id: petId(c) }), noSuchPet),
 );

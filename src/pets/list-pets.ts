@@ -149,4 +149,7 @@ function pageOf(filter: Filter, rows: Stored<Animal>[]) {
   return filter.q === undefined ? toPage(filter, rows) : pageOfSearch(filter, filter.q.join(), rows);
 }
 
-export const listPets = createHandlers(guard("pets:read"), ...readPage("listPets", listPetsQuery, selectFor, pageOf));
+export const listPets = createHandlers(
+  guard("pets:read", "pets:read"),
+  ...readPage("listPets", listPetsQuery, selectFor, pageOf),
+);

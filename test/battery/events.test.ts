@@ -79,8 +79,10 @@ const STATES: [state: string, ...statements: string[]][] = [
   ["with an animal of the category", "UPDATE pets SET category_id = iif(id = 1, 1, 5)"],
 ];
 
-// The feed has no events of webhooks.
-const CHANGES = OPERATIONS.filter(({ method, template }) => method !== "GET" && !template.startsWith("/v1/webhooks"));
+// The feed has no events of webhooks. A token is stored nowhere.
+const CHANGES = OPERATIONS.filter(
+  ({ method, template, name }) => method !== "GET" && !template.startsWith("/v1/webhooks") && name !== "createToken",
+);
 describe.each(CHANGES)("$name", ({ path, request, template }) => {
   /** Sends the request and compares the events with the rows that changed. */
   async function expectEvents(headers: Record<string, string>, ...faults: Fault[]) {

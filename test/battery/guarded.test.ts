@@ -3,7 +3,9 @@ import { describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { call, expectError } from "../support/client.ts";
-import { grantKey, storeKey } from "../support/keys.ts";
+import configuration from "../../wrangler.toml?raw";
+import { ROWS } from "../../register/operations.ts";
+import { grantKey, grantToken, storeKey } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 const NO_CREDENTIALS = 'Bearer realm="petstore"';
@@ -26,6 +28,9 @@ function mistype(key: string): string {
   return key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 }
 
+/** The scopes that include another one. Written by hand, because the guard takes them from the service. */
+const INCLUDING: { [scope: string]: string[] } = { "orders:place": ["store:write"], "orders:manage": ["store:write"] };
+
 // test/openapi/document.test.ts asserts that every route is an operation of the document. Each has the same guard, so these two show
 // that it is there, and with which scope. The rest of the guard is tested at one operation.
 describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) => {
@@ -42,7 +47,8 @@ describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) 
     await expectError(response, "unauthorized");
     expect(response.headers.get("WWW-Authenticate")).toBe(NO_CREDENTIALS);
     if (scope === undefined) return;
-    const others = [...SCOPES.filter((one) => one !== scope), scope.split(":")[0] ?? ""];
+    const including = INCLUDING[scope] ?? [];
+    const others = [...SCOPES.filter((one) => one !== scope && !including.includes(one)), scope.split(":")[0] ?? ""];
     const refusal = await call(path, { ...request, key: await grantKey({ scopes: others }) });
     await expectError(refusal, "insufficient_scope");
     expect(refusal.headers.get("WWW-Authenticate")).toBe(
@@ -148,6 +154,120 @@ describe.each(OPERATIONS.filter(({ name }) => name === "createPet"))("the guard 
     const down = { limit: () => Promise.reject(new Error("limiter gone")) };
     const response = await call(path, { ...request, key: await grantKey(), bindings: { RATE_LIMITER: down } });
     await expectError(response, "service_unavailable");
+  });
+});
+
+/** What each operation does for customers, as the register says. The guard says it too. */
+const FOR_CUSTOMERS = OPERATIONS.map((operation) => ({ ...operation, customers: ROWS[operation.name].customers }));
+const OF_CUSTOMERS = ["pets:read", "orders:place", "orders:own"] as const;
+/** The scope that an operation needs of a token, if any. Written by hand. */
+const NEEDED: { [operation: string]: (typeof OF_CUSTOMERS)[number] | undefined } = {
+  listPets: "pets:read",
+  getPet: "pets:read",
+  listCategories: "pets:read",
+  getCategory: "pets:read",
+  placeOrder: "orders:place",
+  listOrders: "orders:own",
+  getOrder: "orders:own",
+  cancelOrder: "orders:own",
+  getKey: undefined,
+};
+
+test("the operations that take customer tokens are these", () => {
+  const taking = FOR_CUSTOMERS.filter(({ customers }) => customers !== "refused").map(({ name }) => name);
+  expect(taking.toSorted()).toEqual(Object.keys(NEEDED).toSorted());
+});
+
+describe.each(FOR_CUSTOMERS)("$name with a customer token", ({ name, path, customers, outcomes, request }) => {
+  // Promise: operations-of-customers
+  test(`is ${customers}`, async () => {
+    const shop = await grantKey();
+    const limiters = { CUSTOMER_RATE_LIMITER: countingLimiter(1_000), TOKEN_RATE_LIMITER: countingLimiter(1_000) };
+    const send = async (scopes: readonly (typeof OF_CUSTOMERS)[number][], bindings = {}) =>
+      call(path, { ...request, key: await grantToken(shop, { scopes, customer: crypto.randomUUID() }), bindings });
+    const response = await send(OF_CUSTOMERS, limiters);
+    if (customers === "refused") {
+      expect(await expectError(response, "insufficient_scope")).toBe("Customer tokens cannot use this operation.");
+      expect(response.headers.get("WWW-Authenticate")).toBe('Bearer realm="petstore", error="insufficient_scope"');
+      // Also when its body is malformed, and before the request counts.
+      const nothing = { CUSTOMER_RATE_LIMITER: countingLimiter(0), TOKEN_RATE_LIMITER: countingLimiter(0) };
+      await expectError(await send(OF_CUSTOMERS, nothing), "insufficient_scope");
+      return;
+    }
+    expect(outcomes).toContain(response.status);
+    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+    const needed = NEEDED[name];
+    if (needed === undefined) {
+      expect((await send([])).status).toBe(200);
+      return;
+    }
+    const refusal = await send(OF_CUSTOMERS.filter((scope) => scope !== needed));
+    expect(await expectError(refusal, "insufficient_scope")).toBe(`This customer token lacks the scope ${needed}.`);
+    expect(refusal.headers.get("WWW-Authenticate")).toBe(
+      `Bearer realm="petstore", error="insufficient_scope", scope="${needed}"`,
+    );
+    expect(outcomes).toContain((await send([needed])).status);
+  });
+});
+
+describe("the rate limits of customers", () => {
+  const limits = (customer: number, tokens: number, own = 1_000) => ({
+    CUSTOMER_RATE_LIMITER: countingLimiter(customer),
+    TOKEN_RATE_LIMITER: countingLimiter(tokens),
+    RATE_LIMITER: countingLimiter(own),
+  });
+  const get = (key: string, bindings: object) => call("/v1/pets?limit=1", { key, bindings });
+
+  // Promise: limits-of-customers
+  test("count each customer of a key, with any of its tokens, and not the key", async () => {
+    const bindings = limits(2, 1_000, 0);
+    const shop = await grantKey();
+    for (let i = 0; i < 2; i++) expect((await get(await grantToken(shop), bindings)).status).toBe(200);
+    const refusal = await get(await grantToken(shop), bindings);
+    expect(await expectError(refusal, "rate_limited")).toBe("Too many requests of this customer. Slow down.");
+    expect(refusal.headers.get("Retry-After")).toBe("60");
+    expect((await get(await grantToken(shop, { customer: "bo" }), bindings)).status).toBe(200);
+    expect((await get(await grantToken(await grantKey()), bindings)).status).toBe(200);
+    // The limit of the key itself, which is 0 here, counts its own requests alone.
+    await expectError(await get(shop, bindings), "rate_limited");
+  });
+
+  // Promise: limits-of-customers
+  test("count all customers of a key together, without what a customer had refused", async () => {
+    const bindings = limits(2, 4);
+    const shop = await grantKey();
+    const [ada, bo, cy] = await Promise.all(["ada", "bo", "cy"].map((customer) => grantToken(shop, { customer })));
+    for (let i = 0; i < 5; i++) await get(ada ?? "", bindings);
+    for (let i = 0; i < 2; i++) expect((await get(bo ?? "", bindings)).status).toBe(200);
+    const refusal = await get(cy ?? "", bindings);
+    expect(await expectError(refusal, "rate_limited")).toBe(
+      "Too many requests with the tokens of this API key. Slow down.",
+    );
+    expect((await get(shop, bindings)).status).toBe(200);
+    expect((await get(await grantToken(await grantKey()), bindings)).status).toBe(200);
+  });
+
+  // Promise: limits-of-customers
+  test("the creation of tokens counts against the key", async () => {
+    const bindings = limits(0, 0, 1);
+    const shop = await grantKey();
+    const create = () => call("/v1/key/tokens", { method: "POST", key: shop, body: { customer: "ada" }, bindings });
+    expect((await create()).status).toBe(200);
+    await expectError(await create(), "rate_limited");
+  });
+
+  test.each(["CUSTOMER_RATE_LIMITER", "TOKEN_RATE_LIMITER"])("it is a 503 while %s is down", async (name) => {
+    const down = { limit: () => Promise.reject(new Error("limiter gone")) };
+    const bindings = { ...limits(9, 9), [name]: down };
+    await expectError(await get(await grantToken(await grantKey()), bindings), "service_unavailable");
+  });
+
+  test.each(["staging", "production"] as const)("of %s are those of the documentation", (environment) => {
+    const limitOf = (name: string) =>
+      new RegExp(
+        `\\[\\[env\\.${environment}\\.ratelimits\\]\\]\nname = "${name}"\n.*\nsimple = \\{ limit = ([\\d_]+), period = 60 \\}`,
+      ).exec(configuration)?.[1];
+    expect([limitOf("CUSTOMER_RATE_LIMITER"), limitOf("TOKEN_RATE_LIMITER")]).toEqual(["100", "10_000"]);
   });
 });
 

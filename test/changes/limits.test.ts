@@ -100,7 +100,7 @@ describe("a batch counts the animals that it begins", () => {
 
 describe("the changes of a key have a budget of bytes", () => {
   const MIB = 2 ** 20;
-  const TOO_MUCH = "The changes of this API key have stored too much. Slow down.";
+  const TOO_MUCH = "The changes of this API key or customer have stored too much. Slow down.";
   const SMALL = { STORED_MIB: "1" } as unknown as Partial<Env>;
   const send = (method: string, path: string, body?: object, more: Parameters<typeof call>[1] = {}) =>
     call(path, { method, key, bindings: SMALL, ...(body && { body }), ...more });

@@ -43,6 +43,9 @@ test("a preview is created, updated and deleted without touching staging", async
     DB: { id: database?.uuid },
     API_KEYS: { namespace_id: namespace?.id },
     RATE_LIMITER: { namespace_id: "1003" },
+    CUSTOMER_RATE_LIMITER: { namespace_id: "1013" },
+    TOKEN_RATE_LIMITER: { namespace_id: "1023" },
+    TOKEN_SECRET: { type: "secret_text", text: expect.stringMatching(/^\w{43}$/) },
     WEBHOOKS: { class_name: "WebhookEndpoint" },
     ENVIRONMENT: { text: "staging" },
   });
@@ -57,6 +60,11 @@ test("a preview is created, updated and deleted without touching staging", async
   expect(api.databases.query("petstore-staging", "SELECT name FROM pets")).toEqual([]);
 
   const updated = await succeed(create(["--json"], { GITHUB_ACTIONS: "true" }));
+  const secrets = worker?.versions.map(
+    ({ bindings }) => bindings.find(({ name }) => name === "TOKEN_SECRET")?.["text"],
+  );
+  expect(new Set(secrets).size).toBe(1);
+  expect(created.stdout + created.stderr).not.toContain(secrets?.[0]);
   // The runner masks it from here on.
   expect(lastLine(updated)).toBe(`::add-mask::${JSON.parse(updated.stdout).key}`);
   expect(JSON.parse(updated.stdout)).toEqual({

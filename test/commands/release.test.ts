@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
@@ -6,6 +6,7 @@ import { needOfDatabase } from "../../ops/release/optional-database.ts";
 import { databaseId } from "./cloudflare/ids.ts";
 import { Refusal } from "./cloudflare/route.ts";
 import { type Checkout, type Result, STAND_IN } from "./cloudflare/checkout.ts";
+import type { Binding, Version } from "./cloudflare/workers.ts";
 import {
   addReleases,
   commandsOf,
@@ -60,6 +61,10 @@ const head = () => cloudflare.checkout.git("rev-parse", "HEAD");
 const addOne = () => addReleases(cloudflare.api, WORKER, 1, head());
 const addTwo = () => addReleases(cloudflare.api, WORKER, 2, head());
 
+/** The secret of a version for customer tokens. */
+const secretOf = (version: Version | undefined) =>
+  String(version?.bindings.find(({ name, type }) => name === "TOKEN_SECRET" && type === "secret_text")?.["text"]);
+
 /** Adds a migration to the commit. */
 function addMigration(sql = "CREATE TABLE later (id INTEGER);"): void {
   writeFileSync(join(cloudflare.checkout.folder, "drizzle/9000_new.sql"), sql);
@@ -75,8 +80,13 @@ async function described(request: string, body: Response): Promise<unknown> {
   const isForm = body.headers.get("Content-Type")?.startsWith("multipart/") === true;
   const text = isForm ? ((await body.formData()).get("metadata") as string) : await body.text();
   const whole = JSON.parse(text.replaceAll(ID, "id").replaceAll(/(?:\\[nt]|\s)+/g, " ") || "{}");
-  const { bindings, annotations, assets, migrations } = whole;
-  return [request.replaceAll(ID, "id"), isForm ? { bindings, annotations, assets, migrations } : whole];
+  const { annotations, assets, migrations, keep_bindings } = whole;
+  // Each run has another secret.
+  const bindings = whole.bindings?.map((binding: Binding) =>
+    binding.type === "secret_text" ? { ...binding, text: /^\w{43}$/.test(String(binding["text"])) } : binding,
+  );
+  const form = { bindings, keep_bindings, annotations, assets, migrations };
+  return [request.replaceAll(ID, "id"), isForm ? form : whole];
 }
 
 describe.each([
@@ -130,10 +140,14 @@ Released to staging
       `d1 migrations apply DB ${config} --remote`,
       expect.stringMatching(
         new RegExp(
-          `^deploy "?\\S+/bundle/index.js"? --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12}$`,
+          `^deploy "?\\S+/bundle/index.js"? --no-bundle ${config} --tag=v${packageJson.version} --message=[0-9a-f]{12} "?--secrets-file=\\S+"?$`,
         ),
       ),
     ]);
+    expect(secretOf(version)).toMatch(/^[0-9A-Za-z]{43}$/);
+    expect(result.stdout + result.stderr).not.toContain(secretOf(version));
+    expect(result.stderr).toContain("The new version gets a new secret for customer tokens.");
+    expect(existsSync(/--secrets-file=([^"\s]+)/.exec(result.stderr)?.[1] ?? "")).toBe(false);
     expect(result.stderr.indexOf("Bookmark")).toBeLessThan(result.stderr.indexOf("migrations apply"));
     expect(api.workers.all.get(WORKER)).toMatchObject({ crons: ["17 * * * *"], subdomain: { enabled: true } });
 
@@ -615,4 +629,49 @@ test("a gradual release tests the new version on its share, and waits to be prom
   expect(lastLine(again)).toBe(
     "A gradual release of petstore-staging is under way. Promote a version or roll back first.",
   );
+});
+
+describe("the secret of customer tokens", () => {
+  // Promise: secret-of-releases
+  test("stays from release to release, and is replaced on demand, in a version that names its commit", async () => {
+    const worker = addTwo();
+    const first = secretOf(worker.versions[0]);
+    await succeed(release(["--force"]));
+    expect(secretOf(versions().at(-1))).toBe(first);
+    const replaced = await succeed(release(["--force", "--new-token-secret"]));
+    const second = secretOf(versions().at(-1));
+    expect(second).toMatch(/^[0-9A-Za-z]{43}$/);
+    expect(replaced.stdout + replaced.stderr).not.toContain(second);
+    expect(versions().at(-1)?.annotations["workers/message"]).toBe(head().slice(0, 12));
+    await succeed(release(["--force"]));
+    expect(secretOf(versions().at(-1))).toBe(second);
+    // A third one: two releases never share what they made.
+    await succeed(release(["--force", "--new-token-secret"]));
+    expect(new Set(versions().map(secretOf)).size).toBe(3);
+  });
+
+  // Promise: secret-of-releases
+  test("is made by the first release whose Worker has none, a gradual one too, and a failed release keeps it", async () => {
+    const worker = addOne();
+    for (const version of worker.versions)
+      version.bindings = version.bindings.filter(({ name }) => name !== "TOKEN_SECRET");
+    cloudflare.api.break("POST", "/deployments");
+    const failed = await release(["--gradual", "10"]);
+    expect(failed).toMatchObject({ code: 1 });
+    const made = secretOf(versions().at(-1));
+    expect(made).toMatch(/^[0-9A-Za-z]{43}$/);
+    cloudflare.api.repair();
+    await succeed(release(["--gradual", "10"]));
+    expect(secretOf(versions().at(-1))).toBe(made);
+  });
+
+  test("is not replaced by a gradual release, or by a promotion", async () => {
+    addTwo();
+    for (const option of ["--gradual=10", `--promote=${versions()[1]?.id}`]) {
+      const refused = await release(["--new-token-secret", option]);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("cannot be used with option");
+    }
+    expect(changes()).toEqual([]);
+  });
 });

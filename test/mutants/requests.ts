@@ -103,8 +103,8 @@ const AUTHENTICATION = [
   workerd(
     "a batch changes animals while it is counted",
     "changes/handlers.ts",
-    "if (count > 1) await limitWork(RATE_LIMITER, owner, count);",
-    "const counted = limitWork(RATE_LIMITER, owner, count);",
+    "if (count > 1) await limitWork(c.env, apiKeyOf(c), owner, count);",
+    "const counted = limitWork(c.env, apiKeyOf(c), owner, count);",
     "changes/limits",
   ),
   workerd(

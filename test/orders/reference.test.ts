@@ -11,6 +11,7 @@ interface Order {
   status: string;
   shipDate: string | null;
   reference?: string;
+  customer?: string;
 }
 
 let client: Client;
@@ -27,9 +28,9 @@ const found = async (query: string) =>
 const search = (reference: string) => found(`reference=${encodeURIComponent(reference)}`);
 
 /** An order in a state, for a new animal. */
-async function orderThatIs(state: string, reference?: string): Promise<{ path: string; petId: number }> {
+async function orderThatIs(state: string, value?: string, field: "reference" | "customer" = "reference") {
   const petId = await client.addAnimal();
-  const path = (await client.place({ petId, reference })).headers.get("Location") ?? "";
+  const path = (await client.place({ petId, [field]: value })).headers.get("Location") ?? "";
   if (state === "shipped") await client.ship(path);
   if (state === "cancelled") await client.delete(path);
   return { path, petId };
@@ -116,10 +117,13 @@ test("an order without a reference does not show one", async () => {
 });
 
 const unique = () => crypto.randomUUID();
-describe.each([
-  ["without an Idempotency-Key", () => ({})],
-  ["under an Idempotency-Key", () => ({ "Idempotency-Key": unique() })],
-])("%s", (_, header) => {
+describe.each(
+  (["reference", "customer"] as const).flatMap((field) => [
+    { field, how: "without an Idempotency-Key", header: () => ({}) },
+    { field, how: "under an Idempotency-Key", header: () => ({ "Idempotency-Key": unique() }) },
+  ]),
+)("the $field $how", ({ field, header }) => {
+  const orderOf = (state: string, value?: string) => orderThatIs(state, value, field);
   const patch = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const { response, events } = await eventsOf(client.key, () =>
       client.patch(path, body, { ...header(), ...headers }),
@@ -132,19 +136,19 @@ describe.each([
     ["placed", "pending", 2],
     ["shipped", "sold", 3],
     ["cancelled", "available", 3],
-  ])("the reference alone changes when the order is %s, and the animal stays", async (state, status, version) => {
-    const { path, petId } = await orderThatIs(state);
+  ])("it alone changes when the order is %s, and the animal stays", async (state, status, version) => {
+    const { path, petId } = await orderOf(state);
     const before = await orderAt(path);
     const first = Number((await tag(path))?.slice(1, -1));
     for (const [index, reference] of ["a", "b", null].entries()) {
-      const { response, events } = await patch(path, { reference });
-      const { reference: shown, ...rest } = (await expectJson(response, 200)) as Order;
+      const { response, events } = await patch(path, { [field]: reference });
+      const { [field]: shown, ...rest } = (await expectJson(response, 200)) as Order;
       expect([shown ?? null, rest]).toEqual([reference, before]);
       expect([events, response.headers.get("ETag")]).toEqual([
         [`order.updated ${first + index + 1}`],
         `"${first + index + 1}"`,
       ]);
-      const again = await patch(path, { reference });
+      const again = await patch(path, { [field]: reference });
       expect([again.response.status, again.events, again.response.headers.get("ETag")]).toEqual([
         200,
         [],
@@ -162,10 +166,10 @@ describe.each([
     ["none", "before", null],
     ["still none", undefined, null],
   ])("a shipment with %s is one change of the order", async (_what, before, reference) => {
-    const { path, petId } = await orderThatIs("placed", before);
-    const { response, events } = await patch(path, { status: "shipped", reference }, { "If-Match": '"1"' });
+    const { path, petId } = await orderOf("placed", before);
+    const { response, events } = await patch(path, { status: "shipped", [field]: reference }, { "If-Match": '"1"' });
     const shipped = (await expectJson(response, 200)) as Order;
-    expect([shipped.status, shipped.reference ?? null, response.headers.get("ETag")]).toEqual([
+    expect([shipped.status, shipped[field] ?? null, response.headers.get("ETag")]).toEqual([
       "shipped",
       reference,
       '"2"',
@@ -176,55 +180,55 @@ describe.each([
   });
 
   test("a shipment without one keeps it, and so does a cancellation", async () => {
-    const { path } = await orderThatIs("placed", "kept");
+    const { path } = await orderOf("placed", "kept");
     expect(await expectJson((await patch(path, { status: "shipped" })).response, 200)).toMatchObject({
-      reference: "kept",
+      [field]: "kept",
     });
-    const { path: other } = await orderThatIs("cancelled", "kept");
-    expect(await orderAt(other)).toMatchObject({ status: "cancelled", reference: "kept" });
+    const { path: other } = await orderOf("cancelled", "kept");
+    expect(await orderAt(other)).toMatchObject({ status: "cancelled", [field]: "kept" });
   });
 
   // Promise: references-change-alone
   test("an order that is shipped already changes only its reference", async () => {
-    const { path, petId } = await orderThatIs("shipped", "before");
+    const { path, petId } = await orderOf("shipped", "before");
     const before = await orderAt(path);
     await client.patch(`/v1/pets/${petId}`, { status: "available" });
     const again = { status: "shipped", shipDate: "2000-01-01T00:00:00Z" };
-    const { response, events } = await patch(path, { ...again, reference: "a" }, { "If-Match": '"2"' });
-    expect(await expectJson(response, 200)).toEqual({ ...before, reference: "a" });
+    const { response, events } = await patch(path, { ...again, [field]: "a" }, { "If-Match": '"2"' });
+    expect(await expectJson(response, 200)).toEqual({ ...before, [field]: "a" });
     expect([events, response.headers.get("ETag")]).toEqual([["order.updated 3"], '"3"']);
-    const same = await patch(path, { ...again, reference: "a" }, { "If-Match": '"3"' });
+    const same = await patch(path, { ...again, [field]: "a" }, { "If-Match": '"3"' });
     expect([same.response.status, same.events]).toEqual([200, []]);
-    const { response: none, events: removal } = await patch(path, { ...again, reference: null });
-    expect(Object.keys(await none.json<object>())).not.toContain("reference");
+    const { response: none, events: removal } = await patch(path, { ...again, [field]: null });
+    expect(Object.keys(await none.json<object>())).not.toContain(field);
     expect(removal).toEqual(["order.updated 4"]);
     expect(await client.animal(petId)).toEqual(["available", '"4"']);
   });
 
   // Promise: references-of-cancelled-orders
   test("a cancelled order is not shipped, and its reference does not change", async () => {
-    const { path, petId } = await orderThatIs("cancelled", "before");
+    const { path, petId } = await orderOf("cancelled", "before");
     for (const reference of ["a", "before", null]) {
-      const { response, events } = await patch(path, { status: "shipped", reference });
+      const { response, events } = await patch(path, { status: "shipped", [field]: reference });
       await expectError(response, "order_cancelled");
       expect(events).toEqual([]);
     }
-    expect([(await orderAt(path)).reference, await tag(path)]).toEqual(["before", '"2"']);
+    expect([(await orderAt(path))[field], await tag(path)]).toEqual(["before", '"2"']);
     expect(await client.animal(petId)).toEqual(["available", '"3"']);
   });
 
   test.each(["placed", "shipped", "cancelled"])("another version is refused when the order is %s", async (state) => {
-    const { path } = await orderThatIs(state, "before");
+    const { path } = await orderOf(state, "before");
     const version = (await tag(path)) ?? "";
     for (const headers of [{ "If-Match": '"9"' }, { "If-None-Match": version }, { "If-None-Match": "*" }]) {
-      for (const body of [{ reference: "a" }, { reference: "before" }, { status: "shipped", reference: "a" }]) {
+      for (const body of [{ [field]: "a" }, { [field]: "before" }, { status: "shipped", [field]: "a" }]) {
         const { response, events } = await patch(path, body, headers);
         const isConflict = state === "cancelled" && "status" in body;
         await expectError(response, isConflict ? "order_cancelled" : "precondition_failed");
         expect(events).toEqual([]);
       }
     }
-    expect([(await orderAt(path)).reference, await tag(path)]).toEqual(["before", version]);
+    expect([(await orderAt(path))[field], await tag(path)]).toEqual(["before", version]);
   });
 });
 

@@ -11,8 +11,9 @@ export class Client {
     this.key = key;
   }
 
-  static async create(): Promise<Client> {
-    return new Client(await grantKey());
+  /** @param key with all scopes, unless given. */
+  static async create(key?: string): Promise<Client> {
+    return new Client(key ?? (await grantKey()));
   }
 
   /** Adds an animal and returns its id. */
@@ -39,8 +40,8 @@ export class Client {
     return { path: response.headers.get("Location") ?? "", petId };
   }
 
-  get(path: string): Promise<Response> {
-    return call(path, { key: this.key });
+  get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return call(path, { key: this.key, headers });
   }
 
   patch(

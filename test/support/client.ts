@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { expectDocumented } from "./contract.ts";
 import { key } from "./keys.ts";
+import type { AppEnv } from "../../src/env.ts";
 import { type ErrorBody, type ErrorCode, ERRORS } from "../../src/errors.ts";
 
 /** A random UUID (RFC 9562). */
@@ -26,7 +27,7 @@ export interface Call {
   /** The host of the address. */
   host?: string;
   /** Bindings that replace the real ones. */
-  bindings?: Partial<Env>;
+  bindings?: Partial<AppEnv["Bindings"]>;
 }
 
 /** Sends a request to the app in the isolate of the test, so that spies and fake clocks of the test apply to it. */

@@ -13,7 +13,7 @@ export interface Operation {
   template: string;
   /** Undefined if every key may use it. */
   scope: Scope | undefined;
-  /** The scopes of a key for which a good request succeeds: the feed and a webhook show only what their key may read. */
+  /** The scopes of a key for which a good request succeeds: the feed, a webhook and a token give only what their key has. */
   scopes: Scope[];
   /** Whether it takes a bookmark, because it uses the database. */
   usesDatabase: boolean;
@@ -53,6 +53,8 @@ export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template,
         ...(["/events", "/webhooks"].includes(template) || operation.operationId === "updateWebhook"
           ? (["pets:read"] as const)
           : []),
+        // A token has a scope that its key has.
+        ...(operation.operationId === "createToken" ? (["orders:place"] as const) : []),
       ],
       outcomes: Object.keys(operation.responses)
         .map(Number)

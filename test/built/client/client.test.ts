@@ -404,3 +404,25 @@ test("the base may be a URL with a trailing slash, and the runtime's fetch is th
   await new PetStore({ baseUrl: new URL("https://petstore.test/v1/"), apiKey: "key" }).pets.list().page();
   expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
 });
+
+test("store.token creates a customer token, and every field of an order is there", async () => {
+  const token = {
+    token: "petstore_x_t_a.b",
+    id: "t1",
+    customer: "ada",
+    scopes: ["pets:read"],
+    expiresAt: "2026-11-22T10:30:00.000Z",
+  };
+  const { store, sent } = fakeService([json(200, JSON.stringify(token))]);
+  expect(await store.token({ customer: "ada", expiresIn: 60, maxPlaced: 2, scopes: ["pets:read"] })).toEqual(token);
+  expect(sent.map(({ method, path, body }) => [method, path, JSON.parse(body ?? "")])).toEqual([
+    ["POST", "/key/tokens", { customer: "ada", expiresIn: 60, maxPlaced: 2, scopes: ["pets:read"] }],
+  ]);
+  expect(sent[0]?.headers["idempotency-key"]).toBeUndefined();
+  const none = fakeService([json(200, '{"id":"t1"}')]);
+  expect(await errorOf(none.store.token({ customer: "ada" }))).toMatchObject({ code: "unexpected_response" });
+
+  const listed = fakeService([json(200, `[${ORDER.replace("}", ',"customer":"ada"}')}]`)]);
+  expect((await listed.store.orders.list({ customer: "ada" }).page()).items).toMatchObject([{ customer: "ada" }]);
+  expect(listed.sent[0]?.path).toBe("/store/orders?customer=ada");
+});

@@ -406,3 +406,87 @@ test("a long-lived signal keeps no listener of a request", async () => {
   expect(added).toHaveBeenCalledTimes(3);
   expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(added.mock.calls.map(([, listener]) => listener));
 });
+
+const UNAUTHORIZED = failure(401, "unauthorized");
+const authorizations = (sent: { headers: Record<string, string> }[]) =>
+  sent.map(({ headers }) => headers["authorization"]?.replace("Bearer ", ""));
+
+// Promise: tokens-are-renewed
+test("after a 401, the function is asked once more with the refused token, and the request is sent once more", async () => {
+  const asked: (string | undefined)[] = [];
+  const tokens = ["old", "new"];
+  const apiKey = (refused?: string) => {
+    asked.push(refused);
+    return tokens[asked.length - 1] ?? "?";
+  };
+  const { store, sent } = fakeService([UNAUTHORIZED, CREATED], { apiKey, retry: { attempts: 1 } });
+  const begin = performance.now();
+  expect(await store.pets.create(NEW_PET)).toMatchObject({ replayed: false });
+  expect(performance.now() - begin).toBeLessThan(1_000);
+  expect(asked).toEqual([undefined, "old"]);
+  expect(authorizations(sent)).toEqual(["old", "new"]);
+  expect(sent[1]?.headers["idempotency-key"]).toBe(sent[0]?.headers["idempotency-key"]);
+  expect(sent[1]?.body).toBe(sent[0]?.body);
+});
+
+// Promise: tokens-are-renewed
+test("a second 401 ends the request, and a key that is no function is not asked for again", async () => {
+  let count = 0;
+  const attempts: Attempt[] = [];
+  const onAttempt = (attempt: Attempt) => void attempts.push(attempt);
+  const { store, sent } = fakeService([UNAUTHORIZED], { apiKey: () => `token ${++count}`, onAttempt });
+  expect(await errorOf(store.pets.create(NEW_PET))).toMatchObject({ code: "unauthorized", status: 401 });
+  expect(authorizations(sent)).toEqual(["token 1", "token 2"]);
+  expect(attempts.map(({ retryIn }) => retryIn)).toEqual([0, undefined]);
+
+  const fixed = fakeService([UNAUTHORIZED]);
+  await errorOf(fixed.store.pets.create(NEW_PET));
+  expect(fixed.sent).toHaveLength(1);
+});
+
+// Promise: tokens-are-renewed
+test("a renewal takes none of the attempts, and a lost response stays lost", async () => {
+  const apiKey = (refused?: string) => (refused === undefined ? "old" : "new");
+  const { store, sent } = fakeService([broken, UNAUTHORIZED, broken, CREATED], {
+    apiKey,
+    retry: { firstPause: 1, attempts: 3 },
+  });
+  await store.pets.create(NEW_PET);
+  expect(authorizations(sent)).toEqual(["old", "old", "new", "new"]);
+
+  const missing = failure(404, "not_found");
+  const deletion = fakeService([broken, UNAUTHORIZED, missing], { apiKey });
+  await deletion.store.pets.delete(1n);
+  const refused = fakeService([UNAUTHORIZED, missing], { apiKey });
+  expect(await errorOf(refused.store.pets.delete(1n))).toMatchObject({ code: "not_found" });
+});
+
+test("a 401 of somebody else in between is no refusal of the token, and an error of the function is the caller's", async () => {
+  const asked: unknown[] = [];
+  const { store, sent } = fakeService([html(401)], { apiKey: (refused) => String(asked.push(refused)) });
+  expect(await errorOf(store.pets.create(NEW_PET))).toMatchObject({ code: "unexpected_response" });
+  expect([sent.length, asked]).toEqual([1, [undefined]]);
+
+  const apiKey = (refused?: string) => {
+    if (refused !== undefined) throw new RangeError("Log in again");
+    return "old";
+  };
+  const failing = fakeService([UNAUTHORIZED], { apiKey });
+  expect(await errorOf(failing.store.pets.create(NEW_PET))).toEqual(new RangeError("Log in again"));
+});
+
+// Promise: tokens-are-renewed
+test("requests at once share a token that a function renews once", async () => {
+  let [token, minted] = ["t0", 0];
+  const apiKey = async (refused?: string) => {
+    if (refused === token) token = `t${++minted}`;
+    return token;
+  };
+  const { store, sent } = fakeService(
+    [({ headers }) => (headers["authorization"] === "Bearer t0" ? UNAUTHORIZED : json(200, "[]"))({} as never)],
+    { apiKey },
+  );
+  await Promise.all(Array.from({ length: 5 }, () => store.orders.list().page()));
+  expect(minted).toBe(1);
+  expect(sent).toHaveLength(10);
+});

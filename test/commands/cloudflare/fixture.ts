@@ -87,7 +87,11 @@ export function addReleases(api: CloudflareApi, worker: string, count: number, c
   const bindings = [
     { name: "API_KEYS", type: "kv_namespace", namespace_id: namespace.id },
     { name: "DB", type: "d1", id: database.uuid },
-    ...["RATE_LIMITER", "WEBHOOKS", "VERSION", "ASSETS"].map((name) => ({ name, type: "other" })),
+    { name: "TOKEN_SECRET", type: "secret_text", text: "the first secret of these releases" },
+    ...["RATE_LIMITER", "CUSTOMER_RATE_LIMITER", "TOKEN_RATE_LIMITER", "WEBHOOKS", "VERSION", "ASSETS"].map((name) => ({
+      name,
+      type: "other",
+    })),
   ];
   return api.workers.add(worker, count, bindings, commit, readConfiguration("staging").migrations?.at(-1)?.tag);
 }

@@ -122,13 +122,16 @@ export class Workers {
           .slice(-this.bounds.deployments)
           .toReversed(),
       }),
-      [`POST ${script}/deployments`]: async ({ params, body }) => {
+      [`POST ${script}/deployments`]: async ({ params, query, body }) => {
         const { versions, annotations, code_update_strategy: codeUpdate } = (await body.json()) as Deployment;
         const worker = this.#find(params["name"]);
         for (const { version_id } of versions) {
           const { migrationTag } = this.#version({ params: { ...params, version: version_id } });
           if (migrationTag !== worker.migrationTag)
             throw new Refusal(400, 10_021, "A Durable Object migration has occurred between the two versions.");
+          const version = this.#version({ params: { ...params, version: version_id } });
+          if (query.get("force") !== "true" && secretsOf(version) !== secretsOf(latest(worker)))
+            throw new Refusal(400, 10_220, "The following secrets have changed: TOKEN_SECRET");
         }
         return deploy(worker, versions, annotations, codeUpdate);
       },
@@ -186,6 +189,7 @@ async function upload(
   const form = await body.formData();
   const metadata = JSON.parse(form.get("metadata") as string) as {
     bindings: Binding[];
+    keep_bindings?: string[];
     annotations?: Record<string, string>;
     migrations?: Migrations;
   };
@@ -199,8 +203,14 @@ async function upload(
     const inherited = before.find(({ name }) => name === binding.name);
     return found(inherited, 400, 10_057, `There is no binding ${binding.name} to inherit.`);
   });
-  return addVersion(worker, bindings, metadata.annotations ?? {});
+  const kept = before.filter(
+    ({ name, type }) => metadata.keep_bindings?.includes(type) && !bindings.some((binding) => binding.name === name),
+  );
+  return addVersion(worker, [...bindings, ...kept], metadata.annotations ?? {});
 }
+
+/** The secrets of a version, with their texts. */
+const secretsOf = ({ bindings }: Version) => JSON.stringify(bindings.filter(({ type }) => type === "secret_text"));
 
 function addVersion(worker: Worker, bindings: Binding[], annotations: Record<string, string>): Version {
   const number = worker.versions.length + 1;
@@ -233,7 +243,8 @@ function shown({ id, number, createdOn, annotations, bindings, migrationTag }: V
     annotations,
     metadata: { created_on: createdOn, author_email: "somebody@example.com", source: "wrangler" },
     resources: {
-      bindings,
+      // Nobody reads a secret.
+      bindings: bindings.map((binding) => (binding.type === "secret_text" ? { ...binding, text: undefined } : binding)),
       script: { etag: id, handlers: ["fetch", "scheduled"] },
       script_runtime: { migration_tag: migrationTag },
     },

@@ -61,7 +61,8 @@ async function upload(isDeployed: boolean): Promise<string> {
   const _headers = readFileSync(join(directory, "_headers"), "utf8");
   const assets = { jwt, config: { run_worker_first, _headers } };
   const form = new FormData();
-  form.set("metadata", JSON.stringify({ bindings: bindings(), annotations, assets, migrations }));
+  const keep_bindings = ["secret_text", "secret_key"];
+  form.set("metadata", JSON.stringify({ bindings: bindings(), keep_bindings, annotations, assets, migrations }));
   if (isDeployed && (isFirst || migrations !== undefined)) {
     const { deployment_id } = await send("PUT", script, form);
     return deployment_id.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
@@ -87,10 +88,17 @@ function pendingMigrations(service: any): object | undefined {
   return { old_tag, new_tag: pending.at(-1).tag, steps: pending.map((step: object) => ({ ...step, tag: undefined })) };
 }
 
+function secrets(): object[] {
+  if (values["secrets-file"] === undefined) return [];
+  const file: { [name: string]: string } = JSON.parse(readFileSync(String(values["secrets-file"]), "utf8"));
+  return Object.entries(file).map(([name, text]) => ({ name, type: "secret_text", text }));
+}
+
 function bindings(): object[] {
   const { vars, kv_namespaces, durable_objects, d1_databases, ratelimits, version_metadata, assets } = settings;
   return [
     ...Object.entries(vars).map(([name, text]) => ({ name, type: "plain_text", text })),
+    ...secrets(),
     ...kv_namespaces.map(({ binding, id }: any) => ({ name: binding, type: "kv_namespace", namespace_id: id })),
     ...durable_objects.bindings.map((object: object) => ({ ...object, type: "durable_object_namespace" })),
     ...d1_databases.map(({ binding, database_id }: any) => ({ name: binding, type: "d1", id: database_id })),
