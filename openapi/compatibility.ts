@@ -1,5 +1,6 @@
 // Compares two OpenAPI documents for a client of the older one: the service has to accept what the client sends, and the client has
 // to understand what it receives (docs/versioning.md).
+import { hasScope, type Scope } from "../src/auth/scopes.ts";
 import type { OpenAPIObject, OperationObject, RequestBodyObject } from "openapi3-ts/oas31";
 import { compareContent } from "./compatibility/content.ts";
 import { compareParameters } from "./compatibility/parameters.ts";
@@ -57,8 +58,9 @@ function compareAccess(
   if (id !== newId) {
     changes.push(`${name}: operationId was ${show(id)} and is now ${show(newId)}, so generated clients rename it`);
   }
-  const [scope, newScope] = [before, after].map((operation): unknown => operation["x-required-scope"]);
-  if (newScope !== undefined && scope !== newScope) {
+  const [scope, newScope] = [before, after].map((operation) => operation["x-required-scope"] as Scope | undefined);
+  const isIncluded = scope !== undefined && newScope !== undefined && hasScope([scope], newScope);
+  if (newScope !== undefined && scope !== newScope && !isIncluded) {
     changes.push(
       `${name}: x-required-scope was ${show(scope)} and is now ${show(newScope)}, so keys without the new one are refused`,
     );

@@ -15,6 +15,7 @@ const ROOT = join(import.meta.dirname, "..");
 /** The published guides: their name, and their title. */
 export const GUIDES = {
   shop: "Build a shop",
+  browsers: "Browsers and phones",
   books: "Keep the books",
   offline: "Work offline",
   client: "TypeScript client",

@@ -31,6 +31,8 @@ const WORDS: { [address: string]: string } = {
   "/docs/reference#tag/pets/POST/pets/batch": "create several animals at once, many, bulk, batch, import, upload, mass",
   "/docs/reference#tag/pets/PATCH/pets/batch": "bulk update, batch update, mass update, edit",
   "/docs/reference#tag/categories/PATCH/categories/{categoryId}": "rename a category, edit",
+  "/docs/browsers": "frontend, mobile app, iOS, Android, single-page app, SPA, shopper, end user, publishable key",
+  "/docs/browsers#the-customer-of-an-order": "GDPR, personal data, privacy, erasure",
   "/docs/reference#tag/store/POST/store/orders": "buy, sell, purchase, checkout",
   "/docs/reference#tag/store/PATCH/store/orders/{orderId}": "mark an order as shipped, ship, deliver, dispatch, fulfil",
   "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "refund, return, undo",

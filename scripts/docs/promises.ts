@@ -8,7 +8,7 @@ import { ROOT } from "./pages.ts";
 /** The pages whose sentences are promises to clients. */
 const PROMISING = [
   "client/README.md",
-  ...["books", "errors", "events", "guarantees", "offline", "orders", "shop", "versioning", "webhooks"].map(
+  ...["books", "browsers", "errors", "events", "guarantees", "offline", "orders", "shop", "versioning", "webhooks"].map(
     (name) => `docs/${name}.md`,
   ),
 ];

@@ -67,7 +67,7 @@ export const selectOrder = compile<{ id: Int64; customer: string | null }, Store
     db
       .select(storedColumns(order))
       .from(orders)
-      .where(and(eq(orders.id, parameter("id")), isReachedBy(parameter("customer")))) as never,
+      .where(and(eq(orders.id, parameter("id")), isReachedBy(parameter("customer")))),
 );
 
 /**

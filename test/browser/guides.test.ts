@@ -18,6 +18,8 @@ const CONFLICTS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
 /** What new users enter, and the places that answer it. */
 const ANSWERS: [question: string, places: string[]][] = [
   ["buy", ["/docs/orders", "/docs/reference#tag/store/POST/store/orders"]],
+  ["mobile app", ["/docs/browsers"]],
+  ["GDPR", ["/docs/browsers#the-customer-of-an-order"]],
   ["webhook", ["/docs/webhooks"]],
   ["webhooks", ["/docs/webhooks"]],
   ["tunnel", ["/docs/client#a-receiver-on-your-machine"]],

@@ -632,7 +632,6 @@ test("a gradual release tests the new version on its share, and waits to be prom
 });
 
 describe("the secret of customer tokens", () => {
-  // Promise: secret-of-releases
   test("stays from release to release, and is replaced on demand, in a version that names its commit", async () => {
     const worker = addTwo();
     const first = secretOf(worker.versions[0]);
@@ -650,7 +649,6 @@ describe("the secret of customer tokens", () => {
     expect(new Set(versions().map(secretOf)).size).toBe(3);
   });
 
-  // Promise: secret-of-releases
   test("is made by the first release whose Worker has none, a gradual one too, and a failed release keeps it", async () => {
     const worker = addOne();
     for (const version of worker.versions)

@@ -109,7 +109,6 @@ describe("a rollback to another secret of customer tokens", () => {
     return { first: first?.id, second: second?.id };
   };
 
-  // Promise: rollbacks-tell-of-secrets
   test("says what that means, and goes on", async () => {
     const { first } = withSecrets(WORKER);
     const back = await succeed(rollback());
@@ -121,7 +120,6 @@ describe("a rollback to another secret of customer tokens", () => {
     expect(again.stderr).not.toContain("another secret");
   });
 
-  // Promise: rollbacks-tell-of-secrets
   test("asks in production, after it has said so", async () => {
     const { first, second } = withSecrets("petstore-production");
     const production = await new Edge(cloudflare.api, "petstore-production").listen();

@@ -153,7 +153,6 @@ test("a token cannot create a token", async () => {
   await expectError(await create({ customer: "bo" }, { key: token }), "insufficient_scope");
 });
 
-// Promise: no-secret-no-tokens
 test.each([undefined, "", "x".repeat(31)])(
   "without a good secret, %j, it is a 503 and a line of error",
   async (secret) => {
@@ -168,7 +167,6 @@ test.each([undefined, "", "x".repeat(31)])(
   },
 );
 
-// Promise: log-has-no-customer
 test("the log names the key and the token, and never the customer or the token itself", async () => {
   const keyOfShop = await grantKey({ id: "k7" });
   const customer = "customer-that-nobody-may-see";
@@ -186,7 +184,10 @@ test("the log names the key and the token, and never the customer or the token i
     await call("/v1/store/orders", { method: "POST", key: token, body: { petId: 1, customer } });
   });
   expect(log).toHaveLength(7);
-  expect(log.map(({ keyId, tokenId }) => [keyId, tokenId])).toEqual([["k7", undefined], ...Array(6).fill(["k7", id])]);
+  expect(log.map(({ keyId, tokenId }) => [keyId, tokenId])).toEqual([
+    ["k7", undefined],
+    ...Array.from({ length: 6 }, () => ["k7", id]),
+  ]);
   const text = JSON.stringify([log, error]);
   for (const secret of [customer, token, keyOfShop, token.slice(-20)]) expect(text).not.toContain(secret);
 });

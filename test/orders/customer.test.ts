@@ -387,7 +387,8 @@ describe("a customer token", () => {
       const answers = await Promise.all(
         pets.map((petId) => three.place({ petId }, keyed ? { "Idempotency-Key": unique() } : {})),
       );
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(3).fill(201), ...Array(9).fill(409)]);
+      expect(answers.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(3);
+      expect(answers.map(({ status }) => status).filter((status) => status === 409)).toHaveLength(9);
       expect(await idsIn(await shop.get(`${LIST}?customer=${customer}`))).toHaveLength(3);
     }
   });

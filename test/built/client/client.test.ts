@@ -405,6 +405,7 @@ test("the base may be a URL with a trailing slash, and the runtime's fetch is th
   expect(fetch.mock.calls[0]?.[0]).toBe("https://petstore.test/v1/pets");
 });
 
+// Promise: token-method
 test("store.token creates a customer token, and every field of an order is there", async () => {
   const token = {
     token: "petstore_x_t_a.b",
