@@ -6,7 +6,7 @@ import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
 const theme = createCssVariablesTheme({ name: "page", variablePrefix: "--code-", fontStyle: false });
 const highlighter = await createHighlighter({
   themes: [theme],
-  langs: ["html", "js", "json", "python", "sh", "sql", "ts"],
+  langs: ["html", "js", "json", "python", "sh", "sql", "toml", "ts"],
   engine: createJavaScriptRegexEngine(),
 });
 

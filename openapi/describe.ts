@@ -71,6 +71,8 @@ export const INT64: SchemaObject = {
  * the whole text (Java). Some engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
  */
 export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
+/** Any text, line breaks included. */
+export const ANY_TEXT = "^[\\s\\S]*$";
 
 /** The rule of every name. */
 export const NAME: SchemaObject = {
@@ -163,6 +165,11 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   const described = Object.entries(properties ?? {}).map(([name, property]) => {
     const { default: _default, ...keywords } = property as SchemaObject;
     const fieldRules = rules[name] ?? {};
+    const other = Object.entries(keywords).find(
+      ([keyword, value]) =>
+        keyword in fieldRules && JSON.stringify(fieldRules[keyword as never]) !== JSON.stringify(value),
+    );
+    if (other !== undefined) throw new Error(`The description of ${name} has another ${other[0]} than its schema`);
     return [name, "$ref" in fieldRules ? fieldRules : { ...keywords, ...fieldRules }];
   });
   return { properties: Object.fromEntries(described), required };

@@ -1,16 +1,20 @@
-// The pages of docs/ that are for users of the API, as HTML.
+// The pages of docs/ that are for users of the API, as Markdown and as HTML.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { Marked, parseInline, type Token, type Tokens } from "marked";
+import { dirname, join, normalize } from "node:path";
+import { Marked, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
 import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { PLACEHOLDER } from "../src/http/documentation.ts";
 import { codeBlock } from "./code.ts";
 import { diagram } from "./diagram.ts";
 import { withoutMarks } from "./marks.ts";
 import { packageTable, readPackages } from "./packages.ts";
 
 const ROOT = join(import.meta.dirname, "..");
+
+/** Code, which stays as it is, or a link. */
+const CODE_OR_LINK = /^ *```[^]*?^ *```$|`[^`]*`|\[((?:`[^`]*`|[^\]`])*)\]\(([^)#]*)(#[^)]*)?\)/gm;
 
 /** The published guides: their name, and their title. */
 export const GUIDES = {
@@ -22,6 +26,7 @@ export const GUIDES = {
   orders: "Selling an animal",
   events: "Keeping a copy",
   webhooks: "Receiving events",
+  agents: "Agents",
   errors: "Errors",
   guarantees: "Guarantees",
   keys: "API keys",
@@ -43,57 +48,72 @@ interface Section {
 
 export interface Guide {
   path: string;
+  /** Its file in the repository. */
+  source: string;
   title: string;
   /** The first paragraph, without its links. */
   summary: string;
   sections: Section[];
+  /** For programs: its links lead to Markdown. */
+  markdown: string;
   html: string;
 }
 
+const QUICK_START = "openapi/quick-start.md";
+
 /** The first page: what the service is, its guides, and the first requests. start.js fills in what depends on the host. */
 export function startPage(introduction: string): Guide {
-  const quickStart = readFileSync(join(import.meta.dirname, "quick-start.md"), "utf8")
+  const quickStart = readFileSync(join(ROOT, QUICK_START), "utf8")
     .replaceAll("{base}", "{origin}/v1")
-    .replaceAll("{origin}", "https://petstore.example")
+    .replaceAll("{origin}", PLACEHOLDER)
     .replace("{key}", "petstore_...")
     .replace("{client package}", readPackages().at(-1)?.file ?? "");
-  const list = guides.map(({ path, title, summary }) => `- [${title}](${path}): ${summary.replaceAll("\n", " ")}`);
+  const list = guides.map(
+    ({ source, title, summary }) => `- [${title}](../${source}): ${summary.replaceAll("\n", " ")}`,
+  );
   const reference = "- [Reference](/docs/reference): every operation, with a console to try it.";
-  const markdown = [`# Pet Store Service`, introduction, quickStart, "## Guides", [reference, ...list].join("\n")];
-  return pageOf("/docs", "Start", markdown.join("\n\n"));
+  const markdown = [
+    `# Pet Store Service`,
+    introduction,
+    quickStart.trimEnd(),
+    "## Guides",
+    [reference, ...list].join("\n"),
+  ];
+  return pageOf("/docs", "Start", QUICK_START, markdown.join("\n\n"));
 }
 
 export const guides: Guide[] = Object.entries(GUIDES).map(([name, title]) => {
-  const source = withoutMarks(readFileSync(join(ROOT, sourceOf(name)), "utf8"));
-  return pageOf(`/docs/${name}`, title, source.replace("<!-- packages -->", packageTable()));
+  const source = sourceOf(name);
+  const markdown = withoutMarks(readFileSync(join(ROOT, source), "utf8"));
+  return pageOf(`/docs/${name}`, title, source, markdown.replace("<!-- packages -->", packageTable()));
 });
 
-function pageOf(path: string, title: string, markdown: string): Guide {
+function pageOf(path: string, title: string, source: string, text: string): Guide {
   const marked = new Marked(gfmHeadingId(), {
     renderer: { code: ({ lang, text }) => (lang === "mermaid" ? diagram(text) : codeBlock(lang ?? "", text)) },
   });
-  const html = marked.parse(markdown, { async: false });
-  const tokens = marked.lexer(markdown).filter(({ type }) => type !== "space");
+  const html = marked.parse(withConditions(withPageLinks(text, source, "")), { async: false });
+  const tokens = marked.lexer(text).filter(({ type }) => type !== "space");
   const texts = tokens.filter((_, index) => tokens[index - 1]?.type === "heading");
   const sections = getHeadingList()
     .map(({ id, level, raw }, index) => ({ id, level, title: raw, summary: firstSentence(texts[index]) }))
     .filter(({ level }) => level > 1);
   return {
     path,
+    source,
     title,
-    summary: firstParagraph(markdown),
+    summary: firstParagraph(text),
     sections,
-    html: fitForPhones(withPageLinks(withConditions(html))).replace("<h2", `${contents(sections)}<h2`),
+    markdown: `${withConditions(withPageLinks(text, source, ".md")).trimEnd()}\n`,
+    html: fitForPhones(withNamedPages(html)).replace("<h2", `${contents(sections)}<h2`),
   };
 }
 
 /** Adds the status and the condition to the advice on each code, because links lead to the advice. */
-function withConditions(html: string): string {
-  return html.replaceAll(/<h3 id="(\w+)">.*<\/h3>/g, (heading, id) => {
-    if (!(id in ERRORS)) return heading;
-    const { status } = ERRORS[id as ErrorCode];
-    const when = WHEN[id as ErrorCode];
-    return `${heading}\n<p><strong>${status}</strong> ${parseInline(when, { async: false })}</p>`;
+function withConditions(markdown: string): string {
+  return markdown.replaceAll(/^### `(\w+)`$/gm, (heading, code) => {
+    if (!(code in ERRORS)) return heading;
+    return `${heading}\n\n**${ERRORS[code as ErrorCode].status}** ${WHEN[code as ErrorCode]}`;
   });
 }
 
@@ -111,15 +131,21 @@ function contents(sections: Guide["sections"]): string {
   return `<nav aria-label="On this page"><ul>${list.join("")}</ul></nav>`;
 }
 
-/** Rewrites the links between the pages of the repository, which end in .md. A link to an unpublished page becomes plain text. */
-function withPageLinks(html: string): string {
-  return html
-    .replaceAll(/<a href="([\w/-]+)\.md(#[\w-]+)?">(.*?)<\/a>/g, (_, page, hash = "", text) =>
-      page in GUIDES ? `<a href="/docs/${page}${hash}">${text}</a>` : text,
-    )
-    .replaceAll('<a href="../client/README.md', '<a href="/docs/client')
-    .replaceAll(/<code>(\/docs\/\w+)<\/code>/g, '<a href="$1"><code>$1</code></a>')
-    .replaceAll(/<a href="\.\.\/examples\/(?:clients\/)?/g, '<a href="/docs/examples/');
+/** Rewrites the links between files of the repository. A link to a page that is not published becomes plain text. */
+function withPageLinks(markdown: string, file: string, suffix: "" | ".md"): string {
+  return markdown.replaceAll(CODE_OR_LINK, (whole, text?: string, target?: string, hash = "") => {
+    if (text === undefined || target === undefined || target === "" || /^(?:https?:|\/)/.test(target)) return whole;
+    const linked = normalize(join(dirname(file), target));
+    const example = /^examples\/(?:clients\/)?([\w.-]+)$/.exec(linked)?.[1];
+    if (example !== undefined) return `[${text}](/docs/examples/${example})`;
+    const guide = Object.keys(GUIDES).find((name) => sourceOf(name) === linked);
+    return guide === undefined ? text : `[${text}](/docs/${guide}${suffix}${hash})`;
+  });
+}
+
+/** Links to the pages that a text names by their paths. */
+function withNamedPages(html: string): string {
+  return html.replaceAll(/<code>(\/docs\/\w+)<\/code>/g, '<a href="$1"><code>$1</code></a>');
 }
 
 function firstParagraph(markdown: string): string {

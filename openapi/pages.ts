@@ -1,8 +1,9 @@
-// Writes public/: the OpenAPI document, the reference, and the guides. Run by build.ts.
+// Writes public/: the OpenAPI document, the reference, the guides, and what programs read. Run by build.ts.
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
+import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
 import { document } from "./document.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
@@ -22,11 +23,6 @@ for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
 }
 for (const { file } of readPackages()) write(`docs/${file}`, readFileSync(join(RELEASED, file)));
-write(
-  "_headers",
-  `${ASSETS}/*\n  Cache-Control: public, max-age=31536000, immutable\n/docs/*.tgz\n  Content-Type: application/gzip\n`,
-);
-
 const page = writeAssets("page", {
   ...texts(join(import.meta.dirname, "page")),
   "badges.css": navigationBadges(document),
@@ -47,11 +43,23 @@ const NAVIGATION = [
   },
 ];
 
-const start = startPage(introductionOf(document));
+const introduction = introductionOf(document);
+const start = startPage(introduction);
+for (const { path, markdown } of [start, ...guides]) write(`${path}.md`, markdown);
+for (const [path, text] of Object.entries(discoveryFiles(introduction, start, guides))) write(path, text);
+write(
+  "_headers",
+  headerRules({
+    [`${ASSETS}/*`]: { "Cache-Control": "public, max-age=31536000, immutable" },
+    "/docs/*.tgz": { "Content-Type": "application/gzip" },
+    ...discoveryHeaders([start, ...guides]),
+  }),
+);
+
 writePage(
   "docs.html",
   start,
-  [`<script type="module" src="${page}/start.js"></script>`],
+  [alternate(start.path), `<script type="module" src="${page}/start.js"></script>`],
   withNavigation(start.path, `<div data-local-key="${LOCAL_API_KEY}">${start.html}</div>`),
 );
 writePage(
@@ -71,7 +79,7 @@ writePage(
       <main id="content" tabindex="-1">
         <article>
           <h1>${document.info.title}</h1>
-          <p>${introductionOf(document)}</p>
+          <p>${introduction}</p>
           <p id="state">The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> has the same content.</p>
         </article>
       </main>
@@ -79,7 +87,7 @@ writePage(
 );
 for (const guide of guides) {
   const script = `<script type="module" src="${page}/guide.js"></script>`;
-  writePage(`${guide.path}.html`, guide, [script], withNavigation(guide.path, guide.html));
+  writePage(`${guide.path}.html`, guide, [alternate(guide.path), script], withNavigation(guide.path, guide.html));
 }
 
 writePage(
@@ -90,6 +98,18 @@ writePage(
 );
 
 removeStale();
+
+/** The same page as Markdown. */
+function alternate(path: string): string {
+  return `<link rel="alternate" type="text/markdown" href="${path}.md">`;
+}
+
+function headerRules(rules: { [path: string]: { [header: string]: string } }): string {
+  return Object.entries(rules)
+    .map(([path, headers]) => [path, ...Object.entries(headers).map(([name, value]) => `  ${name}: ${value}\n`)])
+    .map(([path, ...lines]) => `${path}\n${lines.join("")}`)
+    .join("");
+}
 
 /** The modules that the renderer loads. The folder also holds source maps. */
 function chunks(): string[] {

@@ -38,6 +38,10 @@ const WORDS: { [address: string]: string } = {
   "/docs/reference#tag/store/DELETE/store/orders/{orderId}": "refund, return, undo",
   "/docs/reference#tag/store/GET/store/inventory": "inventory, stock, statistics, total",
   "/docs/reference#tag/events/GET/events": "feed, stream, history, audit",
+  "/docs/agents": "AI, LLM, language model, assistant, chatbot, MCP server, tools, Claude, ChatGPT, Copilot",
+  "/docs/agents#settings": "connect an agent, mcp.json, Cursor, Codex, Gemini, VS Code, Inspector",
+  "/docs/agents#pages-for-models": "llms.txt, Markdown, robots.txt, sitemap, crawler",
+  "/docs/agents#what-it-must-not-believe": "prompt injection",
   "/docs/client": "SDK, library, npm package, TypeScript, JavaScript, Node.js, nodejs",
   "/docs/client#a-receiver-on-your-machine":
     "CLI, command line, tunnel, ngrok, localhost, forward, test a webhook locally",

@@ -6,7 +6,8 @@ import { parseArgs } from "node:util";
 import { findFaults } from "./docs/check.ts";
 import { FIGURES } from "./docs/figures.ts";
 import { withTables } from "./docs/generated.ts";
-import { PAGES, ROOT } from "./docs/pages.ts";
+import { findBrokenLinks } from "./docs/links.ts";
+import { PAGES, ROOT, SERVED_PAGES } from "./docs/pages.ts";
 import { findPromiseFaults, promisingPages, testFiles } from "./docs/promises.ts";
 import { TABLES } from "./docs/tables.ts";
 
@@ -14,6 +15,11 @@ const { values } = parseArgs({ options: { check: { type: "boolean", default: fal
 if (values.check) {
   const faults = [
     ...PAGES.flatMap((page) => findFaults(ROOT, page, TABLES, FIGURES[page])),
+    ...SERVED_PAGES.flatMap((page) =>
+      findBrokenLinks(join(ROOT, page), join(ROOT, "public")).map(
+        (link) => `${page}: the link to ${link} leads nowhere.`,
+      ),
+    ),
     ...findPromiseFaults(promisingPages(), testFiles()),
   ];
   for (const fault of faults) console.error(fault);

@@ -1,14 +1,26 @@
 import { version } from "../package.json";
-import { documentation } from "./http/documentation.ts";
+import { documentation, PAGE_LINKS } from "./http/documentation.ts";
 import { onError } from "./http/error-handler.ts";
 import { lifecycle } from "./http/lifecycle.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
 import { boundedPath } from "./http/path.ts";
 import { createRoutes } from "./operation.ts";
-import { json } from "./http/respond.ts";
+import { addLink, json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
 import { v1 } from "./v1.ts";
 import { nudges } from "./webhooks/nudge.ts";
+
+const DOCUMENTATION = [
+  "/openapi.json",
+  "/docs",
+  "/docs.md",
+  "/docs/*",
+  "/llms.txt",
+  "/llms-full.txt",
+  "/robots.txt",
+  "/sitemap.xml",
+  "/.well-known/api-catalog",
+];
 
 /** The whole service: the middleware of every request, the public paths, and the paths that need a key. */
 export function createApp() {
@@ -17,8 +29,11 @@ export function createApp() {
   app.notFound(unmatched(app, "/v1"));
 
   app.use(lingeringClose, lifecycle, nudges);
-  app.get("/", (c) => c.redirect("/docs"));
-  app.get("/openapi.json", documentation).get("/docs", documentation).get("/docs/*", documentation);
+  app.get("/", (c) => {
+    addLink(c, PAGE_LINKS);
+    return c.redirect("/docs");
+  });
+  app.on("GET", DOCUMENTATION, documentation);
   app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));
   return app.route("/v1", v1);
 }

@@ -1,25 +1,43 @@
 import type { createFactory } from "hono/factory";
 import { HonoBase, type HonoOptions } from "hono/hono-base";
-import type { Result } from "hono/router";
+import type { Result, Router as HonoRouter } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
 import type { AppEnv } from "./env.ts";
 
-/** Hono's `TrieRouter`, which finds the handlers of a path without parameters once. */
-class Router<Handler> extends TrieRouter<Handler> {
-  readonly #fixed = new Set<string>();
-  readonly #found = new Map<string, Result<Handler>>();
+/**
+ * Hono's `TrieRouter`, which finds the handlers of a path without parameters once. It is built on first use: the routes of a resource are
+ * only copied into the app.
+ */
+class Router<Handler> implements HonoRouter<Handler> {
+  readonly name = "TrieRouter";
+  readonly #routes: (readonly [method: string, path: string, handler: Handler])[] = [];
+  #trie: TrieRouter<Handler> | undefined;
+  /** What was found at each fixed path, by its methods. */
+  readonly #found = new Map<string, Map<string, Result<Handler> | undefined>>();
 
-  override add(method: string, path: string, handler: Handler): void {
-    super.add(method, path, handler);
-    if (!/[:*]/.test(path)) this.#fixed.add(`${method} ${path}`);
-    this.#found.clear();
+  add(...route: [method: string, path: string, handler: Handler]): void {
+    this.#routes.push(route);
+    this.#trie = undefined;
   }
 
-  override match(method: string, path: string): Result<Handler> {
-    const route = `${method} ${path}`;
-    const found = this.#found.get(route) ?? super.match(method, path);
-    if (this.#fixed.has(route)) this.#found.set(route, found);
-    return found;
+  match(method: string, path: string): Result<Handler> {
+    this.#trie ??= this.#build();
+    const found = this.#found.get(path);
+    const known = found?.get(method);
+    if (known !== undefined) return known;
+    const result = this.#trie.match(method, path);
+    if (found?.has(method)) found.set(method, result);
+    return result;
+  }
+
+  #build(): TrieRouter<Handler> {
+    const trie = new TrieRouter<Handler>();
+    this.#found.clear();
+    for (const [method, path, handler] of this.#routes) {
+      trie.add(method, path, handler);
+      if (!/[:*]/.test(path)) this.#found.set(path, (this.#found.get(path) ?? new Map()).set(method, undefined));
+    }
+    return trie;
   }
 }
 

@@ -11,6 +11,7 @@ function find(id, kind) {
   throw new Error(`The page has no ${id}.`);
 }
 const [login, search] = [find("login", HTMLFormElement), find("search", HTMLFormElement)];
+const [visitor, query] = [find("name", HTMLInputElement), find("q", HTMLInputElement)];
 const [animals, orders] = [find("animals", HTMLElement), find("orders", HTMLElement)];
 const [more, shop, message] = [find("more", HTMLElement), find("shop", HTMLElement), find("message", HTMLElement)];
 
@@ -129,8 +130,7 @@ function showMore(next) {
 }
 
 async function showAnimals() {
-  const q = String(new FormData(search).get("q"));
-  const first = await store.pets.list({ status: "available", q: q || undefined }).page();
+  const first = await store.pets.list({ status: "available", q: query.value || undefined }).page();
   animals.replaceChildren();
   return showMore(first);
 }
@@ -151,15 +151,14 @@ async function start() {
 more.addEventListener("click", () => act(async () => showMore(await page?.next())));
 search.addEventListener("submit", (event) => {
   event.preventDefault();
-  act(showAnimals);
+  void act(showAnimals);
 });
 login.addEventListener("submit", (event) => {
   event.preventDefault();
-  act(async () => {
-    const name = String(new FormData(login).get("name"));
-    const { ok } = await fetch("/login", { method: "POST", body: new URLSearchParams({ name }) });
+  void act(async () => {
+    const { ok } = await fetch("/login", { method: "POST", body: new URLSearchParams({ name: visitor.value }) });
     token = undefined;
     return ok ? start() : CLOSED.message;
   });
 });
-act(start);
+void act(start);

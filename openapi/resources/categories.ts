@@ -1,12 +1,20 @@
 // The description of the categories.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, pageParameters, propertiesOf, type Resource, arrayOf, added, ok } from "../describe.ts";
+import {
+  ANY_TEXT,
+  INT64,
+  listed,
+  NAME,
+  pageParameters,
+  propertiesOf,
+  type Resource,
+  arrayOf,
+  added,
+  ok,
+} from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { category as shape } from "../../src/categories/shape.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
-
-/** Line breaks included. */
-const ANY_TEXT = "^[\\s\\S]*$";
 
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
 /** What the example of a creation makes, and that of a deletion removes. */

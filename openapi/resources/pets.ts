@@ -2,10 +2,10 @@
 import type { SchemaObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import {
+  ANY_TEXT,
   INT64,
   listed,
   NAME,
-  NOT_BLANK,
   objectSchema,
   pageParameters,
   propertiesOf,
@@ -19,7 +19,7 @@ import {
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
+import { MAX_SEARCH_CHARACTERS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
@@ -134,9 +134,11 @@ export const pets: Resource = {
           example: [ADA.id],
         },
         q: {
-          description: `Only the animals whose name has these words, 1 to ${MAX_WORDS} runs of letters and digits. Each begins a word of the name, in any order: \`gold ret\` finds \`Golden Retriever\`. Case and diacritics do not count. A page may be short or empty and still have a next page: follow it.`,
+          description:
+            "Only the animals whose name has these words. Each begins a word of the name, in any order: `gold ret` finds `Golden Retriever`. Case and diacritics do not count. In scripts without spaces between words, a word may be anywhere in the name: `猫` finds `黒猫`. Without a word, nothing is found. A page may be short or empty and still have a next page: follow it.",
+
           stability: "beta",
-          schema: { type: "string", minLength: 1, maxLength: MAX_SEARCH_CHARACTERS, pattern: NOT_BLANK },
+          schema: { type: "string", minLength: 0, maxLength: MAX_SEARCH_CHARACTERS, pattern: ANY_TEXT },
           example: "ada",
         },
       },

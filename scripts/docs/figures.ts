@@ -1,6 +1,7 @@
 // Figures in the prose of the documentation that come from the code.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LARGEST_START } from "../../bench/candidates.ts";
 import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
@@ -17,7 +18,9 @@ import { BATCH_SIZE } from "../../src/db/purge.ts";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
+import { FOLDED_AT_ONCE, MAX_FOLDS } from "../../src/pets/fold-names.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
+import { MAX_UNFILLED, WINDOW as SEARCH_WINDOW } from "../../src/pets/search.ts";
 import { BYTES, costOf, type RequestKind } from "../../test/costs.ts";
 import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
@@ -120,7 +123,11 @@ export const FIGURES: { [page: string]: string[] } = {
     `A run ends after ${BACKUP_MINUTES} minutes`,
   ],
   "docs/capacity.md": [
+    `at most ${LARGEST_START} times the CPU of a Worker without libraries`,
     `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
+    `| ${count(2 * SEARCH_WINDOW)} at most | one for each ${count(SEARCH_WINDOW)} animals |`,
+    `one for each ${MAX_UNFILLED} of these`,
+    `${count(FOLDED_AT_ONCE * MAX_FOLDS)} names in a run`,
     `has not seen for ${RECORD_SECONDS} seconds`,
     `It stands for ${COUNT_MILLISECONDS / 1_000} seconds, or for one second for each ${count(COUNTED_A_SECOND)} animals`,
     `${count(COUNTED_A_SECOND)} rows a second, or ${money((COUNTED_A_SECOND * 30 * 86_400 * PRICES["D1 rows read"].dollars) / 1e6)} a`,
@@ -165,6 +172,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
     `at most \`limit + ${costOf("a list by category").rowsRead - DEFAULT_LIMIT}\` rows`,
+    `at most ${count(SEARCH_WINDOW)} animals, and reads some ${count(2 * (SEARCH_WINDOW + MAX_UNFILLED))} rows`,
     `at most ${costOf("a list of 100 ids").rowsRead / MAX_IDS} rows for each id`,
     `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
   ],

@@ -29,7 +29,8 @@ function linksOf(markdown: string): string[] {
 function isThere(page: string, root: string, link: string): boolean {
   const [path = "", heading] = link.split("#");
   const target = path === "" ? page : path.startsWith("/") ? join(root, path) : resolve(dirname(page), path);
-  const found = statSync(target, { throwIfNoEntry: false });
+  // The address of a page has no suffix.
+  const found = statSync(target, { throwIfNoEntry: false }) ?? statSync(`${target}.html`, { throwIfNoEntry: false });
   if (found === undefined || heading === undefined) return found !== undefined;
   return found.isFile() && target.endsWith(".md") && headingsOf(target).includes(heading);
 }

@@ -10,3 +10,6 @@ export const PAGES = [
   "examples/README.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }).toSorted(),
 ];
+
+/** The pages that a deployment serves as Markdown, from the root of the repository. */
+export const SERVED_PAGES = globSync("public/**/*.md", { cwd: ROOT }).toSorted();

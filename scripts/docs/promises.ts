@@ -8,9 +8,19 @@ import { ROOT } from "./pages.ts";
 /** The pages whose sentences are promises to clients. */
 const PROMISING = [
   "client/README.md",
-  ...["books", "browsers", "errors", "events", "guarantees", "offline", "orders", "shop", "versioning", "webhooks"].map(
-    (name) => `docs/${name}.md`,
-  ),
+  ...[
+    "agents",
+    "books",
+    "browsers",
+    "errors",
+    "events",
+    "guarantees",
+    "offline",
+    "orders",
+    "shop",
+    "versioning",
+    "webhooks",
+  ].map((name) => `docs/${name}.md`),
 ];
 const TESTS = ["test/**/*.ts", "scripts/check-*.ts"];
 

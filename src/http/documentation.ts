@@ -17,9 +17,20 @@ const PAGE_HEADERS = {
 };
 
 /**
- * The OpenAPI document, which pages of any origin may read. A cache may store it, so its headers do not depend on the `Origin`.
+ * The OpenAPI document and the texts, which pages of any origin may read. A cache may store them, so their headers do not depend on the
+ * `Origin`.
  */
 const DOCUMENT_HEADERS = { "Access-Control-Allow-Origin": "*" };
+
+/** Stands for the address of the deployment in what openapi/build.ts writes. */
+export const PLACEHOLDER = "https://petstore.example";
+
+/** What a program finds from a page and from `/` (RFC 8288, RFC 8631, and RFC 9727, section 3). */
+export const PAGE_LINKS =
+  '</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </llms.txt>; rel="describedby", </.well-known/api-catalog>; rel="api-catalog"';
+
+/** The media types of the texts for programs: Markdown, llms.txt and robots.txt, the sitemap, and the catalogue. */
+const TEXT = /^(?:text\/(?:markdown|plain)|application\/(?:xml|linkset\+json))/;
 
 /** Any host: the path alone names an asset. A malformed `Host`, which workerd accepts, would make the address of the request invalid. */
 const ASSETS_ORIGIN = "https://assets.invalid";
@@ -32,33 +43,61 @@ const BEGINNING_BYTES = 4_096;
 /** The page at a path without one, for browsers. */
 const MISSING_PAGE = "/docs/404";
 
-/** The OpenAPI document and the pages about it: static assets, built by openapi/build.ts. */
+/** The OpenAPI document, the pages about it and the texts for programs: static assets, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
-  const asset = await fetchAsset(c, c.req.path, c.req.raw.headers);
+  const { path } = c.req;
+  const { headers } = c.req.raw;
+  const isNegotiated = !path.includes(".") && prefersMarkdown(headers.get("Accept") ?? "");
+  const markdown = isNegotiated ? await fetchAsset(c, `${path}.md`, headers) : undefined;
+  const asset = markdown !== undefined && markdown.status !== 404 ? markdown : await fetchAsset(c, path, headers);
   const isMissing = asset.status === 404;
   if (isMissing && !c.req.header("Accept")?.includes("text/html")) return c.notFound();
   const page = isMissing ? await fetchAsset(c, MISSING_PAGE) : asset;
-  const isDocument = c.req.path === DOCUMENT;
+  const isDocument = path === DOCUMENT;
+  const namesAddress = isDocument || TEXT.test(page.headers.get("Content-Type") ?? "");
   // A response to HEAD, and one without a change, has no body.
-  const hasServer = isDocument && page.body !== null;
-  const body = hasServer ? withServer(await page.arrayBuffer(), c.req.url) : page.body;
+  const body = namesAddress && page.body !== null ? await withAddress(page, isDocument, c.req.url) : page.body;
   const response = new Response(body, { status: asset.status, headers: page.headers });
-  if (isDocument) response.headers.delete("Content-Length");
+  if (namesAddress) response.headers.delete("Content-Length");
   if (isMissing) response.headers.set("Cache-Control", "no-store");
-  const own = isDocument ? DOCUMENT_HEADERS : PAGE_HEADERS;
+  const own = namesAddress ? DOCUMENT_HEADERS : PAGE_HEADERS;
   for (const [name, value] of Object.entries(own)) response.headers.set(name, value);
   return response;
 };
 
+/** A media range and its weight (RFC 9110, section 12.5.1). */
+const RANGE = /^\s*([^\s;]*)(?:.*;\s*q=([^\s;]*))?/;
+
 /**
- * The document with the address that the request came to: importers make nothing of a relative server. Only the beginning is read as text,
- * because the rest would cost milliseconds.
+ * Whether an `Accept` names Markdown, with a weight above 0 and not below that of HTML. The most specific range gives the weight of HTML. With
+ * a malformed weight, it does not. Hono's parser would add 0.6 KiB to the bundle.
  */
-function withServer(document: ArrayBuffer, url: string): Blob {
+export function prefersMarkdown(accept: string): boolean {
+  const weights = new Map<string, number>();
+  for (const part of accept.toLowerCase().split(",")) {
+    const [, range = "", weight = "1"] = RANGE.exec(part) ?? [];
+    weights.set(range, Number(weight));
+  }
+  const markdown = weights.get("text/markdown") ?? 0;
+  return markdown > 0 && markdown >= (weights.get("text/html") ?? weights.get("text/*") ?? weights.get("*/*") ?? 0);
+}
+
+/** The document or a text with the address that the request came to. */
+async function withAddress(asset: Response, isDocument: boolean, url: string): Promise<BodyInit> {
+  const origin = ORIGIN.exec(url)?.[0] ?? "";
+  if (isDocument) return withServer(await asset.arrayBuffer(), origin);
+  return (await asset.text()).replaceAll(PLACEHOLDER, origin);
+}
+
+/**
+ * The document with an absolute server: importers make nothing of a relative one. Only the beginning is read as text, because the rest would
+ * cost milliseconds.
+ */
+function withServer(document: ArrayBuffer, origin: string): Blob {
   const bytes = new Uint8Array(document);
   const server = String.fromCharCode(...bytes.subarray(0, BEGINNING_BYTES)).indexOf(SERVER);
   const start = server === -1 ? 0 : server + SERVER.indexOf("/");
-  return new Blob([bytes.subarray(0, start), ORIGIN.exec(url)?.[0] ?? "", bytes.subarray(start)]);
+  return new Blob([bytes.subarray(0, start), origin, bytes.subarray(start)]);
 }
 
 /** Without the request body that an odd client may have sent, and without a query, which names no asset. */

@@ -88,6 +88,11 @@ const ANSWERS: [question: string, places: string[]][] = [
     ],
   ],
   ["two customers buy the same animal", ["/docs/orders#races", "/docs/shop"]],
+  ["mcp", ["/docs/agents", "/docs/agents#settings"]],
+  ["ai agent", ["/docs/agents", "/docs/agents#a-key-for-an-agent"]],
+  ["connect claude", ["/docs/agents", "/docs/agents#settings"]],
+  ["llms.txt", ["/docs/agents#pages-for-models"]],
+  ["prompt injection", ["/docs/agents#what-it-must-not-believe"]],
   ["support request id", ["/docs/errors", "/docs/errors#internal_error"]],
 ];
 

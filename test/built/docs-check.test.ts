@@ -12,6 +12,7 @@ import { findPromiseFaults } from "../../scripts/docs/promises.ts";
 let root: string;
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "petstore-docs-"));
+  writeFileSync(join(root, "served.html"), "");
   writeFileSync(join(root, "other.md"), "# Other page\n\n## What's `new`?\n\n## Twice\n\n## Twice\n");
 });
 afterAll(() => rmSync(root, { recursive: true }));
@@ -61,6 +62,7 @@ test.each([
   "other.md#whats-new",
   "other.md#twice-1",
   "/other.md",
+  "/served",
   "https://example.com/nothing.md#nowhere",
   "mailto:nobody@example.com",
 ])("the link %s leads somewhere, or out of the repository", (link) => {

@@ -60,6 +60,7 @@ async function cost(task: Task): Promise<number> {
 /** Repeated pieces that look like the beginning of valid input, and characters that end a match late. */
 const piece = fc.oneof(
   fc.constantFrom(...' \t01a-_.e"\\[{;%🐕\u2028'),
+  fc.constantFrom("\uFDFA", "a猫", "ｶﾞ", "é\u00AD", "𝔘", "ﷺ "),
   fc.constantFrom('\\"', "%80a", "%ZZ", "1,", "1.0,", "0.0", "1e1,", "1e-100,", "1234567890123456,", '"#":1,'),
 );
 const start = fc.constantFrom(
@@ -69,6 +70,7 @@ const start = fc.constantFrom(
   "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
   '"',
   "application/json",
+  "text/markdown;q=",
   "1.",
   "-",
   "[",

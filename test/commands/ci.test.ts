@@ -99,6 +99,7 @@ test(".ci/run all runs every project and check, and plants no bug", () => {
       "npm test",
       "npm run check:expand",
       "npm run bench:rows",
+      "npm run bench:start",
       "npm run bench:cpu -- --seconds 2",
     ]),
   );

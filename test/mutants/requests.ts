@@ -4,8 +4,8 @@ const AUTHENTICATION = [
   workerd(
     "the expiry of a cached key is not checked",
     "auth/key-lookup.ts",
-    "return inForce(cached.value);",
-    'return cached.value === "corrupt" ? undefined : cached.value;',
+    "return inForce(cached.value);\n  if (refusals.get(key",
+    'return cached.value === "corrupt" ? undefined : cached.value;\n  if (refusals.get(key',
     "auth/key-lookup",
   ),
   workerd(
@@ -22,7 +22,7 @@ const AUTHENTICATION = [
     "",
     "auth/key-lookup",
   ),
-  workerd("the cache keeps a refused key", "auth/key-lookup.ts", "    records.delete(key);\n", "", "auth/key-lookup"),
+  workerd("the cache keeps a refused key", "auth/key-lookup.ts", "    records.delete(index);\n", "", "auth/key-lookup"),
   workerd(
     "a slow read brings a refused key back",
     "auth/key-lookup.ts",
@@ -61,15 +61,15 @@ const AUTHENTICATION = [
   workerd(
     "a read ignores the scope",
     "http/guard.ts",
-    "if (scope !== undefined && !key.scopes.includes(scope))",
-    'if (scope !== undefined && c.req.method !== "GET" && !key.scopes.includes(scope))',
+    "!hasScope(key.scopes, needed))",
+    'c.req.method !== "GET" && !hasScope(key.scopes, needed))',
     "battery/guarded",
   ),
   workerd(
     "the right to read is the right to write",
     "http/guard.ts",
-    "if (scope !== undefined && !key.scopes.includes(scope))",
-    'if (scope !== undefined && !key.scopes.some((one) => one.split(":")[0] === scope.split(":")[0]))',
+    "!hasScope(key.scopes, needed))",
+    '!key.scopes.some((one) => one.split(":")[0] === needed.split(":")[0]))',
     "battery/guarded",
   ),
   workerd(
@@ -270,8 +270,63 @@ const HEADERS = [
   ),
 ];
 
+const PAGES = [
+  workerd(
+    "HTML is preferred to Markdown of the same weight",
+    "http/documentation.ts",
+    "markdown >= (weights",
+    "markdown > (weights",
+    "http/documentation",
+  ),
+  workerd(
+    "Markdown without a weight is preferred",
+    "http/documentation.ts",
+    "markdown > 0 && ",
+    'accept.includes("text/markdown") && ',
+    "http/documentation",
+  ),
+  workerd(
+    "a range for everything outweighs the one for HTML",
+    "http/documentation.ts",
+    'weights.get("text/html") ?? weights.get("text/*") ?? weights.get("*/*")',
+    'weights.get("*/*") ?? weights.get("text/*") ?? weights.get("text/html")',
+    "http/documentation",
+  ),
+  workerd(
+    "the texts name another deployment",
+    "http/documentation.ts",
+    ".replaceAll(PLACEHOLDER, origin)",
+    "",
+    "http/documentation",
+  ),
+  workerd(
+    "a page without Markdown is missing for agents",
+    "http/documentation.ts",
+    "markdown !== undefined && markdown.status !== 404 ? markdown",
+    "markdown !== undefined ? markdown",
+    "http/documentation",
+  ),
+  workerd(
+    "the redirect of / has no links",
+    "app.ts",
+    "    addLink(c, PAGE_LINKS);\n",
+    "    void addLink;\n    void PAGE_LINKS;\n",
+    "http/documentation",
+  ),
+  {
+    ...workerd("caches confuse HTML and Markdown", "", 'Vary: "Accept", ', "", "http/documentation"),
+    file: "openapi/discovery.ts",
+  },
+];
+
 const LOG = [
-  workerd("the log has the key", "http/authentication.ts", "keyId = record.id", "keyId = key", "auth/secrets"),
+  workerd(
+    "the log has the key",
+    "http/authentication.ts",
+    "log.keyId = key.id",
+    "log.keyId = presented",
+    "auth/secrets",
+  ),
   workerd("the log has the raw path", "log/log.ts", "route: routePath(c)", "route: c.req.path", "http/headers"),
   workerd(
     "a client chooses the id of its request",
@@ -301,8 +356,8 @@ const INPUT = [
   workerd(
     "an undeclared name is refused before the scope",
     "http/guard.ts",
-    "    if (scope !== undefined && !key.scopes.includes(scope))",
-    "    readQuery(c);\n    if (scope !== undefined && !key.scopes.includes(scope))",
+    "    const needed = token",
+    "    readQuery(c);\n    const needed = token",
     "battery/query",
   ),
   workerd("a parameter without a name is dropped", "http/query.ts", "/^\\?=|&=/", "/^$/", "battery/query"),
@@ -331,4 +386,4 @@ const INPUT = [
 ];
 
 /** Bugs of the service in every request. */
-export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...LOG, ...INPUT];
+export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...LOG, ...INPUT];

@@ -8,6 +8,7 @@ import { BACKUPS } from "./backups.ts";
 import { CHANGES } from "./changes.ts";
 import { CLIENT } from "./client.ts";
 import { makeCopies } from "./copy.ts";
+import { CUSTOMERS } from "./customers.ts";
 import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
 import { PROGRESS } from "./progress.ts";
@@ -23,7 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [chosen = ""] = positionals;
-const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS];
+const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS, CUSTOMERS];
 const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
 const copies = makeCopies();
 

@@ -1,6 +1,7 @@
 import { bearerToken } from "../../../src/auth/bearer.ts";
 import { isWellFormedKey } from "../../../src/auth/key-format.ts";
 import { MERGE_PATCH } from "../../../src/http/body.ts";
+import { prefersMarkdown } from "../../../src/http/documentation.ts";
 import { BOOKMARK } from "../../../src/http/open-session.ts";
 import { boundedPath } from "../../../src/http/path.ts";
 import { requestedAge } from "../../../src/http/max-age.ts";
@@ -14,7 +15,7 @@ import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { pet } from "../../../src/pets/shape.ts";
 import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
-import { wordsOf } from "../../../src/pets/search.ts";
+import { foldedName, needlesOf } from "../../../src/pets/fold.ts";
 
 /** Every reader of untrusted input. */
 export const READERS = {
@@ -24,6 +25,7 @@ export const READERS = {
   "the Idempotency-Key header": parseIdempotencyKey,
   "the x-d1-bookmark header": (text) => BOOKMARK.test(text),
   "the traceparent header": parseTraceParent,
+  "the Accept header": prefersMarkdown,
   "the Content-Type header": (text) => MERGE_PATCH.expression.test(text),
   "the If-Match header": parseTags,
   "the Cache-Control header": requestedAge,
@@ -35,7 +37,8 @@ export const READERS = {
   // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
   "a name": (text) => pet.creation().safeParse({ name: text, categoryId: 1 }).success,
-  "the words of a name": wordsOf,
+  "the words of a name": foldedName,
+  "the words of a search": needlesOf,
   "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,
