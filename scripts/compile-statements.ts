@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import * as drizzle from "drizzle-orm";
 import * as core from "drizzle-orm/sqlite-core";
 import { build, type Plugin } from "esbuild";
-import { readStatement } from "../src/db/stand-in.ts";
+import { readStatement, SEPARATOR } from "../src/db/stand-in.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const FOLDER = join(ROOT, ".dist");
@@ -145,7 +145,7 @@ function linesOf(statements: ReadonlyMap<string, string>): string {
         ? `${name} 0 0 ${text}`
         : `${name} ${begin} ${end} ${text.slice(begin, text.length - end)}`;
     });
-  return `\n${lines.join("\n")}\n`;
+  return ["", ...lines, ""].join(SEPARATOR);
 }
 
 /** The number of places from the first on for which something is so. */

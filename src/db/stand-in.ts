@@ -32,6 +32,9 @@ const nameOf = (calls: string) => (crc32(new TextEncoder().encode(calls)) >>> (3
 /** A parameter in a written statement: a constant in JSON, or the name of a placeholder. */
 const PARAM = /\?(?:(\d+|"(?:[^"\\]|\\.)*")|(\w+))/g;
 
+/** Between the lines. SQL has line breaks, and none of these (ASCII's record separator). */
+export const SEPARATOR = "\u001e";
+
 /**
  * Reads a statement that the build has written. Each has a line: its name, how many characters its beginning and its end have in common with
  * those of the line before, and what is between.
@@ -39,11 +42,11 @@ const PARAM = /\?(?:(\d+|"(?:[^"\\]|\\.)*")|(\w+))/g;
  * @returns undefined when there is none of this name.
  */
 export function readStatement(lines: string, name: string): string | undefined {
-  let start = lines.indexOf(`\n${name} `);
+  let start = lines.indexOf(`${SEPARATOR}${name} `);
   if (start === -1) return undefined;
   const needed: [begin: number, end: number, middle: string][] = [];
-  for (let begin = 1; begin > 0; start = lines.lastIndexOf("\n", start - 1)) {
-    const line = lines.slice(start + 1, lines.indexOf("\n", start + 1));
+  for (let begin = 1; begin > 0; start = lines.lastIndexOf(SEPARATOR, start - 1)) {
+    const line = lines.slice(start + 1, lines.indexOf(SEPARATOR, start + 1));
     const [name = "", beginning = "", ending = ""] = line.split(" ", 3);
     begin = Number(beginning);
     needed.push([begin, Number(ending), line.slice(name.length + beginning.length + ending.length + 3)]);

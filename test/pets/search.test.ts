@@ -6,7 +6,6 @@ import worker from "../../src/index.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
 import { foldNames, MAX_FOLDS } from "../../src/pets/fold-names.ts";
 import { MAX_UNFILLED, WINDOW } from "../../src/pets/search.ts";
-import { isUnfilled } from "../../src/pets/table.ts";
 import { eventsOf } from "../events/feed.ts";
 import { isFound, SCRIPTS } from "../model/search.ts";
 import { call, create, expectError, expectJson, idOf, nextPage } from "../support/client.ts";
@@ -50,7 +49,9 @@ const WRITERS: [string, (names: readonly string[]) => Promise<void>][] = [
 
 /** The names of the rows without a fold. */
 async function unfilled(): Promise<string[]> {
-  const select = `SELECT name FROM pets INDEXED BY pets_unfilled_idx WHERE ${isUnfilled.queryChunks.map((chunk) => (chunk as { value: string[] }).value.join("")).join("")} ORDER BY id`;
+  const index = env.DB.prepare("SELECT sql FROM sqlite_schema WHERE name = 'pets_unfilled_idx'");
+  const [, condition] = ((await index.first<string>("sql")) ?? "").split(" WHERE ");
+  const select = `SELECT name FROM pets INDEXED BY pets_unfilled_idx WHERE ${condition} ORDER BY id`;
   const { results } = await env.DB.prepare(select).all<{ name: string }>();
   return results.map(({ name }) => name);
 }
