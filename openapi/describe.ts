@@ -39,6 +39,20 @@ export interface Operation {
   errors?: { [code in ErrorCode]?: string };
   /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
+  /** Its tool at `/mcp`, or that agents have none: another tool does it, or a secret would come into a conversation. */
+  agents: Agents | "hidden";
+}
+
+/** What agents read of an operation. The arguments of its tool come from its parameters and its body. */
+export interface Agents {
+  /** What it does, in at most 300 characters and without words of HTTP. */
+  description: string;
+  /** Arguments that the tool lacks. */
+  without?: readonly string[];
+  /** What arguments mean, where the name does not tell. */
+  words?: { readonly [argument: string]: string };
+  /** Values that the tool lacks, by argument, each with the way to what it would do. */
+  refused?: { readonly [argument: string]: { readonly [value: string]: string } };
 }
 
 /** A JSON body. */

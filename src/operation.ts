@@ -92,6 +92,8 @@ export interface Facts {
   readonly preconditions?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: true;
+  /** Whether what it stores counts against the budget of its key. */
+  readonly budgeted?: true;
   /** Whether it asks only for the key, so that it takes and returns no bookmark. */
   readonly withoutDatabase?: true;
   /** The headers of its success, beside those of every response. */

@@ -39,6 +39,7 @@ test("a request logs the documented fields, and only those", async () => {
     await call("/v1/pets", { key, method: "POST", body: { name: "Rex", categoryId: 1 }, cf: CF });
     await call("/v1/pets", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { cf: CF });
+    await call("/mcp", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { key: "wrong", cf: CF });
     await call("/v1/pets", { key: await grantToken(key), cf: CF });
     const { DB: behind } = faultyDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });

@@ -13,6 +13,7 @@ import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
 import { PROGRESS } from "./progress.ts";
 import { plantRandom } from "./random.ts";
+import { AGENTS } from "./agents.ts";
 import { READS } from "./reads.ts";
 import { RELEASES } from "./releases.ts";
 import { REQUESTS } from "./requests.ts";
@@ -24,7 +25,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [chosen = ""] = positionals;
-const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS, CUSTOMERS];
+const lists = [AGENTS, CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS, CUSTOMERS];
 const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
 const copies = makeCopies();
 
