@@ -46,6 +46,12 @@ const engine = only(
   ["../../*.ts", "../../*/**", "!../../{db,exact,feed}/**", "../*.ts", "!../{table,url}.ts"],
 );
 
+/** What changes of `src/` change the pages, `build.ts` takes from `content.ts`. */
+const pages = only(
+  ["openapi/{badges,code,diagram,discovery,guides,marks,packages,pages,public-files,reference,samples,search}.ts"],
+  ["../src/**", "./{describe,document,failures,headers,links,operation}.ts", "./resources/**"],
+);
+
 export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "vitest", "promise"],
   categories: { correctness: "error", suspicious: "error" },
@@ -80,6 +86,7 @@ export default defineConfig({
     },
     ...layers,
     engine,
+    pages,
     only([`src/{${SHARED.join()}}.ts`], ["./*/**", "!./exact/**"]),
   ],
   ignorePatterns: ["src/worker-configuration.d.ts", "client/src/schema.ts", "bench/bindings.js", "openapi/page.js"],

@@ -1,11 +1,10 @@
 // Writes public/: the OpenAPI document, the reference, the guides, and what programs read. Run by build.ts.
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
+import { document, LOCAL_API_KEY, RESOURCES } from "./content.ts";
 import type { Resource } from "./describe.ts";
 import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
-import { document, RESOURCES } from "./document.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
@@ -17,7 +16,8 @@ import { TOOLS_FILE } from "../src/mcp/tools.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
 const PACKAGES = join(import.meta.dirname, "../node_modules");
-const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
+const SCALAR = join(PACKAGES, "@scalar/api-reference");
+const RENDERER = join(SCALAR, "dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
@@ -37,7 +37,10 @@ const page = writeAssets("page", {
   }`,
   "entries.json": JSON.stringify(searchEntries(document)),
 });
-const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
+const renderer = writeAssets("scalar", {
+  ...texts(RENDERER, ["standalone.esm.js", ...chunks()]),
+  ...texts(SCALAR, ["LICENSE"]),
+});
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 /** The groups of the navigation. They are those that the renderer makes at the side of the reference. */
 const NAVIGATION = [
@@ -116,10 +119,9 @@ function headerRules(rules: { [path: string]: { [header: string]: string } }): s
     .join("");
 }
 
-/** The modules that the renderer loads. The folder also holds source maps. */
+/** The modules that the renderer loads. */
 function chunks(): string[] {
-  const files = readdirSync(join(RENDERER, "chunks")).filter((file) => file.endsWith(".js"));
-  return files.map((file) => `chunks/${file}`);
+  return readdirSync(join(RENDERER, "chunks")).map((file) => `chunks/${file}`);
 }
 
 function texts(folder: string, files = readdirSync(folder)): { [name: string]: string } {

@@ -47,7 +47,7 @@ import {
   STORED_MONTHS,
   wholeCost,
 } from "./costs.ts";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
 
@@ -81,6 +81,10 @@ const list = wholeCost("a list of 20");
 const creation = wholeCost("a creation with an Idempotency-Key");
 const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
 const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollars;
+/** Pairs of a key and an isolate that are always in use: millions of KV reads, and dollars for them. */
+const PAIRS = 350;
+const kvReads = (PAIRS * 30 * 86_400) / RECORD_SECONDS / 1e6;
+const kvDollars = (kvReads - PRICES["KV reads"].included) * PRICES["KV reads"].dollars;
 const { "log ingestion": ingestion, "log storage": storage } = PRICES;
 /** GB of 100 million lines. */
 const logged = ASSUMED_LINE / 10;
@@ -131,8 +135,9 @@ export const FIGURES: { [page: string]: string[] } = {
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
     `Requests cost ${money(requestDollars)}, and the log ${money(logDollars)}`,
+    `With ${PAIRS} pairs of a key and an isolate that are always in use, ${kvReads.toFixed(0)} million reads cost ${money(kvDollars)}`,
     `${count(rowsRead)} million rows read and ${CREATIONS * creation.rowsWritten} million rows written`,
-    `the plan's $${PLAN_DOLLARS}, the total is **$${(PLAN_DOLLARS + requestDollars + logDollars).toFixed(0)}**`,
+    `the plan's $${PLAN_DOLLARS}, the total is **$${(PLAN_DOLLARS + requestDollars + logDollars + kvDollars).toFixed(0)}**`,
     `A line of the service has about ${BYTES.logLine} bytes`,
     `assumes ${count(ASSUMED_LINE)} bytes for each line`,
     `A line is stored for ${LOG_DAYS} days. A million lines cost $${LOG_DOLLARS.toFixed(3)}`,

@@ -3,7 +3,7 @@ import { appendFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { join, matchesGlob } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { affectedProjects, RULES } from "../../scripts/affected-projects.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
