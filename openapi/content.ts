@@ -3,4 +3,6 @@ export { type ErrorCode, ERRORS } from "../src/errors.ts";
 export { PAGE_LINKS, PLACEHOLDER } from "../src/http/documentation.ts";
 export { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 export { LOCAL_API_KEY } from "../src/local-api-key.ts";
-export { document, RESOURCES } from "./document.ts";
+export { TOOLS_FILE } from "../src/mcp/tools.ts";
+export { document } from "./document.ts";
+export { tools } from "./tools.ts";

@@ -28,7 +28,8 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
   payload_too_large: "The request body is larger than 64 KiB.",
   unsupported_media_type: "The media type or the `Content-Encoding` of the request body is not supported.",
   idempotency_key_reused: "The `Idempotency-Key` was used for another request.",
-  rate_limited: "The API key, the customer, or all customer tokens of the key together have sent too many requests.",
+  rate_limited:
+    "The API key, the customer, or all customer tokens of the key together have sent too many requests, or their changes have stored too much.",
   internal_error: "The service has a bug.",
   service_unavailable: "Storage cannot respond.",
 };

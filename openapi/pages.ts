@@ -2,8 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { navigationBadges } from "./badges.ts";
-import { document, LOCAL_API_KEY, RESOURCES } from "./content.ts";
-import type { Resource } from "./describe.ts";
+import { document, LOCAL_API_KEY, tools, TOOLS_FILE } from "./content.ts";
 import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
@@ -11,8 +10,6 @@ import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
 import { transformSync } from "esbuild";
 import { introductionOf, NEW_KEY, REFERENCE, referenceDocument } from "./reference.ts";
 import { searchEntries } from "./search.ts";
-import { toolsOf } from "./tools.ts";
-import { TOOLS_FILE } from "../src/mcp/tools.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
 const PACKAGES = join(import.meta.dirname, "../node_modules");
@@ -21,8 +18,7 @@ const RENDERER = join(SCALAR, "dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
-const operations = Object.assign({}, ...RESOURCES.map(({ operations }) => operations)) as Resource["operations"];
-write(TOOLS_FILE, JSON.stringify(toolsOf(document, (operationId) => operations[operationId]?.agents)));
+write(TOOLS_FILE, JSON.stringify(tools));
 const clients = readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`);
 for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));

@@ -12,7 +12,8 @@ import type { Scope } from "../src/auth/scopes.ts";
 import { DEFAULT_LIMIT } from "../src/http/paging.ts";
 import { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 import type { Schema, Tool, Tools } from "../src/mcp/tools.ts";
-import type { Agents } from "./describe.ts";
+import type { Agents, Resource } from "./describe.ts";
+import { document, RESOURCES } from "./document.ts";
 import { expand, resolve } from "./read.ts";
 
 /** Maximum number of characters of a description, and of the instructions. */
@@ -200,3 +201,7 @@ function namesOfInt64(schema: SchemaObject): string[] {
     ...[...(items === undefined ? [] : [items]), ...anyOf].flatMap(namesOfInt64),
   ];
 }
+
+const operations: Resource["operations"] = Object.assign({}, ...RESOURCES.map(({ operations }) => operations));
+/** Those of this service. */
+export const tools = toolsOf(document, (operationId) => operations[operationId]?.agents);

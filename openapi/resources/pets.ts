@@ -170,7 +170,7 @@ export const pets: Resource = {
           "Adds 1 to 100 animals, all or none, and returns them with their ids. status is available unless given. listCategories has the ids of categories.",
       },
       description:
-        "Adds all animals or none, in one transaction. The response has them in the same order, with ascending ids. A message about an invalid animal names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are created exactly once. The request counts once against the rate limit.",
+        "Adds all animals or none, in one transaction. The response has them in the same order, with ascending ids. A message about an invalid animal names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are created exactly once. For each 10 animals begun after the first 10, the request counts once more against the rate limit.",
       idempotencyKey: "batch",
       body: {
         description: "Animals",
@@ -192,7 +192,7 @@ export const pets: Resource = {
         refused: { status: { sold: "to sell an animal, call placeOrder, then updateOrder with status shipped" } },
       },
       description:
-        "Changes all animals or none, in one transaction. Each item names its animal, the fields to change as in `updatePet`, and the `version` that the animal has to have, if any. The response has the animals in the same order, each with its version. An animal that its item does not change keeps its version. A message about an invalid or refused item names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are changed exactly once. `If-Match` and `If-None-Match` are a 400. The request counts once against the rate limit.",
+        "Changes all animals or none, in one transaction. Each item names its animal, the fields to change as in `updatePet`, and the `version` that the animal has to have, if any. The response has the animals in the same order, each with its version. An animal that its item does not change keeps its version. A message about an invalid or refused item names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are changed exactly once. `If-Match` and `If-None-Match` are a 400. For each 10 animals begun after the first 10, the request counts once more against the rate limit.",
       idempotencyKey: "batch",
       body: {
         description: "Changes",

@@ -1,4 +1,5 @@
 import { parseReadMaxAge } from "../../src/http/max-age.ts";
+import { parseStoredMib } from "../../src/auth/rate-limit.ts";
 import { parseShare } from "../../src/log/share.ts";
 import { parseDeniedHosts } from "../../src/webhooks/denied-hosts.ts";
 import type { Target } from "./target.ts";
@@ -14,6 +15,7 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   READS: (value) => value === "nearest" || value === "primary",
   EVENT_DAYS: (value) => /^[1-9]\d{0,3}$/.test(value),
   MCP_ORIGINS: (value) => ORIGINS.test(value),
+  STORED_MIB: (value) => parseStoredMib(value) !== undefined,
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
 };
 

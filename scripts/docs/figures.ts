@@ -6,6 +6,7 @@ import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
 import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
+import { BUDGET_MILLISECONDS, MAX_OWNERS, RESOURCES_OF_A_REQUEST } from "../../src/auth/rate-limit.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
 import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
 import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
@@ -93,6 +94,8 @@ const logDollars =
 
 /** Days for which the feed keeps an event. */
 const EVENT_DAYS = Number(/EVENT_DAYS = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
+/** The budget of bytes of one key, in MiB. */
+const STORED_MIB = Number(/STORED_MIB = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
 
 /** The names of the tables of the service, as SQL. */
 const TABLES = globSync("src/*/table.ts", { cwd: ROOT }).flatMap((file) =>
@@ -151,6 +154,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `${removable("a placement with an Idempotency-Key")} placements with a key`,
     `10,000 ÷ (${MEGABYTES} + ${EVENT_MEGABYTES}) = ${Math.floor(10_000 / (MEGABYTES + EVENT_MEGABYTES))} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
+    `${STORED_MIB} MiB in ${BUDGET_MILLISECONDS / 60_000} minutes and isolate, or ${((STORED_MIB * 2 ** 20 * 86_400_000) / BUDGET_MILLISECONDS / 1e9).toFixed(1)} GB a day`,
+    `An import of ${count(LIMIT * RESOURCES_OF_A_REQUEST)} animals a minute`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
   ],
   "docs/decisions/request-bodies.md": [
@@ -182,6 +187,8 @@ export const FIGURES: { [page: string]: string[] } = {
   "docs/keys.md": [
     `${SECRET_LENGTH} letters and digits follow. The last ${CHECKSUM_LENGTH} of them`,
     `A key may send ${count(LIMIT)} requests a minute`,
+    `once more for each ${RESOURCES_OF_A_REQUEST} animals begun after the first ${RESOURCES_OF_A_REQUEST}. So ${count(LIMIT)} requests are ${count(LIMIT * RESOURCES_OF_A_REQUEST)} animals`,
+    `store ${STORED_MIB} MiB, and as much again in each ${BUDGET_MILLISECONDS / 60_000} minutes`,
     `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
     `a 401 within ${REVOCATION_SECONDS} seconds`,
   ],
@@ -210,6 +217,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `| ${LIFETIME_SECONDS / HOUR} hours. A cron trigger`,
     `up to ${count(MAX_CACHED_KEYS)} API keys for ${RECORD_SECONDS} seconds`,
     `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_CACHED_KEYS)} keys`,
+    `the changes of up to ${count(MAX_OWNERS)} keys`,
   ],
   "docs/threat-model.md": [
     `at most once per ${COUNT_MILLISECONDS / 1_000} seconds and at most ${count(COUNTED_A_SECOND)} animals a second`,

@@ -1,5 +1,7 @@
 // The words of a name, and of a text that searches names. Callers bound their length: NFKD takes quadratic time for marks in a wrong order.
 
+import { lazy } from "../lazy.ts";
+
 /** Characters of a folded name that count. NFKD makes a text at most 18 times as long (Unicode, UAX #15). */
 const MAX_FOLDED = 1_024;
 
@@ -37,8 +39,8 @@ const KANA_WITH_MARK = /[\u3041-\u30FF][\u3099\u309A]/g;
 /** Those with a Hiragana, whose code is 96 less. */
 const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
 /** A word also ends after a character of a script without spaces, if the next one is of another script. */
-const WORDS = new RegExp(`[[${WORD}]--[${UNSPACED}]]+[${UNSPACED}]*|[${UNSPACED}]+`, "gv");
-const STARTS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "v");
+const WORDS = lazy(() => new RegExp(`[[${WORD}]--[${UNSPACED}]]+[${UNSPACED}]*|[${UNSPACED}]+`, "gv"));
+const STARTS_UNSPACED = lazy(() => new RegExp(`^[${UNSPACED}]`, "v"));
 
 /** A text without what does not count: case, diacritics and forms of compatibility. */
 function fold(text: string): string {
@@ -51,7 +53,7 @@ function fold(text: string): string {
     .replace(KATAKANA, (letter) => String.fromCharCode(letter.charCodeAt(0) - 96));
 }
 
-const wordsIn = (folded: string): string[] => folded.match(WORDS) ?? [];
+const wordsIn = (folded: string): string[] => folded.match(WORDS()) ?? [];
 
 /** The words of a name, each after a space. */
 export function foldedName(name: string): string {
@@ -71,4 +73,4 @@ export const foldedOf = (name: string): string | null => (ASCII.test(name) ? nul
  * character of a script without spaces may be anywhere in it.
  */
 export const needlesOf = (text: string): string[] =>
-  [...new Set(wordsIn(fold(text)))].map((word) => (STARTS_UNSPACED.test(word) ? word : ` ${word}`));
+  [...new Set(wordsIn(fold(text)))].map((word) => (STARTS_UNSPACED().test(word) ? word : ` ${word}`));

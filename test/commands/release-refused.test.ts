@@ -213,6 +213,7 @@ test.each([
   ["READS", '"Primary"'],
   ["EVENT_DAYS", '"-1"'],
   ["EVENT_DAYS", "7"],
+  ["STORED_MIB", '"0"'],
   ["ENVIRONMENT", '"production"'],
   ["READMAXAGE", '"5"'],
   ["READS", undefined],

@@ -204,14 +204,14 @@ const SEARCHES = [
   workerd(
     "a word is found inside another",
     "pets/fold.ts",
-    "STARTS_UNSPACED.test(word) ? word : ` ${word}`",
+    "STARTS_UNSPACED().test(word) ? word : ` ${word}`",
     "word",
     "pets/search",
   ),
   workerd(
     "a word without spaces is found at the start of a run only",
     "pets/fold.ts",
-    "STARTS_UNSPACED.test(word) ? word : ` ${word}`",
+    "STARTS_UNSPACED().test(word) ? word : ` ${word}`",
     "` ${word}`",
     "pets/search",
   ),
