@@ -31,6 +31,9 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
       if (!Array.isArray(value) || isLongNumber(value)) return add(path, "has to be an array");
       // A list by no ids would be a list of everything.
       if (value.length === 0) add(path, "has to have an item");
+      // A message would name every place.
+      const { maxItems = Infinity } = schema;
+      if (value.length > maxItems) return add(path, `has to have at most ${maxItems} items`);
       // The places of a batch stand alone, as in the messages of the service.
       const before = path[0] === "items" ? [] : path;
       for (const [place, item] of value.entries()) check(schema.items, item, [...before, place]);
@@ -42,7 +45,8 @@ export function issuesOf({ definition, refused = {} }: Tool, values: JsonObject)
       if (typeof value !== "number") add(path, "has to be an integer");
     } else if (typeof value !== "string" || !value.isWellFormed()) add(path, "has to be a string");
     else if (schema.enum?.includes(value) === false) {
-      const why = refused[path.at(-1) ?? ""]?.[value];
+      const reasons = refused[path.at(-1) ?? ""] ?? {};
+      const why = Object.hasOwn(reasons, value) ? reasons[value] : undefined;
       add(path, `has to be one of ${schema.enum.join(", ")}${why === undefined ? "" : ` (${why})`}`);
     }
   }

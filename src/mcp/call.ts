@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import type { ErrorBody } from "../errors.ts";
+import { isLongNumber } from "../exact/json.ts";
 import { int64Of } from "./arguments.ts";
 import type { JsonObject } from "./json-rpc.ts";
 import type { Tool } from "./tools.ts";
@@ -31,10 +32,12 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Re
   const key = take("idempotencyKey");
   if (typeof key === "string") headers["Idempotency-Key"] = key;
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => int64Of(take(name)) ?? "");
-  const query = tool.query.flatMap((name) =>
-    // A text or a number, or several.
-    [take(name) ?? []].flat().map((item) => `${name}=${encodeURIComponent(item as string | number)}`),
-  );
+  const query = tool.query.flatMap((name) => {
+    const value = take(name);
+    if (value === undefined) return [];
+    const items = Array.isArray(value) && !isLongNumber(value) ? value : [value];
+    return items.map((item) => `${name}=${encodeURIComponent(int64Of(item) ?? (item as string | number))}`);
+  });
   if (tool.body !== undefined) headers["Content-Type"] = "application/json";
   const { properties = {} } = tool.definition.inputSchema;
   const body =

@@ -13,6 +13,7 @@ export interface Schema {
   readonly properties?: { readonly [name: string]: Schema };
   readonly required?: readonly string[];
   readonly items?: Schema;
+  readonly maxItems?: number;
   readonly [keyword: string]: unknown;
 }
 

@@ -180,6 +180,24 @@ describe("a misstep names its remedy", () => {
       { items: [{ id: "5", status: "sold" }] },
       "0: status has to be one of available, pending (to sell an animal, call placeOrder, then updateOrder with status shipped).",
     ],
+    [
+      "a status that every object has",
+      "updatePets",
+      { items: [{ id: "5", status: "constructor" }] },
+      "0: status has to be one of available, pending.",
+    ],
+    [
+      "more items than a batch has, each wrong",
+      "updatePets",
+      { items: Array.from({ length: 30_000 }, () => 1) },
+      "items has to have at most 100 items.",
+    ],
+    [
+      "more ids than a list has",
+      "listPets",
+      { id: Array.from({ length: 101 }, (_, i) => String(i)) },
+      "id has to have at most 100 items.",
+    ],
     ["another status", "listOrders", { status: "delivered" }, "status has to be one of placed, shipped, cancelled."],
     [
       "one animal instead of a list",
@@ -208,6 +226,8 @@ describe("a misstep names its remedy", () => {
     const items = [{ name: "Far", categoryId: largest }];
     const { items: created = [] } = await contentOf("createPets", { items, idempotencyKey: "far" });
     expect(created[0]?.["categoryId"]).toBe(String(largest));
+    expect((await contentOf("listPets", { categoryId: largest, q: "far" })).items).toHaveLength(1);
+    expect((await contentOf("listPets", { id: [largest, Number(created[0]?.["id"])] })).items).toHaveLength(1);
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"listPets","arguments":{"categoryId":9007199254740993}}}`;
     expect((await ask({}, undefined, { body: text })).text).toContain("categoryId has to be an integer");
   });
