@@ -54,6 +54,13 @@ export const AGENTS: Mutant[] = [
     "if (value.length === 0)",
     "if (value.length < 0)",
   ),
+  missteps("a message names every item", "arguments.ts", "value.length > maxItems", "value.length < 0"),
+  missteps(
+    "a long id of a filter is two",
+    "call.ts",
+    "Array.isArray(value) && !isLongNumber(value)",
+    "Array.isArray(value)",
+  ),
   missteps("a key with line breaks reaches a header", "arguments.ts", 'typeof key === "string" && ', "key === 0 && "),
   missteps(
     "an unknown argument is ignored",
