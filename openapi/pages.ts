@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
+import { writeConsole } from "./console.ts";
 import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
 import { document } from "./document.ts";
 import { guides, startPage } from "./guides.ts";
@@ -32,6 +33,7 @@ const page = writeAssets("page", {
   }`,
   "entries.json": JSON.stringify(searchEntries(document)),
 });
+writeConsole(page);
 const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 /** The groups of the navigation. They are those that the renderer makes at the side of the reference. */

@@ -2,6 +2,7 @@
 export const SOURCES = [
   "client/README.md",
   "client/released",
+  "client/src",
   "docs",
   "examples/claim.mjs",
   "examples/clients",

@@ -11,6 +11,7 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   READS: (value) => value === "nearest" || value === "primary",
   EVENT_DAYS: (value) => /^[1-9]\d{0,3}$/.test(value),
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
+  CONSOLE: (value) => value === "on" || value === "off",
 };
 
 /** @throws Error for a setting that the service does not understand, that it does not know, or that is missing. */
