@@ -28,6 +28,7 @@ let filter = { type: "", animal: "" };
 let events = new Map<string, PetStoreEvent>();
 let shown = AT_ONCE;
 let newest = "";
+let isRead = false;
 /** Where the past that was not read yet begins. */
 let rest: string | undefined;
 let typesOfFilter: EventType[] = [];
@@ -45,7 +46,7 @@ export const feed: View = {
     filter = { type: query.get("type") ?? "", animal: query.get("animal") ?? "" };
     const isAsked = (type: string) => (filter.animal === "" ? true : !type.startsWith("category."));
     typesOfFilter = readable().filter((type) => (filter.type === "" ? isAsked(type) : type === filter.type));
-    [events, shown, newest, rest] = [new Map(), AT_ONCE, "", undefined];
+    [events, shown, newest, rest, isRead] = [new Map(), AT_ONCE, "", undefined, false];
     const idle = () => (document.hidden ? BEHIND : IN_FRONT);
     const live = current().store.events.follow({
       cursor: "latest",
@@ -58,6 +59,7 @@ export const feed: View = {
     await live.next();
     follow(live).catch(fail);
     await readPast(signal);
+    isRead = true;
   },
   view: () => html`
     <form class="filters" role="search" @submit=${submit((value) => go({ animal: value("animal").replace(/^#/, "") }))}>
@@ -67,7 +69,7 @@ export const feed: View = {
     </form>
     <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
     <ol class="rows" reversed>${repeat(wanted().slice(0, shown), ({ id }) => id, rowOf)}</ol>
-    ${wanted().length === 0 ? html`<p>Nothing happened, as far as the feed goes back.</p>` : nothing}
+    ${wanted().length === 0 ? html`<p>${isRead ? "Nothing happened, as far as the feed goes back." : "Reading the feed …"}</p>` : nothing}
     ${wanted().length > shown ? button("more", `Show ${AT_ONCE} more`, () => void (shown += AT_ONCE)) : nothing}
     ${rest === undefined ? nothing : html`<p>This is not all: there are events between these and now. ${button("read-on", "Read on", () => readPast())}</p>`}
   `,

@@ -76,8 +76,8 @@ function activity(): TemplateResult {
     return svg`<rect class=${kind} x=${index * step + 1} y=${HEIGHT - height} width=${step - 2} height=${height}></rect>`;
   };
   return html`<h2>The last 24 hours</h2>
-    <p>${text}.</p>
-    ${isAll || last === undefined ? nothing : html`<p><b>This is not all</b>: the feed is read up to ${new Date(last).toLocaleString("en-GB")}. ${button("read-on", "Read on", () => read())}</p>`}
+    <p>${isAll || rest !== undefined ? `${text}.` : "Reading the feed …"}</p>
+    ${rest === undefined || last === undefined ? nothing : html`<p><b>This is not all</b>: the feed is read up to ${new Date(last).toLocaleString("en-GB")}. ${button("read-on", "Read on", () => read())}</p>`}
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}, by the hour">
       ${list.map(({ orders, changes }, index) => [bar(index, changes, "changes"), bar(index, orders, "orders")])}
     </svg>

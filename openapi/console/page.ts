@@ -178,6 +178,10 @@ const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 export function time(timestamp: string): TemplateResult {
   const seconds = (Date.parse(timestamp) - Date.now()) / 1_000;
   const [unit, size] = Object.entries(SECONDS).find(([, size]) => Math.abs(seconds) >= size) ?? [];
-  const text = size ? relative.format(Math.trunc(seconds / size), unit as "day") : "just now";
+  const text = size
+    ? relative.format(Math.trunc(seconds / size), unit as "day")
+    : seconds > 0
+      ? "in a moment"
+      : "just now";
   return html`<time datetime=${timestamp} title=${exact.format(new Date(timestamp))}>${text}</time>`;
 }
