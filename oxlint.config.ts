@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { defineConfig } from "oxlint";
 
 /** The folders of `src/`, from the top. Each may import those of the lines below its own. Above all are the resources. */
-const LAYERS = [["changes", "jobs"], ["feed", "idempotency"], ["http"], ["auth", "db", "log"], ["exact", "hash"]];
+const LAYERS = [
+  ["changes", "jobs", "mcp"],
+  ["feed", "idempotency"],
+  ["http"],
+  ["auth", "db", "log"],
+  ["exact", "hash"],
+];
 const SRC = join(import.meta.dirname, "src");
 const folders = readdirSync(SRC, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
 LAYERS.unshift(folders.filter((folder) => existsSync(join(SRC, folder, "routes.ts"))));
@@ -40,6 +46,12 @@ const engine = only(
   ["../../*.ts", "../../*/**", "!../../{db,exact,feed}/**", "../*.ts", "!../{table,url}.ts"],
 );
 
+/** What changes of `src/` change the pages, `build.ts` takes from `content.ts`. */
+const pages = only(
+  ["openapi/{badges,code,diagram,discovery,guides,marks,packages,pages,public-files,reference,samples,search}.ts"],
+  ["../src/**", "./{describe,document,failures,headers,links,operation}.ts", "./resources/**"],
+);
+
 export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "vitest", "promise"],
   categories: { correctness: "error", suspicious: "error" },
@@ -74,6 +86,7 @@ export default defineConfig({
     },
     ...layers,
     engine,
+    pages,
     only([`src/{${SHARED.join()}}.ts`], ["./*/**", "!./exact/**"]),
   ],
   ignorePatterns: ["src/worker-configuration.d.ts", "client/src/schema.ts", "bench/bindings.js", "openapi/page.js"],

@@ -4,7 +4,7 @@
 import worker from "./worker.js";
 import storage from "./storage.json";
 
-const { keyName, keyRecord, answers } = JSON.parse(storage);
+const { keyName, keyRecord, answers, tools } = JSON.parse(storage);
 const record = JSON.parse(keyRecord);
 /** By method and SQL. */
 const known = {};
@@ -61,6 +61,8 @@ const object = new Proxy({}, { get: () => async () => ({ deliveries: [] }) });
 const bindings = {
   ENVIRONMENT: "production",
   LOG_SUCCESS_SHARE: "1",
+  // A run sends more than one key may store.
+  STORED_MIB: "999999",
   VERSION: { id: "5d9f7c1e-3c0b-4a55-8f6e-2b1d0c9a8e77", tag: "", timestamp: "2026-11-01T00:00:00.000Z" },
   API_KEYS: {
     async get(name, options) {
@@ -69,6 +71,7 @@ const bindings = {
     },
   },
   RATE_LIMITER: { limit: async () => ({ success: true }) },
+  ASSETS: { fetch: async () => new Response(tools) },
   WEBHOOKS: { getByName: () => object },
 };
 const stubbed = { ...bindings, DB: stub };

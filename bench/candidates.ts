@@ -23,6 +23,8 @@ export interface Candidate {
 export const FLOOR = "hand-written";
 /** The same lookups and SQL, without any library, log, rate limit, or headers but `Content-Type`. */
 export const BARE = "bare";
+/** The CPU of a start that responds to a list, at most, in that of the bare Worker. A new isolate makes a client wait for it. */
+export const LARGEST_START = 1.7;
 
 const ROOT = join(import.meta.dirname, "..");
 

@@ -2,7 +2,7 @@
 // load on the machine affects all of them equally.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { FLOOR } from "./candidates.ts";
+import { BARE, FLOOR, LARGEST_START } from "./candidates.ts";
 import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
 import { LIST, requestsOf } from "./requests.ts";
@@ -58,6 +58,30 @@ function cell(values: number[] | undefined, bases: number[] | undefined): string
   if (values === undefined) return "";
   const { p10, median } = spread(values);
   return `${p10.toFixed(1)} (${median.toFixed(1)})${bases ? ` ×${(p10 / spread(bases).p10).toFixed(2)}` : ""}`;
+}
+
+/** Enough for the median of the ratios to vary by some hundredths on a busy machine. */
+const ROUNDS_OF_STARTS = 25;
+
+/**
+ * Prints the CPU of a start, and its ratio to that of the bare Worker: the median of the ratios of the rounds, so that each is of two starts
+ * that follow each other.
+ *
+ * @returns whether the first candidate keeps `LARGEST_START`.
+ */
+export async function checkStarts(candidates: Prepared[]): Promise<boolean> {
+  const costs = candidates.map((candidate) => ({ candidate, series: new Map<string, number[]>() }));
+  await measureStarts(costs, ROUNDS_OF_STARTS);
+  const cpuOf = ({ series }: Cost) => series.get(START_CPU) ?? [];
+  const bare = costs.filter(({ candidate }) => candidate.name === BARE).flatMap(cpuOf);
+  const ratios = costs.map((cost) => {
+    const ratio = spread(cpuOf(cost).map((cpu, round) => cpu / (bare[round] ?? Number.NaN))).median;
+    console.log(`${cost.candidate.name}: ${spread(cpuOf(cost)).median.toFixed(1)} ms of CPU, ×${ratio.toFixed(2)}`);
+    return ratio;
+  });
+  const [ours = Number.NaN] = ratios;
+  console.log(`A start may take ×${LARGEST_START} of the bare Worker`);
+  return ours <= LARGEST_START;
 }
 
 async function measureCpu(costs: Cost[], seconds: number): Promise<void> {

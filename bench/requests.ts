@@ -77,6 +77,29 @@ const REQUESTS_TO_SERVICE: BenchRequest[] = [
   { ...PATCH, name: "ship", path: `${ORDERS}/1`, body: '{"status":"shipped"}' },
 ];
 
+/** Calls of agents: those of a list and of a creation, beside which they are measured. */
+const CALLS: BenchRequest[] = [
+  ["a list by an agent", "listPets", "{}"],
+  [
+    "a batch of 10 by an agent",
+    "createPets",
+    `{"items":[${Array(10).fill(CREATE.body?.replace("7", '"7"')).join()}],"idempotencyKey":"three"}`,
+  ],
+].map(([name = "", tool, args]) => ({
+  ...CREATE,
+  name,
+  path: "/mcp",
+  body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}`,
+  status: 200,
+}));
+const BATCH_ONCE: BenchRequest = {
+  ...CREATE,
+  name: "batch of 10 once",
+  path: "/v1/pets/batch",
+  headers: { ...CREATE.headers, "Idempotency-Key": "four" },
+  body: `[${Array(10).fill(CREATE.body).join()}]`,
+};
+
 /** Browsers on other sites get additional headers. */
 export const FROM_BROWSER: BenchRequest = {
   ...LIST,
@@ -86,7 +109,10 @@ export const FROM_BROWSER: BenchRequest = {
 
 /** The requests to a candidate. */
 export const requestsOf = ({ name }: Candidate): BenchRequest[] =>
-  [FLOOR, BARE].includes(name) ? REQUESTS : [...REQUESTS, ...REQUESTS_TO_SERVICE];
+  [FLOOR, BARE].includes(name)
+    ? REQUESTS
+    : // The versions before had no tools.
+      [...REQUESTS, ...REQUESTS_TO_SERVICE, BATCH_ONCE, ...(name.startsWith("before") ? [] : CALLS)];
 
 /** Sends a request to 127.0.0.1. @throws Error when the response has another status. */
 export async function send(port: number, { name, path, status, ...init }: BenchRequest): Promise<Answer> {

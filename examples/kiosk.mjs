@@ -12,7 +12,7 @@ const HEADERS = {
 };
 const HTML = { ...HEADERS, "Content-Type": "text/html; charset=utf-8" };
 const PAGE = `<!doctype html><title>New here</title><h1>New here</h1><ul></ul>
-<form action="/found"><input name="q" maxlength="64" aria-label="Name"><button>Search</button></form>
+<form action="/found"><input name="q" maxlength="255" aria-label="Name"><button>Search</button></form>
 <script src="/kiosk.js"></script>`;
 /** Shows each list that the kiosk sends. The browser connects again by itself. */
 const SCRIPT = `new EventSource("/lists").onmessage = ({ data }) => (document.querySelector("ul").innerHTML = data);`;

@@ -1,7 +1,8 @@
 // npm run check:compatibility: fails if the document breaks clients of the last released one, unless the change is acknowledged, and if
-// the changelog says nothing about an operation that is new since.
+// the changelog says nothing about an operation, a field or a value that is new since.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { SchemaObject } from "openapi3-ts/oas31";
 import { findBreakingChanges } from "./compatibility.ts";
 import { operationsOf, parseDocument } from "./read.ts";
 
@@ -24,6 +25,19 @@ for (const [route, { operationId = "" }] of operationsOf(current)) {
     continue;
   console.error(`CHANGELOG.md says nothing about ${operationId} under Unreleased.`);
   process.exitCode = 1;
+}
+/** The fields of a schema, and the values that it lists. */
+const partsOf = ({ properties = {}, enum: values = [] }: SchemaObject): string[] => [
+  ...Object.keys(properties),
+  ...values.map(String),
+];
+for (const [schema, before] of Object.entries(released.components?.schemas ?? {})) {
+  const after = current.components?.schemas?.[schema] ?? {};
+  for (const part of partsOf(after as SchemaObject)) {
+    if (partsOf(before as SchemaObject).includes(part) || notes.includes(`\`${part}\``)) continue;
+    console.error(`CHANGELOG.md says nothing about ${part} of ${schema} under Unreleased.`);
+    process.exitCode = 1;
+  }
 }
 if (open.length + stale.length > 0) {
   console.error(

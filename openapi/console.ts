@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import { LOCAL_API_KEY } from "../src/local-api-key.ts";
+import { LOCAL_API_KEY } from "./content.ts";
 import { write, writeAssets } from "./public-files.ts";
 
 const SOURCE = join(import.meta.dirname, "console");

@@ -39,6 +39,20 @@ export interface Operation {
   errors?: { [code in ErrorCode]?: string };
   /** The thing that needs a new `Idempotency-Key`, for example `animal`, if the operation takes a key. */
   idempotencyKey?: string;
+  /** Its tool at `/mcp`, or that agents have none: another tool does it, or a secret would come into a conversation. */
+  agents: Agents | "hidden";
+}
+
+/** What agents read of an operation. The arguments of its tool come from its parameters and its body. */
+export interface Agents {
+  /** What it does, in at most 300 characters and without words of HTTP. */
+  description: string;
+  /** Arguments that the tool lacks. */
+  without?: readonly string[];
+  /** What arguments mean, where the name does not tell. */
+  words?: { readonly [argument: string]: string };
+  /** Values that the tool lacks, by argument, each with the way to what it would do. */
+  refused?: { readonly [argument: string]: { readonly [value: string]: string } };
 }
 
 /** A JSON body. */
@@ -71,6 +85,8 @@ export const INT64: SchemaObject = {
  * the whole text (Java). Some engines do not know `\u0085`, so a name of U+0085 alone matches, which the service refuses.
  */
 export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
+/** Any text, line breaks included. */
+export const ANY_TEXT = "^[\\s\\S]*$";
 
 /** The rule of every name. */
 export const NAME: SchemaObject = {
@@ -163,6 +179,11 @@ export function objectSchema<Shape extends z.core.$ZodLooseShape>(
   const described = Object.entries(properties ?? {}).map(([name, property]) => {
     const { default: _default, ...keywords } = property as SchemaObject;
     const fieldRules = rules[name] ?? {};
+    const other = Object.entries(keywords).find(
+      ([keyword, value]) =>
+        keyword in fieldRules && JSON.stringify(fieldRules[keyword as never]) !== JSON.stringify(value),
+    );
+    if (other !== undefined) throw new Error(`The description of ${name} has another ${other[0]} than its schema`);
     return [name, "$ref" in fieldRules ? fieldRules : { ...keywords, ...fieldRules }];
   });
   return { properties: Object.fromEntries(described), required };

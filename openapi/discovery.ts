@@ -1,5 +1,5 @@
 // What programs read to find the API and its guides: llms.txt, robots.txt, the sitemap, the catalogue, and the headers of the pages.
-import { PAGE_LINKS, PLACEHOLDER } from "../src/http/documentation.ts";
+import { PAGE_LINKS, PLACEHOLDER } from "./content.ts";
 import type { Guide } from "./guides.ts";
 import { REFERENCE } from "./reference.ts";
 

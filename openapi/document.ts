@@ -16,13 +16,13 @@ import { orders } from "./resources/orders.ts";
 import { pets } from "./resources/pets.ts";
 import { deliveries, webhooks } from "./resources/webhooks.ts";
 import { NOT_BLANK, openList, type Resource } from "./describe.ts";
-import { GUIDES } from "./guides.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
 import { mountedAs, operationObject } from "./operation.ts";
+import { GUIDES } from "./sources.ts";
 
 /** One line per resource. */
-const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
+export const RESOURCES: Resource[] = [pets, categories, orders, events, webhooks, key];
 
 const ERROR_CODE_SCHEMA: SchemaObject = {
   type: "string",

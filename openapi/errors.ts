@@ -7,6 +7,7 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
   unauthorized: "The API key or the customer token is missing or not valid.",
   insufficient_scope:
     "The API key or the customer token lacks the scope that the operation needs, or customer tokens cannot use it.",
+  origin_not_allowed: "A page of another origin called `/mcp`.",
   not_found: "The resource or the path does not exist.",
   method_not_allowed: "The path does not support the method. `Allow` lists those it supports.",
   request_timeout: "The request body was not complete within 10 seconds.",
@@ -27,7 +28,8 @@ export const WHEN: { readonly [Code in ErrorCode]: string } = {
   payload_too_large: "The request body is larger than 64 KiB.",
   unsupported_media_type: "The media type or the `Content-Encoding` of the request body is not supported.",
   idempotency_key_reused: "The `Idempotency-Key` was used for another request.",
-  rate_limited: "The API key, the customer, or all customer tokens of the key together have sent too many requests.",
+  rate_limited:
+    "The API key, the customer, or all customer tokens of the key together have sent too many requests, or their changes have stored too much.",
   internal_error: "The service has a bug.",
   service_unavailable: "Storage cannot respond.",
 };

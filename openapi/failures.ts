@@ -40,6 +40,7 @@ function headersOfFailure(code: ErrorCode, { method, facts: { cacheable } }: Mou
 /** What a body without its required fields, or a wrong one, gets in operations that say nothing else. */
 const BAD_LIMIT = `limit has to be an integer from 1 to ${MAX_LIMIT}, in decimal digits.`;
 const RATE_LIMITED = "Too many requests with this API key. Slow down.";
+const STORED_TOO_MUCH = "The changes of this API key or customer have stored too much. Slow down.";
 const TOKENS_RATE_LIMITED = [
   "Too many requests of this customer. Slow down.",
   "Too many requests with the tokens of this API key. Slow down.",
@@ -47,12 +48,21 @@ const TOKENS_RATE_LIMITED = [
 const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
 
 /** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
-function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation, { handlers }: Mounted): string[] {
+function messagesOf(
+  code: ErrorCode,
+  { errors = {}, parameters = {} }: Operation,
+  { handlers, facts }: Mounted,
+): string[] {
   const own = errors[code];
-  // The limit of the key comes before one of the operation.
+  // The limits of the key come before one of the operation.
   if (code === "rate_limited") {
     const takesTokens = handlers.some(({ customers }) => customers !== undefined);
-    return [RATE_LIMITED, ...(takesTokens ? TOKENS_RATE_LIMITED : []), ...(own === undefined ? [] : [own])];
+    return [
+      RATE_LIMITED,
+      ...(takesTokens ? TOKENS_RATE_LIMITED : []),
+      ...(facts.budgeted ? [STORED_TOO_MUCH] : []),
+      ...(own === undefined ? [] : [own]),
+    ];
   }
   if (own !== undefined) return [own];
   const mediaTypes = handlers.flatMap((handler) => handler.mediaTypes ?? []);
@@ -89,7 +99,9 @@ function conditionOf(code: ErrorCode, operation: Operation, { facts }: Mounted):
   if (code === "precondition_failed" && facts.preconditions !== undefined)
     return "The present version does not meet `If-Match` or `If-None-Match`.";
   const own = operation.errors?.[code]?.replace(/^\d+: /, "");
-  return code === "rate_limited" && own !== undefined ? `${WHEN[code]} ${own}` : (own ?? WHEN[code]);
+  if (code !== "rate_limited") return own ?? WHEN[code];
+  const when = facts.budgeted ? WHEN[code] : WHEN[code].replace(", or their changes have stored too much", "");
+  return own === undefined ? when : `${when} ${own}`;
 }
 
 /** The error codes of an operation, in ascending order of status. */

@@ -4,38 +4,17 @@ import { dirname, join, normalize } from "node:path";
 import { Marked, type Token, type Tokens } from "marked";
 import { getHeadingList, gfmHeadingId } from "marked-gfm-heading-id";
 import { WHEN } from "./errors.ts";
-import { type ErrorCode, ERRORS } from "../src/errors.ts";
-import { PLACEHOLDER } from "../src/http/documentation.ts";
 import { codeBlock } from "./code.ts";
+import { type ErrorCode, ERRORS, PLACEHOLDER } from "./content.ts";
 import { diagram } from "./diagram.ts";
 import { withoutMarks } from "./marks.ts";
 import { packageTable, readPackages } from "./packages.ts";
+import { GUIDES, sourceOf } from "./sources.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
 /** Code, which stays as it is, or a link. */
 const CODE_OR_LINK = /^ *```[^]*?^ *```$|`[^`]*`|\[((?:`[^`]*`|[^\]`])*)\]\(([^)#]*)(#[^)]*)?\)/gm;
-
-/** The published guides: their name, and their title. */
-export const GUIDES = {
-  shop: "Build a shop",
-  browsers: "Browsers and phones",
-  books: "Keep the books",
-  offline: "Work offline",
-  client: "TypeScript client",
-  orders: "Selling an animal",
-  events: "Keeping a copy",
-  webhooks: "Receiving events",
-  agents: "Agents",
-  errors: "Errors",
-  guarantees: "Guarantees",
-  keys: "API keys",
-  versioning: "Versioning",
-  "whats-new": "What is new",
-};
-
-/** The page of a guide, from the root of the repository. */
-export const sourceOf = (name: string) => (name === "client" ? "client/README.md" : `docs/${name}.md`);
 
 interface Section {
   /** Of its heading. */

@@ -1,11 +1,10 @@
 // Writes public/: the OpenAPI document, the reference, the guides, and what programs read. Run by build.ts.
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { LOCAL_API_KEY } from "../src/local-api-key.ts";
 import { navigationBadges } from "./badges.ts";
 import { writeConsole } from "./console.ts";
+import { document, LOCAL_API_KEY, tools, TOOLS_FILE } from "./content.ts";
 import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
-import { document } from "./document.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
@@ -15,10 +14,12 @@ import { searchEntries } from "./search.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
 const PACKAGES = join(import.meta.dirname, "../node_modules");
-const RENDERER = join(PACKAGES, "@scalar/api-reference/dist/browser");
+const SCALAR = join(PACKAGES, "@scalar/api-reference");
+const RENDERER = join(SCALAR, "dist/browser");
 const MINISEARCH = join(PACKAGES, "minisearch/dist/es/index.js");
 
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+write(TOOLS_FILE, JSON.stringify(tools));
 const clients = readdirSync(join(EXAMPLES, "clients")).map((name) => `clients/${name}`);
 for (const file of ["claim.mjs", "webhook-receiver.mjs", ...clients]) {
   write(`docs/examples/${basename(file)}`, readFileSync(join(EXAMPLES, file), "utf8"));
@@ -34,7 +35,10 @@ const page = writeAssets("page", {
   "entries.json": JSON.stringify(searchEntries(document)),
 });
 writeConsole(page);
-const renderer = writeAssets("scalar", texts(RENDERER, ["standalone.esm.js", ...chunks()]));
+const renderer = writeAssets("scalar", {
+  ...texts(RENDERER, ["standalone.esm.js", ...chunks()]),
+  ...texts(SCALAR, ["LICENSE"]),
+});
 const referenceJson = writeAssets("document", { "reference.json": referenceDocument(document) });
 /** The groups of the navigation. They are those that the renderer makes at the side of the reference. */
 const NAVIGATION = [
@@ -113,10 +117,9 @@ function headerRules(rules: { [path: string]: { [header: string]: string } }): s
     .join("");
 }
 
-/** The modules that the renderer loads. The folder also holds source maps. */
+/** The modules that the renderer loads. */
 function chunks(): string[] {
-  const files = readdirSync(join(RENDERER, "chunks")).filter((file) => file.endsWith(".js"));
-  return files.map((file) => `chunks/${file}`);
+  return readdirSync(join(RENDERER, "chunks")).map((file) => `chunks/${file}`);
 }
 
 function texts(folder: string, files = readdirSync(folder)): { [name: string]: string } {

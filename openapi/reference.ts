@@ -8,9 +8,8 @@ import type {
   ResponseObject,
   SchemaObject,
 } from "openapi3-ts/oas31";
-import { type ErrorCode, ERRORS } from "../src/errors.ts";
-import { MAX_LENGTH } from "../src/idempotency/attempt.ts";
 import { BADGES } from "./badges.ts";
+import { type ErrorCode, ERRORS, MAX_LENGTH } from "./content.ts";
 import { type Guide, guides } from "./guides.ts";
 import { parseDocument, write } from "./read.ts";
 import { samplesOf } from "./samples.ts";

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import { parse } from "marked";
 import type { OpenAPIObject, OperationObject, ParameterObject, SchemaObject } from "openapi3-ts/oas31";
-import { type ErrorCode, ERRORS } from "../src/errors.ts";
+import { type ErrorCode, ERRORS } from "./content.ts";
 import { type Guide, guides, startPage } from "./guides.ts";
 import { operationsOf, resolve } from "./read.ts";
 import { introductionOf } from "./reference.ts";

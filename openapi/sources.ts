@@ -10,6 +10,29 @@ export const SOURCES = [
   "openapi",
   "register",
   "src",
+  // In the script of the console.
+  "src/auth/scopes.ts",
   "package.json",
   "package-lock.json",
 ];
+
+/** The published guides: their name, and their title. */
+export const GUIDES = {
+  shop: "Build a shop",
+  browsers: "Browsers and phones",
+  books: "Keep the books",
+  offline: "Work offline",
+  client: "TypeScript client",
+  orders: "Selling an animal",
+  events: "Keeping a copy",
+  webhooks: "Receiving events",
+  agents: "Agents",
+  errors: "Errors",
+  guarantees: "Guarantees",
+  keys: "API keys",
+  versioning: "Versioning",
+  "whats-new": "What is new",
+};
+
+/** The page of a guide, from the root of the repository. */
+export const sourceOf = (name: string) => (name === "client" ? "client/README.md" : `docs/${name}.md`);

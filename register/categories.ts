@@ -1,7 +1,8 @@
+import type { CategoryPatch, NewCategory } from "../client/src/index.ts";
 import { patch, post, REMOVE, rows } from "./cost.ts";
 import { newCategory, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, maxAge, nameOf, removing, sort, target, walk } from "./simulated.ts";
+import { etags, fetching, maxAge, nameOf, removing, sort, target, walk, type Whole } from "./simulated.ts";
 import type { Random } from "../test/world/random.ts";
 
 const description = (random: Random) => random.pick(["", "first", 'a"\\']);
@@ -71,7 +72,10 @@ export const categories = {
     world: {
       weight: 3,
       prepare({ random, idempotencyKey }) {
-        const category = { name: nameOf(random), ...(random.chance(0.5) && { description: description(random) }) };
+        const category = {
+          name: nameOf(random),
+          description: random.chance(0.5) ? description(random) : undefined,
+        } satisfies Whole<NewCategory>;
         return (client) => client.categories.create(category, { idempotencyKey });
       },
       answer: ({ body, key }, model) => model.createCategory(body as never, key),
@@ -137,9 +141,9 @@ export const categories = {
         const { id, ...versions } = target(call, "categories");
         const text = random.pick([null, description(random)]);
         const patch = {
-          ...(random.chance(0.5) && { name: nameOf(random) }),
-          ...(random.chance(0.5) && { description: text }),
-        };
+          name: random.chance(0.5) ? nameOf(random) : undefined,
+          description: random.chance(0.5) ? text : undefined,
+        } satisfies Whole<CategoryPatch>;
         return (client) => client.categories.update(id, patch, { ...versions, idempotencyKey });
       },
       answer: ({ id, body, met, key }, model) => model.patchCategory(id, body, met, key),

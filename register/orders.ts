@@ -1,7 +1,8 @@
+import type { NewOrder, OrderPatch } from "../client/src/index.ts";
 import { NOTHING, patch, post, REMOVE, rows } from "./cost.ts";
 import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
-import { etags, fetching, referenceOf, removing, sort, target } from "./simulated.ts";
+import { etags, fetching, maxAge, referenceOf, removing, sort, target, type Whole } from "./simulated.ts";
 
 const SHIP_DATES = ["2026-11-22T09:30:00.000Z", "2026-11-23T09:30:00.000Z"];
 const ORDERS = "/v1/store/orders";
@@ -68,12 +69,19 @@ export const orders = {
     ],
     world: {
       weight: 14,
-      prepare({ random, known, idempotencyKey }) {
+      prepare({ random, known, idempotencyKey, customer, customers }) {
         const petId = BigInt(known.id(random, "pets"));
-        const order = { petId, ...(random.chance(0.4) && { reference: referenceOf(random) }) };
+        const isNamed = random.chance(0.4);
+        const order = {
+          petId,
+          // Every order is for one animal. It may be said.
+          quantity: isNamed ? 1 : undefined,
+          reference: isNamed && customer === undefined ? referenceOf(random) : undefined,
+          customer: random.chance(0.3) && customers.length > 0 ? (customer ?? random.pick(customers)) : undefined,
+        } satisfies Whole<NewOrder>;
         return (client) => client.orders.place(order, { idempotencyKey });
       },
-      answer: ({ body, key }, model) => model.placeOrder({ ...body, petId: Number(body["petId"]) }, key),
+      answer: ({ body, key, token }, model) => model.placeOrder({ ...body, petId: Number(body["petId"]) }, key, token),
     },
   },
   getOrder: {
@@ -91,7 +99,7 @@ export const orders = {
     world: {
       weight: 5,
       prepare: fetching("store/orders", (client, id, options) => client.orders.get(id, options)),
-      answer: ({ id, met }, model) => model.getOrder(id, met),
+      answer: ({ id, met, token }, model) => model.getOrder(id, met, token?.customer),
     },
   },
   updateOrder: {
@@ -192,14 +200,17 @@ export const orders = {
     world: {
       weight: 9,
       prepare(call) {
-        const { random, idempotencyKey } = call;
+        const { random, idempotencyKey, customers } = call;
         const { id, ...versions } = target(call, "store/orders");
+        const isForOthers = random.chance(0.3) && customers.length > 0;
         const changes = random.weighted({ status: 4, reference: 4, both: 3 });
+        const ships = changes !== "reference";
         const patch = {
-          ...(changes !== "reference" && { status: "shipped" as const }),
-          ...(changes !== "reference" && random.chance(0.3) && { shipDate: random.pick(SHIP_DATES) }),
-          ...(changes !== "status" && { reference: random.pick([null, referenceOf(random)]) }),
-        };
+          status: ships ? "shipped" : undefined,
+          shipDate: ships && random.chance(0.3) ? random.pick(SHIP_DATES) : undefined,
+          reference: changes === "status" ? undefined : random.pick([null, referenceOf(random)]),
+          customer: isForOthers ? random.pick([null, ...customers]) : undefined,
+        } satisfies Whole<OrderPatch>;
         return (client) => client.orders.update(id, patch, { ...versions, idempotencyKey });
       },
       answer: ({ id, body, met, key }, model, at) =>
@@ -225,20 +236,25 @@ export const orders = {
     },
     world: {
       weight: 3,
-      prepare({ random, known }) {
+      prepare({ random, known, customer, customers }) {
+        const filters = [{}, { petId: BigInt(known.id(random, "pets")) }, { reference: referenceOf(random) }];
+        const ofCustomers = customers.map((one) => ({ customer: one }));
+        const own = [{}, { customer }];
         const query = {
           ...(random.chance(0.3) && { status: random.pick(["placed", "shipped", "cancelled"] as const) }),
-          ...random.pick([{}, { petId: BigInt(known.id(random, "pets")) }, { reference: referenceOf(random) }]),
+          ...(customer === undefined ? random.pick([...filters, ...ofCustomers.slice(0, 2)]) : random.pick(own)),
           ...sort(random),
           ...etags(random),
           limit: random.between(5, 100),
         };
-        return (client) => client.orders.list(query).page();
+        const age = maxAge(random);
+        return (client) => client.orders.list(query, age).page();
       },
-      answer({ query, view }, model) {
+      answer({ query, view, token }, model) {
         const petId = query.has("petId") ? Number(query.get("petId")) : undefined;
         const [status, reference] = [query.get("status") ?? undefined, query.get("reference") ?? undefined];
-        return model.listOrders({ status, petId, reference }, view);
+        const customer = token?.customer ?? query.get("customer") ?? undefined;
+        return model.listOrders({ status, petId, reference, customer }, view);
       },
     },
   },
@@ -258,7 +274,7 @@ export const orders = {
     world: {
       weight: 6,
       prepare: removing("store/orders", (client, id, versions) => client.orders.cancel(id, versions)),
-      answer: ({ id, met }, model) => model.cancelOrder(id, met),
+      answer: ({ id, met, token }, model) => model.cancelOrder(id, met, token?.customer),
     },
   },
   getInventory: {

@@ -1,3 +1,4 @@
+import type { NewPet, PetPatch } from "../client/src/index.ts";
 import { NOTHING, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
@@ -13,10 +14,14 @@ import {
   STATUSES,
   target,
   walk,
+  type Whole,
 } from "./simulated.ts";
+import { SCRIPTS } from "../test/model/search.ts";
 import type { Random } from "../test/world/random.ts";
 
 const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);
+/** They find names in ten scripts. */
+const TEXTS = Object.values(SCRIPTS).flatMap(([, ...texts]) => texts);
 /** Animals of a category that only lists name. */
 const RENAMED = Array.from({ length: 100 }, (_, index) => ({ id: 301 + index, name: "Max", version: 1 }));
 const RENAMED_AGAIN = patch(
@@ -28,16 +33,18 @@ const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
 const disturb = () => ({ status: "available", name: "Max" });
 
-const newPet = (random: Random) => ({
-  name: nameOf(random),
-  categoryId: categoryOf(random),
-  ...(random.chance(0.3) && { status: random.pick(STATUSES) }),
-});
-const patchOfPet = (random: Random) => ({
-  ...(random.chance(0.5) && { name: nameOf(random) }),
-  ...(random.chance(0.3) && { categoryId: categoryOf(random) }),
-  ...(random.chance(0.6) && { status: random.pick(STATUSES) }),
-});
+const newPet = (random: Random) =>
+  ({
+    name: nameOf(random),
+    categoryId: categoryOf(random),
+    status: random.chance(0.3) ? random.pick(STATUSES) : undefined,
+  }) satisfies Whole<NewPet>;
+const patchOfPet = (random: Random) =>
+  ({
+    name: random.chance(0.5) ? nameOf(random) : undefined,
+    categoryId: random.chance(0.3) ? categoryOf(random) : undefined,
+    status: random.chance(0.6) ? random.pick(STATUSES) : undefined,
+  }) satisfies Whole<PetPatch>;
 /** Animals, each once. */
 const idsOf = ({ random, known }: Pick<Call, "random" | "known">, most: number) => [
   ...new Set(Array.from({ length: random.between(1, most) }, () => known.id(random, "pets"))),
@@ -327,7 +334,7 @@ export const pets = {
       ],
       "a list by all filters": [rows(9), 200, "/v1/pets?id=1&id=2&id=3&categoryId=1002&status=available"],
       "a list with versions, newest first": [rows(21), 200, "/v1/pets?include=version&sort=-id"],
-      "a search among 602 animals that finds nothing": [rows(1_204), 200, "/v1/pets?q=nobody"],
+      "a search among 602 animals that finds nothing": [rows(1_208), 200, "/v1/pets?q=nobody"],
       "a query that breaks a rule": [NOTHING, 400, "/v1/pets?limit=0"],
       "a forged cursor": [NOTHING, 400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
       "a bad bookmark": [NOTHING, 400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
@@ -347,7 +354,7 @@ export const pets = {
         };
         const age = maxAge(random);
         const q = random.chance(0.3)
-          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody"]) }
+          ? { q: random.pick(["re", "EMIL", "émile", "b", "animal 1", "3 an", "nobody", "", ...TEXTS]) }
           : {};
         return (client) => walk(client.pets.list({ ...query, ...q }, age));
       },

@@ -1,6 +1,7 @@
 // The calls of programs in the simulated worlds, and the answers of the model.
 import type { List, Page, Session } from "../client/src/index.ts";
 import type { Answer, Model, Preconditions, View } from "../test/model/model.ts";
+import { SCRIPTS } from "../test/model/search.ts";
 import type { Random } from "../test/world/random.ts";
 
 type Resource = "pets" | "categories" | "store/orders";
@@ -20,10 +21,17 @@ export interface Call {
   known: Known;
   /** Of a creation or a change, kept by the program for the time after a crash. */
   idempotencyKey: string;
+  /** Whose token the client has. Undefined for one with a key. */
+  customer?: string;
+  /** The customers of orders. None beside a version that knows none. */
+  customers: readonly string[];
 }
 
 /** A call with its arguments, which a program repeats after a crash. */
 export type Prepared = (client: Call["client"]) => Promise<unknown>;
+
+/** A body with each of its fields, so that the worlds leave none out: an optional one may be undefined. */
+export type Whole<Body> = { [Field in keyof Body]-?: Body[Field] | undefined };
 
 /** A request in the terms of the model. */
 export interface Asked {
@@ -34,6 +42,8 @@ export interface Asked {
   met: Preconditions;
   /** With the API key that it belongs to. */
   key: string | undefined;
+  /** That it came with, if any. */
+  token: { customer: string; maxPlaced: number } | undefined;
 }
 
 export interface Kind {
@@ -49,7 +59,10 @@ export interface Simulated extends Kind {
 
 export const STATUSES = ["available", "pending", "sold"] as const;
 
-export const nameOf = (random: Random) => random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
+export const nameOf = (random: Random) =>
+  random.chance(0.3)
+    ? random.pick(Object.values(SCRIPTS))[0]
+    : random.pick(["Rex", "Émile 🐍", 'a"b\\c', `Animal ${random.between(1, 40)}`]);
 export const categoryOf = (random: Random) =>
   random.pick([1n, 2n, 3n, BigInt(random.between(1, 12)), 2n ** 63n - 1n, -(2n ** 53n) - 1n]);
 /** A place of the feed that a client knows, its end or its start. */

@@ -18,6 +18,7 @@ export interface Bundles extends AsyncDisposable {
   /** On 127.0.0.1. A request goes to the bundle whose name is in its host (`name.example`), or else to the first. */
   port: number;
   database: D1Database;
+  keys: { put(name: string, record: string): Promise<void> };
   dispatchFetch: Miniflare["dispatchFetch"];
 }
 
@@ -55,10 +56,12 @@ export async function startBundles(
   });
   const port = Number((await miniflare.ready).port);
   const [first = ""] = Object.keys(bundles);
-  await (await miniflare.getKVNamespace("API_KEYS", first)).put(await keyRecordName(key), RECORD);
+  const keys = await miniflare.getKVNamespace("API_KEYS", first);
+  await keys.put(await keyRecordName(key), RECORD);
   return {
     port,
     database: await miniflare.getD1Database("DB", first),
+    keys,
     dispatchFetch: miniflare.dispatchFetch,
     [Symbol.asyncDispose]: () => miniflare.dispose(),
   };

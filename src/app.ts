@@ -7,6 +7,8 @@ import { boundedPath } from "./http/path.ts";
 import { createRoutes } from "./operation.ts";
 import { addLink, json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
+import { endpoint } from "./mcp/endpoint.ts";
+import { allowedOrigin } from "./mcp/origin.ts";
 import { v1 } from "./v1.ts";
 import { nudges } from "./webhooks/nudge.ts";
 
@@ -26,9 +28,13 @@ const DOCUMENTATION = [
 export function createApp() {
   const app = createRoutes({ getPath: boundedPath });
   app.onError(onError);
-  app.notFound(unmatched(app, "/v1"));
+  app.notFound(unmatched(app, "/v1", "/mcp"));
 
-  app.use(lingeringClose, lifecycle, nudges);
+  app.use(lingeringClose, lifecycle);
+  app.all("/mcp", allowedOrigin);
+  // Before the nudges: the request of a call has its own.
+  app.post("/mcp", endpoint(app.fetch));
+  app.use(nudges);
   app.get("/", (c) => {
     addLink(c, PAGE_LINKS);
     return c.redirect("/docs");

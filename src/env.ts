@@ -34,6 +34,8 @@ export interface RequestLog {
   deprecated?: boolean | undefined;
   /** Whether the content of the response came from the memory of the isolate. */
   cached?: boolean | undefined;
+  /** Whether an agent sent it, through `/mcp`. */
+  agent?: boolean | undefined;
 }
 
 /** The work that D1 did for a request. */
@@ -60,6 +62,8 @@ export interface AppEnv {
   Bindings: Env & {
     /** A secret of the Worker, which signs the customer tokens. Without it, there are none. */
     TOKEN_SECRET?: string;
+    /** Set for the request of a tool's call, which comes from `/mcp` of the same service. */
+    readonly AGENT?: true;
   };
   Variables: {
     /** The headers of the response. Handlers and middleware add to them; `json` sends them. */
@@ -72,6 +76,8 @@ export interface AppEnv {
      * full garbage collection.
      */
     finished: Response | undefined;
+    /** Whether another request writes the line of the log: that of a tool's call. */
+    isDelegated: boolean | undefined;
     /** The query with its question mark, or empty. Set by `guard`. */
     query: string;
     /** Undefined until a key is authenticated. */

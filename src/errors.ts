@@ -12,6 +12,7 @@ export const ERRORS = {
   invalid_request: { status: 400 },
   unauthorized: { status: 401 },
   insufficient_scope: { status: 403 },
+  origin_not_allowed: { status: 403 },
   not_found: { status: 404 },
   method_not_allowed: { status: 405 },
   request_timeout: { status: 408 },

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { forgetOld } from "./jobs/purge.ts";
+import { foldNames } from "./pets/fold-names.ts";
 import { nudgeAll } from "./webhooks/nudge.ts";
 
 export { WebhookEndpoint } from "./webhooks/engine/endpoint.ts";
@@ -18,5 +19,6 @@ export default {
     const { keys, events } = await forgetOld(env.DB, env.EVENT_DAYS);
     console.log(JSON.stringify({ level: "info", event: "idempotency keys forgotten", ...keys }));
     console.log(JSON.stringify({ level: "info", event: "events forgotten", ...events }));
+    console.log(JSON.stringify({ level: "info", event: "names folded", ...(await foldNames(env.DB)) }));
   },
 } satisfies ExportedHandler<Env>;

@@ -1,26 +1,74 @@
 import type { createFactory } from "hono/factory";
 import { HonoBase, type HonoOptions } from "hono/hono-base";
-import type { Result } from "hono/router";
+import type { Params, Result, Router as HonoRouter } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
 import type { AppEnv } from "./env.ts";
 
-/** Hono's `TrieRouter`, which finds the handlers of a path without parameters once. */
-class Router<Handler> extends TrieRouter<Handler> {
-  readonly #fixed = new Set<string>();
-  readonly #found = new Map<string, Result<Handler>>();
+/** A path whose last part is its one parameter. */
+const ENDS_WITH_PARAMETER = /^([^:*]*\/):(\w+)$/;
+/** A value of which the trie knows nothing: it takes `:petId` and `*` for parts of its own. */
+const PLAIN = /^-?\w+$/;
 
-  override add(method: string, path: string, handler: Handler): void {
-    super.add(method, path, handler);
-    if (!/[:*]/.test(path)) this.#fixed.add(`${method} ${path}`);
-    this.#found.clear();
+/** What was found at a path, by its methods. */
+type Found<Handler> = Map<string, Result<Handler> | undefined>;
+
+/**
+ * Hono's `TrieRouter`, which finds the handlers of a path once, also for all values of a last parameter: a search takes a twentieth of a
+ * get. It is built on first use: the routes of a resource are only copied into the app.
+ */
+export class Router<Handler> implements HonoRouter<Handler> {
+  readonly name = "TrieRouter";
+  readonly #routes: (readonly [method: string, path: string, handler: Handler])[] = [];
+  #trie: TrieRouter<Handler> | undefined;
+  readonly #fixed = new Map<string, Found<Handler>>();
+  /** By the path before the parameter. */
+  readonly #named = new Map<string, { parameter: string; found: Found<Handler> }>();
+
+  add(...route: [method: string, path: string, handler: Handler]): void {
+    this.#routes.push(route);
+    this.#trie = undefined;
   }
 
-  override match(method: string, path: string): Result<Handler> {
-    const route = `${method} ${path}`;
-    const found = this.#found.get(route) ?? super.match(method, path);
-    if (this.#fixed.has(route)) this.#found.set(route, found);
-    return found;
+  match(method: string, path: string): Result<Handler> {
+    const trie = (this.#trie ??= this.#build());
+    const fixed = this.#fixed.get(path);
+    if (fixed !== undefined) return find(trie, fixed, method, path);
+    const end = path.lastIndexOf("/") + 1;
+    const named = this.#named.get(path.slice(0, end));
+    const value = path.slice(end);
+    if (named === undefined || !PLAIN.test(value)) return trie.match(method, path);
+    const [handlers] = find(trie, named.found, method, path) as [[Handler, Params][]];
+    const { parameter } = named;
+    return [handlers.map(([handler, params]) => [handler, parameter in params ? { [parameter]: value } : params])];
   }
+
+  #build(): TrieRouter<Handler> {
+    const trie = new TrieRouter<Handler>();
+    this.#fixed.clear();
+    this.#named.clear();
+    for (const [method, path, handler] of this.#routes) {
+      trie.add(method, path, handler);
+      const [, before = "", parameter] = ENDS_WITH_PARAMETER.exec(path) ?? [];
+      if (parameter !== undefined) {
+        const named = this.#named.get(before) ?? { parameter, found: new Map() };
+        if (named.parameter !== parameter) throw new Error(`The parameter of ${path} has two names`);
+        named.found.set(method, undefined);
+        this.#named.set(before, named);
+      } else if (!/[:*]/.test(path)) {
+        this.#fixed.set(path, (this.#fixed.get(path) ?? new Map()).set(method, undefined));
+      }
+    }
+    return trie;
+  }
+}
+
+/** Searches the routes of a method once, unless the path has none of it. */
+function find<Handler>(trie: TrieRouter<Handler>, found: Found<Handler>, method: string, path: string) {
+  const known = found.get(method);
+  if (known !== undefined) return known;
+  const result = trie.match(method, path);
+  if (found.has(method)) found.set(method, result);
+  return result;
 }
 
 /**
@@ -44,6 +92,8 @@ export interface Facts {
   readonly preconditions?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: true;
+  /** Whether what it stores counts against the budget of its key. */
+  readonly budgeted?: true;
   /** Whether it asks only for the key, so that it takes and returns no bookmark. */
   readonly withoutDatabase?: true;
   /** The headers of its success, beside those of every response. */

@@ -25,7 +25,7 @@ export class Pets {
 
   /**
    * Lists animals. Without an id in `id`, there are no animals. More than 100 ids become several requests. With `q`, their names have
-   * these words. A page may then be short or empty, and the list still go on. The filters `categoryId`, `id` and `q` are beta.
+   * these words, and without a word in it there are none. A page may then be short or empty, and the list still go on. The filters `categoryId`, `id` and `q` are beta.
    */
   list<Asked extends Etags = false>(
     query: PetQuery & WithEtags<Asked> = {},

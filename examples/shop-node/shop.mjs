@@ -23,7 +23,7 @@ const pages = {
     // A page of a search may be empty although there is a next one. Visitors do not wait for more than ten.
     for (let pages = 1; pages < 10 && page.items.length === 0; pages++) page = (await page.next()) ?? page;
     const animals = page.items.map(({ id, name }) => html`<li><a href="/animal?id=${id}">${name}</a></li>`);
-    const search = html`<form><input name="q" value="${q}" maxlength="64" aria-label="Name" /><button>Search</button></form>`;
+    const search = html`<form><input name="q" value="${q}" maxlength="255" aria-label="Name" /><button>Search</button></form>`;
     const more = page.cursor && html`<a href="/?cursor=${page.cursor}&q=${encodeURIComponent(q)}">More animals</a>`;
     return { title: "Our animals", content: html`${search}<ul>${animals}</ul>${more}` };
   },

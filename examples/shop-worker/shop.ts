@@ -32,7 +32,7 @@ shop.get("/", async (c) => {
   // A page of a search may be empty although there is a next one. Visitors do not wait for more than ten.
   for (let pages = 1; pages < 10 && found.items.length === 0; pages++) found = (await found.next()) ?? found;
   const animals = found.items.map(({ id, name }) => html`<li><a href="/animals/${id}">${name}</a></li>`);
-  const search = html`<form><input name="q" value="${q}" maxlength="64" aria-label="Name" /><button>Search</button></form>`;
+  const search = html`<form><input name="q" value="${q}" maxlength="255" aria-label="Name" /><button>Search</button></form>`;
   const more = found.cursor && html`<a href="/?cursor=${found.cursor}&q=${encodeURIComponent(q)}">More animals</a>`;
   return c.html(page("Our animals", html`${search}<ul>${animals}</ul>${more}`));
 });

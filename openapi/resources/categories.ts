@@ -1,12 +1,20 @@
 // The description of the categories.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { INT64, listed, NAME, pageParameters, propertiesOf, type Resource, arrayOf, added, ok } from "../describe.ts";
+import {
+  ANY_TEXT,
+  INT64,
+  listed,
+  NAME,
+  pageParameters,
+  propertiesOf,
+  type Resource,
+  arrayOf,
+  added,
+  ok,
+} from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { category as shape } from "../../src/categories/shape.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
-
-/** Line breaks included. */
-const ANY_TEXT = "^[\\s\\S]*$";
 
 const CAMELIDS = { id: 1, name: "Camelids", description: "Alpacas, camels and llamas." };
 /** What the example of a creation makes, and that of a deletion removes. */
@@ -65,6 +73,10 @@ export const categories: Resource = {
     listCategories: {
       stability: "beta",
       summary: "List categories",
+      agents: {
+        description: "Lists categories. Animals name them by categoryId.",
+        without: ["include"],
+      },
       description:
         "Returns categories in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("categories"),
@@ -73,6 +85,7 @@ export const categories: Resource = {
     createCategory: {
       stability: "beta",
       summary: "Add a category",
+      agents: { description: "Adds a category. No two have the same name." },
       description: "With an `Idempotency-Key`, the category is created exactly once, even if the request is repeated.",
       idempotencyKey: "category",
       body: {
@@ -89,6 +102,7 @@ export const categories: Resource = {
     getCategory: {
       stability: "beta",
       summary: "Fetch a category",
+      agents: { description: "Returns a category." },
       description: "Returns a category.",
       parameters: CATEGORY_ID,
       success: ok("The category.", "Category", CAMELIDS),
@@ -96,6 +110,7 @@ export const categories: Resource = {
     updateCategory: {
       stability: "beta",
       summary: "Change a category",
+      agents: { description: "Changes name or description of a category. null removes a description." },
       description:
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change, and `null` removes the description. A patch that changes nothing leaves the version unchanged.",
       parameters: CATEGORY_ID,
@@ -110,6 +125,9 @@ export const categories: Resource = {
     deleteCategory: {
       stability: "beta",
       summary: "Delete a category",
+      agents: {
+        description: "Deletes a category for good. A category that an animal names stays: the call is refused.",
+      },
       description: "Deletes a category that no animal names. Its identifier is never used again.",
       parameters: { categoryId: { ...CATEGORY_ID.categoryId, example: REPTILES.id } },
       success: { status: 204, description: "The category is deleted." },

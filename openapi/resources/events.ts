@@ -181,6 +181,7 @@ export const events: Resource = {
     listEvents: {
       stability: "beta",
       summary: "Follow the changes",
+      agents: "hidden",
       description: `Returns the changes after a place in the feed. A key sees the types whose resource it may read: \`pets:read\` allows \`pet.*\` and \`category.*\`, \`store:read\` allows \`order.*\`. An order that is placed, shipped or cancelled is two events: its own, then that of its animal. A change of its \`reference\` alone is one, \`order.updated\`. A request that wants only some types reads ${WINDOW.toLocaleString("en")} events at most, so a page may be empty and have \`more\`. Events are kept for 7 days, unless the operator sets another time. A cursor that is older gets a 410: request \`cursor=latest\`, list the resources again with the bookmark of that response, and go on from the new cursor ([Keeping a copy](/docs/events#when-the-cursor-has-expired)). The feed ignores preconditions and \`Cache-Control\`.`,
       parameters: {
         cursor: {

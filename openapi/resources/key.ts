@@ -134,6 +134,7 @@ export const key: Resource = {
     getKey: {
       stability: "beta",
       summary: "Describe the key",
+      agents: { description: "Returns the name, the scopes and the expiry of the key that you use: what you may do." },
       description:
         "Returns the id, the name, the scopes and the expiry of the key that the request presents, so that a program can check at its start what it may do. It never returns the key itself. Every valid key may ask, whatever its scopes, and the request counts against its rate limit. A rotation or a revocation shows within 120 seconds, and later only when KV is late.",
       success: ok("The key.", "Key", KEY),
@@ -141,6 +142,7 @@ export const key: Resource = {
     createToken: {
       stability: "beta",
       summary: "Create a customer token",
+      agents: "hidden",
       description:
         "Returns a token that a browser or a phone may hold: with it, a customer reads animals, orders, and reaches their own orders alone. The server of the shop creates it for a customer who is logged in. It ends at its expiry, or when its key is revoked. The service stores nothing, so an `Idempotency-Key` has no effect, and a retry returns another token. [Browsers and phones](/docs/browsers) explains it.",
       body: { description: "The customer", schema: "NewToken", example: { customer: TOKEN.customer } },

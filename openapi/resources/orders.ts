@@ -165,6 +165,11 @@ export const orders: Resource = {
     listOrders: {
       stability: "beta",
       summary: "List orders",
+      agents: {
+        description:
+          "Lists orders, also those of one animal, one reference or one customer, but of one of these. getOrder is for a known id.",
+        without: ["include"],
+      },
       description:
         "Returns orders in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: {
@@ -190,6 +195,11 @@ export const orders: Resource = {
     placeOrder: {
       stability: "beta",
       summary: "Place an order",
+      agents: {
+        description:
+          "Orders an available animal, the first step of a sale: the animal is pending, and nobody else can order it. reference is the shop's own name of the order, for example of its cart.",
+        without: ["quantity"],
+      },
       description:
         "Orders an animal that is available. With an `Idempotency-Key`, the order is placed exactly once, and a retry returns the first response, even if the order has changed since. With a customer token, the order is for the customer of the token, and has no `reference`.",
       idempotencyKey: "order",
@@ -204,6 +214,7 @@ export const orders: Resource = {
     getOrder: {
       stability: "beta",
       summary: "Fetch an order",
+      agents: { description: "Returns an order and its state: placed, shipped or cancelled." },
       description:
         "Returns an order, also one that is cancelled. For a customer token, an order of anybody else does not exist.",
       parameters: ORDER_ID,
@@ -212,12 +223,21 @@ export const orders: Resource = {
     getInventory: {
       stability: "experimental",
       summary: "Count the animals",
+      agents: {
+        description:
+          "Counts the animals of each status. The count is some seconds old: listPets shows a change at once.",
+      },
       description: `Returns the number of animals of each status. A count reads an index entry for each animal, so the service counts at most once in ${COUNT_MILLISECONDS / 1_000} seconds, and not more than ${COUNTED_A_SECOND.toLocaleString("en")} animals a second. Otherwise it returns the last count. \`Age\` tells how old the count is. It may miss your own writes, also with a bookmark.`,
       success: ok("The numbers of animals.", "Inventory", INVENTORY),
     },
     updateOrder: {
       stability: "experimental",
       summary: "Ship an order, or change its reference or customer",
+      agents: {
+        description:
+          "Ships a placed order: its animal is sold, which nothing undoes. Or changes reference or customer, which null removes. Shipping it again changes nothing.",
+        words: { shipDate: "RFC 3339, now unless given; only with status" },
+      },
       description:
         "Ships a placed order and marks its animal as sold. An order that is already shipped changes only its `reference` and its `customer`, if the request names them. A cancelled order can change them too, and nothing of it changes when the request also names `status`.",
       parameters: ORDER_ID,
@@ -232,6 +252,10 @@ export const orders: Resource = {
     cancelOrder: {
       stability: "beta",
       summary: "Cancel an order",
+      agents: {
+        description:
+          "Cancels a placed order: its animal is available again. A shipped order cannot be cancelled. Cancelling it again changes nothing.",
+      },
       description:
         "Cancels a placed order and makes its animal available again. The order remains in the list, with the status `cancelled`. An order that is already cancelled does not change. For a customer token, an order of anybody else does not exist.",
       parameters: { orderId: { ...ORDER_ID.orderId, example: SECOND.id } },

@@ -2,10 +2,10 @@
 import type { SchemaObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import {
+  ANY_TEXT,
   INT64,
   listed,
   NAME,
-  NOT_BLANK,
   objectSchema,
   pageParameters,
   propertiesOf,
@@ -19,7 +19,7 @@ import {
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
-import { MAX_SEARCH_CHARACTERS, MAX_WORDS } from "../../src/pets/search.ts";
+import { MAX_SEARCH_CHARACTERS } from "../../src/pets/search.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { MAX_VERSION } from "../../src/http/validation.ts";
 import { PET_STATUSES } from "../../src/pets/table.ts";
@@ -115,6 +115,11 @@ export const pets: Resource = {
     listPets: {
       stability: "stable",
       summary: "List animals",
+      agents: {
+        description:
+          "Lists animals, with all filters at once. q finds words of names: each begins a word, in any order, in any case. A page may be short or empty and still have nextCursor: go on with it. include adds the version that updatePets can check.",
+        words: { id: "only these animals" },
+      },
       description:
         "Returns animals in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. Follow it unchanged, or send its `cursor` with the same parameters. Filters can be combined. A list ignores preconditions.",
       parameters: {
@@ -134,9 +139,11 @@ export const pets: Resource = {
           example: [ADA.id],
         },
         q: {
-          description: `Only the animals whose name has these words, 1 to ${MAX_WORDS} runs of letters and digits. Each begins a word of the name, in any order: \`gold ret\` finds \`Golden Retriever\`. Case and diacritics do not count. A page may be short or empty and still have a next page: follow it.`,
+          description:
+            "Only the animals whose name has these words. Each begins a word of the name, in any order: `gold ret` finds `Golden Retriever`. Case and diacritics do not count. In scripts without spaces between words, a word may be anywhere in the name: `猫` finds `黒猫`. Without a word, nothing is found. A page may be short or empty and still have a next page: follow it.",
+
           stability: "beta",
-          schema: { type: "string", minLength: 1, maxLength: MAX_SEARCH_CHARACTERS, pattern: NOT_BLANK },
+          schema: { type: "string", minLength: 0, maxLength: MAX_SEARCH_CHARACTERS, pattern: ANY_TEXT },
           example: "ada",
         },
       },
@@ -145,6 +152,7 @@ export const pets: Resource = {
     createPet: {
       stability: "stable",
       summary: "Add an animal",
+      agents: "hidden",
       description: "With an `Idempotency-Key`, the animal is created exactly once, even if the request is repeated.",
       idempotencyKey: "animal",
       body: { description: "An animal", schema: "NewPet", example: { name: ADA.name, categoryId: ADA.categoryId } },
@@ -157,8 +165,12 @@ export const pets: Resource = {
     createPets: {
       stability: "beta",
       summary: "Add several animals",
+      agents: {
+        description:
+          "Adds 1 to 100 animals, all or none, and returns them with their ids. status is available unless given. listCategories has the ids of categories.",
+      },
       description:
-        "Adds all animals or none, in one transaction. The response has them in the same order, with ascending ids. A message about an invalid animal names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are created exactly once. The request counts once against the rate limit.",
+        "Adds all animals or none, in one transaction. The response has them in the same order, with ascending ids. A message about an invalid animal names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are created exactly once. For each 10 animals begun after the first 10, the request counts once more against the rate limit.",
       idempotencyKey: "batch",
       body: {
         description: "Animals",
@@ -174,8 +186,13 @@ export const pets: Resource = {
     updatePets: {
       stability: "beta",
       summary: "Change several animals",
+      agents: {
+        description:
+          "Changes name, category or status of 1 to 100 animals, all or none. Name only what changes. With version, an animal that somebody else changed since is refused. An animal on order keeps its status until its order is shipped or cancelled.",
+        refused: { status: { sold: "to sell an animal, call placeOrder, then updateOrder with status shipped" } },
+      },
       description:
-        "Changes all animals or none, in one transaction. Each item names its animal, the fields to change as in `updatePet`, and the `version` that the animal has to have, if any. The response has the animals in the same order, each with its version. An animal that its item does not change keeps its version. A message about an invalid or refused item names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are changed exactly once. `If-Match` and `If-None-Match` are a 400. The request counts once against the rate limit.",
+        "Changes all animals or none, in one transaction. Each item names its animal, the fields to change as in `updatePet`, and the `version` that the animal has to have, if any. The response has the animals in the same order, each with its version. An animal that its item does not change keeps its version. A message about an invalid or refused item names its place, counted from 0. With an `Idempotency-Key`, which covers the whole array, they are changed exactly once. `If-Match` and `If-None-Match` are a 400. For each 10 animals begun after the first 10, the request counts once more against the rate limit.",
       idempotencyKey: "batch",
       body: {
         description: "Changes",
@@ -193,6 +210,7 @@ export const pets: Resource = {
     getPet: {
       stability: "stable",
       summary: "Fetch an animal",
+      agents: "hidden",
       description:
         "Deprecated. It will be removed on 5 December 2030. Use `listPets` with the `id` filter instead: `/pets?id=1`. It returns a list of one animal, or of none.",
       parameters: PET_ID,
@@ -201,6 +219,7 @@ export const pets: Resource = {
     updatePet: {
       stability: "beta",
       summary: "Change an animal",
+      agents: "hidden",
       description:
         "Applies a JSON Merge Patch (RFC 7396): the fields in it change. A patch that changes nothing leaves the version unchanged.",
       parameters: PET_ID,
@@ -215,6 +234,10 @@ export const pets: Resource = {
     deletePet: {
       stability: "beta",
       summary: "Delete an animal",
+      agents: {
+        description:
+          "Deletes an animal for good. An animal of an order that is not cancelled stays: the call is refused.",
+      },
       description: "Deletes an animal. Its identifier is never used again.",
       parameters: PET_ID,
       success: { status: 204, description: "The animal is deleted." },

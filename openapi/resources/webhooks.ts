@@ -419,6 +419,10 @@ export const webhooks: Resource = {
     listWebhooks: {
       stability: "beta",
       summary: "List webhooks",
+      agents: {
+        description: "Lists webhooks: the addresses that get events. Only a person can change them.",
+        without: ["include"],
+      },
       description:
         "Returns webhooks in ascending order of id, or as `sort` says. If there are more, the `Link` header holds the address of the next page, with the same parameters. A list ignores preconditions.",
       parameters: pageParameters("webhooks"),
@@ -427,6 +431,7 @@ export const webhooks: Resource = {
     createWebhook: {
       stability: "beta",
       summary: "Add a webhook",
+      agents: "hidden",
       description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
       idempotencyKey: "webhook",
       body: { description: "A webhook", schema: "NewWebhook", example: { url: CREATED.url, types: CREATED.types } },
@@ -439,6 +444,7 @@ export const webhooks: Resource = {
     getWebhook: {
       stability: "beta",
       summary: "Fetch a webhook",
+      agents: "hidden",
       description: "Returns a webhook, without its secret.",
       parameters: WEBHOOK_ID,
       success: ok("The webhook.", "Webhook", CREATED),
@@ -446,6 +452,7 @@ export const webhooks: Resource = {
     updateWebhook: {
       stability: "beta",
       summary: "Change a webhook",
+      agents: "hidden",
       description:
         "Applies a JSON Merge Patch (RFC 7396). To set `url`, `types` or `enabled: true`, the key needs the read scope of each type that the webhook then has. A patch that changes nothing leaves the version unchanged.",
       parameters: WEBHOOK_ID,
@@ -459,6 +466,7 @@ export const webhooks: Resource = {
     deleteWebhook: {
       stability: "beta",
       summary: "Delete a webhook",
+      agents: "hidden",
       description: "Ends the deliveries. One attempt may still be on its way.",
       // What the example of a creation makes.
       parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
@@ -467,6 +475,7 @@ export const webhooks: Resource = {
     getWebhookState: {
       stability: "beta",
       summary: "Fetch the state of a webhook",
+      agents: { description: "Says whether the receiver of a webhook responds, and how many deliveries wait." },
       description: "Says whether its receiver responds, and what waits. It changes without a new version.",
       parameters: WEBHOOK_ID,
       success: ok("The state.", "WebhookState", STATE),
@@ -474,6 +483,7 @@ export const webhooks: Resource = {
     getWebhookSecret: {
       stability: "beta",
       summary: "Fetch the secret of a webhook",
+      agents: "hidden",
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
       parameters: WEBHOOK_ID,
       success: ok("The secret.", "WebhookSecret", SECRET),
@@ -481,6 +491,7 @@ export const webhooks: Resource = {
     rotateWebhookSecret: {
       stability: "beta",
       summary: "Rotate the secret of a webhook",
+      agents: "hidden",
       description:
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
       parameters: WEBHOOK_ID,
@@ -489,6 +500,7 @@ export const webhooks: Resource = {
     testWebhook: {
       stability: "beta",
       summary: "Test a webhook",
+      agents: "hidden",
       description:
         "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
       parameters: WEBHOOK_ID,
@@ -500,6 +512,7 @@ export const webhooks: Resource = {
     replayWebhook: {
       stability: "beta",
       summary: "Deliver events again",
+      agents: "hidden",
       description:
         "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops every event that waits, and says what it skips. One replay runs at a time.",
       parameters: WEBHOOK_ID,
@@ -515,6 +528,7 @@ export const webhooks: Resource = {
     stopReplay: {
       stability: "beta",
       summary: "Stop a replay",
+      agents: "hidden",
       description:
         "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
       parameters: WEBHOOK_ID,
@@ -523,6 +537,9 @@ export const webhooks: Resource = {
     listDeliveries: {
       stability: "beta",
       summary: "List the deliveries of a webhook",
+      agents: {
+        description: "Lists deliveries of a webhook, the newest first, each with its response or why it failed.",
+      },
       description:
         "Returns the deliveries that wait, and the last 1,000 that finished, the newest first. If there are more, the `Link` header holds the address of the next page.",
       parameters: {

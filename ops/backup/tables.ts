@@ -18,6 +18,8 @@ export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup", STOPP
 
 /** Follows from other tables, and changes without an event. A restored service makes its rows anew. */
 export const DERIVED_TABLES = ["inventory"];
+/** The same for columns. Without them, a backup does not depend on the rules that they come from. */
+const DERIVED_COLUMNS: { [table: string]: string[] } = { pets: ["folded", "folded_of"] };
 
 /** The statements that let a release name the last backup, unless it knows a later one. */
 export const recordBackup = (moment: string) => [
@@ -31,7 +33,7 @@ const isForeign = (name: string) => /^(?:sqlite_|_cf_|d1_)/.test(name);
 /** A table whose rows have an integer as `id`. */
 export interface Table {
   name: string;
-  /** In their order in the table. `id` is the first. */
+  /** Those that a backup has, in their order in the table. `id` is the first. */
   columns: string[];
 }
 
@@ -60,7 +62,8 @@ export async function readTables(database: Queries): Promise<Table[]> {
     if (first?.["name"] !== "id" || first["pk"] !== 1 || others.some(({ pk }) => pk !== 0)) {
       throw new Error(`The table ${name} does not begin with its primary key "id".`);
     }
-    return { name, columns: [first, ...others].map((column) => String(column["name"])) };
+    const columns = [first, ...others].map((column) => String(column["name"]));
+    return { name, columns: columns.filter((column) => !DERIVED_COLUMNS[name]?.includes(column)) };
   });
 }
 

@@ -1,7 +1,11 @@
 import { parseReadMaxAge } from "../../src/http/max-age.ts";
+import { parseStoredMib } from "../../src/auth/rate-limit.ts";
 import { parseShare } from "../../src/log/share.ts";
 import { parseDeniedHosts } from "../../src/webhooks/denied-hosts.ts";
 import type { Target } from "./target.ts";
+
+/** Origins as browsers send them (Fetch, section 3.1), separated by commas. */
+const ORIGINS = /^(?:https?:\/\/[a-z0-9.:[\]-]+(?:, *(?!$)|$))*$/;
 
 /** What the service understands in each text of `[vars]`. It has a safe answer to anything else, which nobody would notice. */
 const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
@@ -10,6 +14,8 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   READ_MAX_AGE: (value) => parseReadMaxAge(value) !== undefined,
   READS: (value) => value === "nearest" || value === "primary",
   EVENT_DAYS: (value) => /^[1-9]\d{0,3}$/.test(value),
+  MCP_ORIGINS: (value) => ORIGINS.test(value),
+  STORED_MIB: (value) => parseStoredMib(value) !== undefined,
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
   CONSOLE: (value) => value === "on" || value === "off",
 };

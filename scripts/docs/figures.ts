@@ -1,10 +1,12 @@
 // Figures in the prose of the documentation that come from the code.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LARGEST_START } from "../../bench/candidates.ts";
 import clientPackage from "../../client/package.json" with { type: "json" };
 import { defaultPolicy } from "../../client/src/retry.ts";
 import { CHECKSUM_LENGTH, RANDOM_LENGTH, SECRET_LENGTH } from "../../src/auth/key-format.ts";
 import { KV_CACHE_TTL_SECONDS, MAX_CACHED_KEYS, RECORD_SECONDS, REFUSAL_SECONDS } from "../../src/auth/key-lookup.ts";
+import { BUDGET_MILLISECONDS, MAX_OWNERS, RESOURCES_OF_A_REQUEST } from "../../src/auth/rate-limit.ts";
 import { MAX_DESCRIPTION_CHARACTERS } from "../../src/categories/table.ts";
 import { BACKOFF_MILLISECONDS, MAX_RETRIES } from "../../src/db/retry.ts";
 import { MAX_NAME_CHARACTERS } from "../../src/name.ts";
@@ -16,7 +18,9 @@ import { BATCH_SIZE } from "../../src/db/purge.ts";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { MAX_LENGTH } from "../../src/idempotency/attempt.ts";
 import { COUNT_MILLISECONDS, COUNTED_A_SECOND } from "../../src/orders/get-inventory.ts";
+import { FOLDED_AT_ONCE, MAX_FOLDS } from "../../src/pets/fold-names.ts";
 import { MAX_IDS } from "../../src/pets/list-pets.ts";
+import { MAX_UNFILLED, WINDOW as SEARCH_WINDOW } from "../../src/pets/search.ts";
 import { BYTES, costOf, type RequestKind } from "../../test/costs.ts";
 import { PAGE_BYTES, PAGE_ROWS } from "../../ops/backup/tables.ts";
 import { BUDGET_BYTES } from "../client/build.ts";
@@ -44,7 +48,7 @@ import {
   STORED_MONTHS,
   wholeCost,
 } from "./costs.ts";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { DERIVED_TABLES } from "../../ops/backup/tables.ts";
 import { ROOT } from "./pages.ts";
 
@@ -78,6 +82,10 @@ const list = wholeCost("a list of 20");
 const creation = wholeCost("a creation with an Idempotency-Key");
 const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
 const requestDollars = (100 - PRICES.requests.included) * PRICES.requests.dollars;
+/** Pairs of a key and an isolate that are always in use: millions of KV reads, and dollars for them. */
+const PAIRS = 350;
+const kvReads = (PAIRS * 30 * 86_400) / RECORD_SECONDS / 1e6;
+const kvDollars = (kvReads - PRICES["KV reads"].included) * PRICES["KV reads"].dollars;
 const { "log ingestion": ingestion, "log storage": storage } = PRICES;
 /** GB of 100 million lines. */
 const logged = ASSUMED_LINE / 10;
@@ -86,6 +94,8 @@ const logDollars =
 
 /** Days for which the feed keeps an event. */
 const EVENT_DAYS = Number(/EVENT_DAYS = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
+/** The budget of bytes of one key, in MiB. */
+const STORED_MIB = Number(/STORED_MIB = "(\d+)"/.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1]);
 
 /** The names of the tables of the service, as SQL. */
 const TABLES = globSync("src/*/table.ts", { cwd: ROOT }).flatMap((file) =>
@@ -117,15 +127,20 @@ export const FIGURES: { [page: string]: string[] } = {
     `A run ends after ${BACKUP_MINUTES} minutes`,
   ],
   "docs/capacity.md": [
+    `at most ${LARGEST_START} times the CPU of a Worker without libraries`,
     `A page of some types looks at ${count(EVENT_WINDOW)} rows at most`,
+    `| ${count(2 * SEARCH_WINDOW)} at most | one for each ${count(SEARCH_WINDOW)} animals |`,
+    `one for each ${MAX_UNFILLED} of these`,
+    `${count(FOLDED_AT_ONCE * MAX_FOLDS)} names in a run`,
     `has not seen for ${RECORD_SECONDS} seconds`,
     `It stands for ${COUNT_MILLISECONDS / 1_000} seconds, or for one second for each ${count(COUNTED_A_SECOND)} animals`,
     `${count(COUNTED_A_SECOND)} rows a second, or ${money((COUNTED_A_SECOND * 30 * 86_400 * PRICES["D1 rows read"].dollars) / 1e6)} a`,
     `assumes ${ASSUMED_CPU} ms of CPU time`,
     `${LISTS} million are lists of 20, and ${CREATIONS} million are creations`,
     `Requests cost ${money(requestDollars)}, and the log ${money(logDollars)}`,
+    `With ${PAIRS} pairs of a key and an isolate that are always in use, ${kvReads.toFixed(0)} million reads cost ${money(kvDollars)}`,
     `${count(rowsRead)} million rows read and ${CREATIONS * creation.rowsWritten} million rows written`,
-    `the plan's $${PLAN_DOLLARS}, the total is **$${(PLAN_DOLLARS + requestDollars + logDollars).toFixed(0)}**`,
+    `the plan's $${PLAN_DOLLARS}, the total is **$${(PLAN_DOLLARS + requestDollars + logDollars + kvDollars).toFixed(0)}**`,
     `A line of the service has about ${BYTES.logLine} bytes`,
     `assumes ${count(ASSUMED_LINE)} bytes for each line`,
     `A line is stored for ${LOG_DAYS} days. A million lines cost $${LOG_DOLLARS.toFixed(3)}`,
@@ -139,6 +154,8 @@ export const FIGURES: { [page: string]: string[] } = {
     `${removable("a placement with an Idempotency-Key")} placements with a key`,
     `10,000 ÷ (${MEGABYTES} + ${EVENT_MEGABYTES}) = ${Math.floor(10_000 / (MEGABYTES + EVENT_MEGABYTES))} creations`,
     `${count(LIMIT)} requests a minute for each key and location are ${Math.round(LIMIT / 60)} a second`,
+    `${STORED_MIB} MiB in ${BUDGET_MILLISECONDS / 60_000} minutes and isolate, or ${((STORED_MIB * 2 ** 20 * 86_400_000) / BUDGET_MILLISECONDS / 1e9).toFixed(1)} GB a day`,
+    `An import of ${count(LIMIT * RESOURCES_OF_A_REQUEST)} animals a minute`,
     `About ${Math.round((60 * 1_000) / LIMIT)} keys that use their whole limit in one location send 1,000 queries`,
   ],
   "docs/decisions/request-bodies.md": [
@@ -160,6 +177,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `It has 1 to ${MAX_LENGTH} visible ASCII characters`,
     `keeps it for at least ${LIFETIME_SECONDS / HOUR} hours`,
     `at most \`limit + ${costOf("a list by category").rowsRead - DEFAULT_LIMIT}\` rows`,
+    `at most ${count(SEARCH_WINDOW)} animals, and reads some ${count(2 * (SEARCH_WINDOW + MAX_UNFILLED))} rows`,
     `at most ${costOf("a list of 100 ids").rowsRead / MAX_IDS} rows for each id`,
     `at most ${MAX_RETRIES} times: after ${BACKOFF / 2} to ${BACKOFF} ms and after ${BACKOFF} to ${2 * BACKOFF} ms`,
   ],
@@ -169,6 +187,8 @@ export const FIGURES: { [page: string]: string[] } = {
   "docs/keys.md": [
     `${SECRET_LENGTH} letters and digits follow. The last ${CHECKSUM_LENGTH} of them`,
     `A key may send ${count(LIMIT)} requests a minute`,
+    `once more for each ${RESOURCES_OF_A_REQUEST} animals begun after the first ${RESOURCES_OF_A_REQUEST}. So ${count(LIMIT)} requests are ${count(LIMIT * RESOURCES_OF_A_REQUEST)} animals`,
+    `store ${STORED_MIB} MiB, and as much again in each ${BUDGET_MILLISECONDS / 60_000} minutes`,
     `a 401 for up to ${KV_CACHE_TTL_SECONDS + REFUSAL_SECONDS} seconds more`,
     `a 401 within ${REVOCATION_SECONDS} seconds`,
   ],
@@ -197,6 +217,7 @@ export const FIGURES: { [page: string]: string[] } = {
     `| ${LIFETIME_SECONDS / HOUR} hours. A cron trigger`,
     `up to ${count(MAX_CACHED_KEYS)} API keys for ${RECORD_SECONDS} seconds`,
     `For ${REFUSAL_SECONDS} seconds, it also caches up to ${count(MAX_CACHED_KEYS)} keys`,
+    `the changes of up to ${count(MAX_OWNERS)} keys`,
   ],
   "docs/threat-model.md": [
     `at most once per ${COUNT_MILLISECONDS / 1_000} seconds and at most ${count(COUNTED_A_SECOND)} animals a second`,

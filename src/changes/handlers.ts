@@ -2,8 +2,10 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type * as z from "zod/mini";
+import { limitWork, refuseOverBudget, spendBudget } from "../auth/rate-limit.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
+import { apiKeyOf, ownerOf } from "../http/authentication.ts";
 import { jsonBody, MERGE_PATCH } from "../http/body.ts";
 import { openSession } from "../http/open-session.ts";
 import { type Preconditions, preconditionsOf, refusePreconditions, setEntityTag } from "../http/precondition.ts";
@@ -26,6 +28,8 @@ type WithBody<Schema extends z.ZodMiniType> = Context<
 interface Begun<Body> {
   /** The parts of the request, for its fingerprint. */
   parts: unknown[];
+  /** The number of resources. */
+  count?: number;
   run: (call: Call) => Promise<Responded<Body>>;
 }
 
@@ -37,15 +41,22 @@ function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
   begin: (c: WithBody<Schema>, body: z.output<Schema>) => Begun<Body>,
 ) {
   const handler = async (c: WithBody<Schema>) => {
-    const { parts, run } = begin(c, c.req.valid("json"));
+    const { parts, count = 1, run } = begin(c, c.req.valid("json"));
     const attempt = await idempotentAttempt(c, facts.operationId, ...parts);
-    const { id, version, response, replayed } = await run({ c, session: openSession(c), attempt });
+    const session = openSession(c);
+    const owner = ownerOf(c);
+    const { STORED_MIB } = c.env;
+    // Also a retry: only the database tells that it is one.
+    refuseOverBudget(owner, STORED_MIB);
+    if (count > 1) await limitWork(c.env, apiKeyOf(c), owner, count);
+    const { id, version, response, replayed } = await run({ c, session, attempt });
+    if (!replayed) spendBudget(owner, STORED_MIB, response, count, attempt !== undefined);
     if (id !== undefined) c.get("headers")["Location"] = `${routePath(c)}/${id}`;
     if (version !== undefined) setEntityTag(c, version);
     if (replayed) c.get("headers")["Idempotency-Replayed"] = "true";
     return jsonText(c, response, status);
   };
-  return [validator, withFacts(handler, { ...facts, idempotent: true })] as const;
+  return [validator, withFacts(handler, { ...facts, idempotent: true, budgeted: true })] as const;
 }
 
 /**
@@ -85,7 +96,8 @@ export const changesAll = <
 ) =>
   changes(jsonBody(schema), status, { operationId, headers: ["Idempotency-Replayed"] }, (c, items) => {
     if (status === 200) refusePreconditions(c, "send the version of each");
-    return { parts: items.map((one) => valuesOf(item(), one)), run: (call) => run(call, items) };
+    const parts = items.map((one) => valuesOf(item(), one));
+    return { parts, count: items.length, run: (call) => run(call, items) };
   });
 
 /**
@@ -118,8 +130,12 @@ export function removes(
   const handler = async (c: Context<AppEnv>) => {
     const preconditions = preconditionsOf(c);
     const call = { c, session: openSession(c), attempt: undefined };
-    await run(call, { id: id(c), ...versionsParameters(preconditions) }, preconditions);
+    const target = { id: id(c), ...versionsParameters(preconditions) };
+    const owner = ownerOf(c);
+    refuseOverBudget(owner, c.env.STORED_MIB);
+    await run(call, target, preconditions);
+    spendBudget(owner, c.env.STORED_MIB, "", 1, false);
     return noBody(c, 204);
   };
-  return withFacts(handler, { operationId, preconditions: true });
+  return withFacts(handler, { operationId, preconditions: true, budgeted: true });
 }

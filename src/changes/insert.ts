@@ -1,5 +1,5 @@
 import { and, getTableColumns, type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { Resource, Versioned } from "../db/resource.ts";
+import { derive, type Resource, type Versioned } from "../db/resource.ts";
 import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -7,6 +7,7 @@ import type { Json } from "../exact/json.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { idInEntry, isUnused } from "../idempotency/entry.ts";
+import { lazy } from "../lazy.ts";
 import {
   type Call,
   changedRow,
@@ -24,13 +25,15 @@ import { keeps, type Rule } from "./rule.ts";
 /** The version of a new row. */
 const FIRST_VERSION = 1;
 
-/** All columns of a new row except the id, which SQLite assigns, and the version. A missing column does not compile. */
-type NewRow<Table extends Versioned> = {
-  [Column in Exclude<keyof Table["_"]["columns"], "id" | "version">]: SQLWrapper;
+/**
+ * All columns of a new row except the id, which SQLite assigns, the version and the derived ones. A missing column does not compile.
+ */
+type NewRow<Table extends Versioned, Column> = {
+  [Name in Exclude<keyof Table["_"]["columns"], "id" | "version" | Column>]: SQLWrapper;
 };
 
 /** The columns of an INSERT ... SELECT of a new row, in the order of the table, as drizzle requires. */
-function columnsOf<Table extends Versioned>(table: Table, values: NewRow<Table>) {
+function columnsOf(table: Versioned, values: object) {
   const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
   return Object.fromEntries(
     Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]),
@@ -67,11 +70,12 @@ export function compileInsert<
   Body,
   Table extends Versioned,
   Field extends string,
+  Column extends string,
   Given extends [] | [Circumstances<NoInfer<Field>>],
 >(
-  resource: Resource<Body, Table>,
+  resource: Resource<Body, Table, Column>,
   event: EventType | undefined,
-  values: (field: (name: Field) => SQLWrapper, db: QueryBuilder) => NewRow<Table>,
+  values: (field: (name: Field) => SQLWrapper, db: QueryBuilder) => NewRow<Table, Column>,
   ...given: Given
 ) {
   const { table, body } = resource;
@@ -82,7 +86,8 @@ export function compileInsert<
     const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
     const field = several ? itemField : sql.placeholder;
     const insert = (db: QueryBuilder, isNew?: SQL) => {
-      const row = values(field, db);
+      const derived = Object.keys(resource.derived ?? {}).map((column) => [column, sql`${field(column)}`]);
+      const row = { ...values(field, db), ...Object.fromEntries(derived) };
       const kept = keeps(rule, db, { id: sql`NULL`, value: field });
       const where = and(from?.where(field), kept, isNew);
       const into = db.insert(table);
@@ -131,7 +136,8 @@ export function compileInsert<
     };
   }
 
-  const [planOfOne, planOfSeveral] = [compilePlan(false), compilePlan(true)];
+  const planOfOne = lazy(() => compilePlan(false));
+  const planOfSeveral = given.length === 0 ? lazy(() => compilePlan(true)) : undefined;
   const reason = rule?.reason;
   const selectReason =
     reason &&
@@ -147,12 +153,15 @@ export function compileInsert<
   }
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const { changed, entry, replayed } = await insert(call, planOfOne(fields, call.attempt), fields);
+      const plan = planOfOne()(derive(resource, fields), call.attempt);
+      const { changed, entry, replayed } = await insert(call, plan, fields);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
     async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
-      const plan = planOfSeveral({ items: JSON.stringify(items), count: items.length }, call.attempt);
+      const planOf = (planOfSeveral as typeof planOfOne)();
+      const rows = JSON.stringify(items.map((item) => derive(resource, item)));
+      const plan = planOf({ items: rows, count: items.length }, call.attempt);
       const { changed, entry, replayed } = await insert(call, plan);
       if (entry !== undefined) return { response: entry.response, replayed };
       // RETURNING has no order.

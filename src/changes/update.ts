@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, not, or, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
+import { derive, type Resource, type Stored, storedColumns, type Versioned } from "../db/resource.ts";
 import { compile, type QueryBuilder } from "../db/statement.ts";
 import type { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -8,6 +8,7 @@ import { insertEvents } from "../feed/event.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { insertEntry, isUnused } from "../idempotency/entry.ts";
+import { lazy } from "../lazy.ts";
 import { ANY_NUMBER, changedRow, changeFirst, changeLast, compileEvents, type Consequence, ifChanged } from "./plan.ts";
 import { concerned, type Rule } from "./rule.ts";
 import { hasVersion, type Target } from "./version.ts";
@@ -30,8 +31,8 @@ interface Options<Field extends string, Columns> {
   rule?: Rule;
   /** More columns to read with a row. */
   columns?: Columns;
-  /** Of one row: SQL for a value that is not the parameter of its field. */
-  values?: { [Name in Field]?: SQL };
+  /** Of one row: columns that change with a field, with SQL for their values. */
+  also?: { [Name in Field]?: { [column: string]: SQL } };
   /** Of one row: the condition of its change, unless it is that a value differs. */
   differs?: SQL;
   companions?: (target: Target) => readonly Consequence[];
@@ -55,22 +56,22 @@ export function compileUpdate<
 >(
   resource: Resource<Body, Table> & { readonly fields: { readonly [Name in Field]: unknown } },
   event: Event,
-  { missing, rule, columns, values: special = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
+  { missing, rule, columns, also = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
 ) {
   type Patch = { [Name in Field]?: unknown };
   const { table, body } = resource;
   const all: { [column: string]: SQLiteColumn } = getTableColumns(table);
 
-  /** Compiles statements once for each set of fields. */
+  /** Statements for each set of fields: 2^n sets of n fields. All sets are known, because the build writes the SQL of each. */
   function byFields<Of>(compileFields: (fields: Field[]) => Of) {
-    const compiled = new Map<string, Of>();
+    const names = Object.keys(resource.fields) as Field[];
+    const statements = lazy(() => {
+      const sets = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+      return new Map(sets.map((fields) => [fields.join(), lazy(() => compileFields(fields))]));
+    });
     return (patches: readonly Patch[]): Of => {
-      const names = Object.keys(resource.fields) as Field[];
       const fields = names.filter((field) => patches.some((patch) => patch[field] !== undefined));
-      const name = fields.join();
-      const statements = compiled.get(name) ?? compileFields(fields);
-      compiled.set(name, statements);
-      return statements;
+      return (statements().get(fields.join()) as () => Of)();
     };
   }
 
@@ -78,15 +79,22 @@ export function compileUpdate<
    * SQL that the statements for one row and for several have in common.
    *
    * @param isNamed the condition that a patch names a field, unless each does.
+   * @param more values of other columns.
    */
   function changeOf(
     fields: Field[],
     id: SQLWrapper,
     valueOf: (field: Field) => SQL,
     isNamed?: (field: string | undefined) => SQL | undefined,
+    more: { [column: string]: SQL } = {},
   ) {
     const own = concerned(rule, fields);
-    const values: { [field: string]: SQL } = Object.fromEntries(fields.map((field) => [field, valueOf(field)]));
+    const derived = Object.entries(resource.derived ?? {}).filter(([, { field }]) => fields.includes(field as Field));
+    const written = [...fields, ...derived.map(([column]) => column as Field)];
+    const values: { [column: string]: SQL } = {
+      ...Object.fromEntries(written.map((field) => [field, valueOf(field)])),
+      ...more,
+    };
     const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
     const broken = (db: QueryBuilder) => (own && and(isNamed?.(own.field), own.isBroken(db, after))) ?? sql`0`;
     return {
@@ -103,9 +111,11 @@ export function compileUpdate<
     };
   }
 
+  const id = sql.placeholder("id");
+  const record = compileEvents(resource, event, () => changedRow(table, id));
   const one = byFields((fields) => {
-    const id = sql.placeholder("id");
-    const change = changeOf(fields, id, (field) => special[field] ?? sql`${sql.placeholder(field)}`);
+    const more = Object.assign({}, ...fields.map((field) => also[field]));
+    const change = changeOf(fields, id, (field) => sql`${sql.placeholder(field)}`, undefined, more);
     const isAllowed = (db: QueryBuilder) => and(hasVersion(table.version, sql.placeholder), not(change.broken(db)));
     const update = (db: QueryBuilder, isNew?: SQL) =>
       db
@@ -117,7 +127,6 @@ export function compileUpdate<
       isEmpty: fields.length === 0,
       update: compile((db) => update(db)),
       updateOnce: compile((db) => update(db, isUnused(db, sql.placeholder))),
-      record: compileEvents(resource, event, () => changedRow(table, id)),
       // A patch that had nothing to change uses its key, and a refused one does not.
       store: compile((db) => {
         // A patch without fields is alone: `changes()` would tell of an earlier transaction.
@@ -137,7 +146,7 @@ export function compileUpdate<
 
   // The events come before the UPDATE, and with an `Idempotency-Key` the entry before the events: afterwards, no row tells whether the
   // batch changed it. So both are made of the rows as they will be.
-  const several = byFields((fields) => {
+  const ofSeveral = (fields: Field[]) => {
     // One text, because D1 binds at most 100 values.
     const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
     // No items, and so no rows, from NULL.
@@ -191,31 +200,35 @@ export function compileUpdate<
       // The entry has the response, if there is one.
       selectUnlessKnown: compile<object, Found<Body>[]>((db) => select(db, unlessKnown(db))),
     };
-  });
+  };
 
   return {
     missing,
     rule,
-    /** Of one row. */
-    plans(target: Target, patch: Patch, attempt: Attempt | undefined) {
-      const { isEmpty, update, updateOnce, record, store } = one([patch]);
-      const once = { ...patch, ...target, ...attempt };
+    /** Of one row. The patch has the parameters of `also` too. */
+    plans(target: Target, patch: Patch & { [parameter: string]: unknown }, attempt: Attempt | undefined) {
+      const { isEmpty, update, updateOnce, store } = one([patch]);
+      const once = { ...derive(resource, patch), ...target, ...attempt };
       const entry = attempt && store(once);
       if (isEmpty) return [changeFirst({ events: undefined, entry })];
       const change = attempt === undefined ? update(once) : updateOnce(once);
       return [changeFirst({ change, events: record(once), companions: companions?.(once), entry })];
     },
     select: (target: Target, patch: Patch) => one([patch]).select({ ...patch, ...target }),
-    /** Of several rows, with the statement that reads them afterwards. */
-    several(items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) {
-      const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);
-      const once = { items: JSON.stringify(items), count: items.length, ...attempt };
-      return attempt === undefined
-        ? { plan: changeLast({ events: record(once), change: update(once) }), select: select(once) }
-        : {
-            plan: changeLast({ entry: store(once), events: recordStored(once), change: update(once) }),
-            select: selectUnlessKnown(once),
-          };
+    /** Compiles the patches of several rows, each with the statement that reads them afterwards. */
+    compileSeveral() {
+      const several = byFields(ofSeveral);
+      return (items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) => {
+        const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);
+        const rows = JSON.stringify(items.map((item) => derive(resource, item)));
+        const once = { items: rows, count: items.length, ...attempt };
+        return attempt === undefined
+          ? { plan: changeLast({ events: record(once), change: update(once) }), select: select(once) }
+          : {
+              plan: changeLast({ entry: store(once), events: recordStored(once), change: update(once) }),
+              select: selectUnlessKnown(once),
+            };
+      };
     },
   };
 }

@@ -8,11 +8,27 @@ import { compile, type Parameter } from "./statement.ts";
 /** A table whose rows count their changes. */
 export type Versioned = SQLiteTable & { id: SQLiteColumn; version: SQLiteColumn };
 
+/** A column that follows from a field. Clients never see it. Each change that names the field writes it too. */
+export interface Derived {
+  readonly field: string;
+  readonly from: (value: string) => string | null;
+}
+
 /** A table, and the body of a row as clients see it. */
-export interface Resource<Body, Table extends Versioned = Versioned> {
+export interface Resource<Body, Table extends Versioned = Versioned, Column extends string = string> {
   readonly table: Table;
+  readonly derived?: { readonly [Name in Column]: Derived };
   /** SQL for the body. It is the only place that decides what of a row is on the wire: responses, events and retries use it. */
   readonly body: () => SQL<Json<Body>>;
+}
+
+/** The values of a row or of a patch, with those of the columns that follow from them. */
+export function derive<Values extends object>({ derived }: Pick<Resource<unknown>, "derived">, values: Values): Values {
+  if (derived === undefined) return values;
+  const all = { ...values } as { [column: string]: unknown };
+  for (const [column, { field, from }] of Object.entries(derived))
+    if (all[field] !== undefined) all[column] = from(all[field] as string);
+  return all as Values;
 }
 
 /** A row as reads select it. */

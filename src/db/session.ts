@@ -4,7 +4,7 @@ import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
 /** How SQLite tells that an instance of the database lacks a migration. That it does tell is the work of `qualifyingDialect`. */
-const lacksSchema = (error: unknown) => error instanceof Error && /no such (?:table|column)/.test(error.message);
+const lacksSchema = (error: unknown) => error instanceof Error && /no such (?:table|column|index)/.test(error.message);
 
 /** The newest bookmark that D1 gave this isolate. */
 let newestBookmark = "";

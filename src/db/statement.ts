@@ -59,8 +59,8 @@ export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
 export type RowOf<Result> = Result extends readonly (infer Row)[] ? Row : never;
 
 /**
- * A drizzle query, compiled on first use and once per isolate, because building a query costs about as much as the rest of a
- * request.
+ * A drizzle query. The build writes its SQL (docs/decisions/first-use.md), which an isolate looks up on first use. Call it when the module is
+ * loaded, or in `lazy`: the build does not see any other call.
  *
  * The type of `parameter` names the parameters, so that a placeholder of another name does not compile. The rows are those of
  * the query: D1 returns them by the names of their columns, so a field whose column has another name needs an alias.

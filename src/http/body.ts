@@ -44,25 +44,37 @@ export function jsonBody<Schema extends z.ZodMiniType>(
   mediaTypes = JSON_BODY,
 ): Validator<"json", Schema> & { readonly mediaTypes: readonly string[] } {
   const middleware: MiddlewareHandler<AppEnv> = async (c, next) => {
-    if ((c.req.header("Content-Encoding") ?? IDENTITY).toLowerCase() !== IDENTITY) throw unsupportedCoding(c);
-    const mediaType = c.req.header("Content-Type");
-    // A missing body is a 400, so the media type is checked only when there is a body.
-    if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(c, mediaTypes);
-    const start = Date.now();
-    const bytes = await withinTime(readBody(c.req.raw));
-    // The key may expire or be revoked while a slow client sends the body.
-    if (Date.now() !== start) {
-      const key = await authenticateRequest(c);
-      if (key instanceof Response) return key;
-    }
+    const bytes = await receiveBody(c, mediaTypes);
+    if (bytes instanceof Response) return bytes;
     if (bytes.byteLength === 0) throw new ApiError("invalid_request", "The request needs a JSON body.");
-    if (mediaType === undefined) throw unsupportedMediaType(c, mediaTypes);
     const result = schema().safeParse(parse(bytes));
     if (!result.success) throw invalid(result.error.issues);
     c.req.addValidatedData("json", result.data as object);
     return next();
   };
   return Object.assign(middleware, { target: "json" as const, schema, mediaTypes: mediaTypes.names });
+}
+
+/**
+ * The bytes of a body of one of these media types. Returns the response with `unauthorized` when the key expires or is revoked while the
+ * body arrives.
+ *
+ * @throws ApiError `unsupported_media_type`, `payload_too_large`, `request_timeout`, and `invalid_request` for a body that ends too early.
+ */
+export async function receiveBody(c: Context<AppEnv>, mediaTypes: MediaTypes): Promise<Uint8Array | Response> {
+  if ((c.req.header("Content-Encoding") ?? IDENTITY).toLowerCase() !== IDENTITY) throw unsupportedCoding(c);
+  const mediaType = c.req.header("Content-Type");
+  // A missing body is a 400, so the media type is checked only when there is a body.
+  if (mediaType !== undefined && !mediaTypes.expression.test(mediaType)) throw unsupportedMediaType(c, mediaTypes);
+  const start = Date.now();
+  const bytes = await withinTime(readBody(c.req.raw));
+  // The key may expire or be revoked while a slow client sends the body.
+  if (Date.now() !== start) {
+    const key = await authenticateRequest(c);
+    if (key instanceof Response) return key;
+  }
+  if (bytes.byteLength > 0 && mediaType === undefined) throw unsupportedMediaType(c, mediaTypes);
+  return bytes;
 }
 
 /**
@@ -129,7 +141,8 @@ function unsupportedCoding(c: Context<AppEnv>): ApiError {
   return new ApiError("unsupported_media_type", "The request body has to be sent without a Content-Encoding.");
 }
 
-function parse(bytes: Uint8Array): unknown {
+/** @throws ApiError `invalid_request` for anything but JSON in UTF-8. */
+export function parse(bytes: Uint8Array): unknown {
   try {
     return parseExact(utf8.decode(bytes));
   } catch {

@@ -26,6 +26,10 @@ export function preflight(allowMethods: string[]): (c: Context<AppEnv>) => Promi
       "If-Match",
       "If-None-Match",
       "x-d1-bookmark",
+      // Of `/mcp`.
+      "MCP-Protocol-Version",
+      "Mcp-Method",
+      "Mcp-Name",
       // Libraries add these without being asked: tracing (W3C Trace Context and Baggage, Sentry), and Axios or jQuery.
       "traceparent",
       "tracestate",

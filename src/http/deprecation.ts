@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
+import { lazy } from "../lazy.ts";
 import { addLink } from "./respond.ts";
 
 export interface Deprecation {
@@ -18,8 +19,12 @@ export interface Deprecation {
 export function deprecated(
   deprecation: Deprecation,
 ): MiddlewareHandler<AppEnv> & { readonly deprecation: Deprecation } {
-  const { Link, ...headers } = deprecationHeaders(deprecation);
+  const announcement = lazy(() => {
+    const { Link, ...headers } = deprecationHeaders(deprecation);
+    return { Link, headers };
+  });
   const middleware: MiddlewareHandler<AppEnv> = (c, next) => {
+    const { Link, headers } = announcement();
     Object.assign(c.get("headers"), headers);
     addLink(c, Link);
     c.get("log").deprecated = true;

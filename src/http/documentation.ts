@@ -39,7 +39,7 @@ export const PAGE_LINKS =
 const TEXT = /^(?:text\/(?:markdown|plain)|application\/(?:xml|linkset\+json))/;
 
 /** Any host: the path alone names an asset. A malformed `Host`, which workerd accepts, would make the address of the request invalid. */
-const ASSETS_ORIGIN = "https://assets.invalid";
+export const ASSETS_ORIGIN = "https://assets.invalid";
 
 const DOCUMENT = "/openapi.json";
 /** Its server, as openapi/build.ts writes it, and the bytes in which it is. */

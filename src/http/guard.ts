@@ -15,7 +15,7 @@ export function lacksScope(c: Context<AppEnv>, scope: Scope): ApiError {
 }
 
 /** The same for an operation that no customer token may use, whatever its scopes. */
-function refusesCustomers(c: Context<AppEnv>): ApiError {
+export function refusesCustomers(c: Context<AppEnv>): ApiError {
   c.get("headers")["WWW-Authenticate"] = `${CHALLENGE}, error="insufficient_scope"`;
   return new ApiError("insufficient_scope", "Customer tokens cannot use this operation.");
 }

@@ -10,5 +10,5 @@ export const lifecycle: MiddlewareHandler<AppEnv> = async (c, next) => {
   startHeaders(c, requestId);
   await next();
   completeResponse(c);
-  logRequest(c, start);
+  if (!c.get("isDelegated")) logRequest(c, start);
 };

@@ -23,6 +23,9 @@ export interface QueryValidator<Schema extends z.ZodMiniObject> extends Validato
   readonly known: KnownQueries<z.output<Schema>>;
 }
 
+/** What a request without a query says: every parameter may be omitted. So the first list of an isolate does not wait for a schema. */
+const NOTHING = Object.freeze({});
+
 /**
  * Validates the query of a request, which `guard` has bounded. A repeated parameter reaches its rule as an array. Handlers must not change
  * the output.
@@ -45,7 +48,8 @@ export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): Que
     }),
   );
   const middleware: MiddlewareHandler = (c, next) => {
-    const output = known.get(c.get("query"));
+    const text: AppEnv["Variables"]["query"] = c.get("query");
+    const output = text === "" ? NOTHING : known.get(text);
     if (output === undefined) return validator()(c, next);
     c.req.addValidatedData("query", output);
     return next();

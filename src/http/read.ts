@@ -50,11 +50,11 @@ export function readOne<Body>(
  * @param select the statement of the rows within `pageBounds`, of a customer if there is one.
  * @param pageOf the page that its rows make, unless each of them is on it.
  */
-export function readPage<Schema extends PageSchema, Body>(
+export function readPage<Schema extends PageSchema, Body, Row extends Stored<Body>>(
   operationId: string,
   schema: () => Schema,
-  select: (filter: z.output<Schema>, customer: string | null) => Statement<Stored<Body>>,
-  pageOf: (filter: z.output<Schema>, rows: Stored<Body>[]) => Found<Listed<Body>[]> = toPage,
+  select: (filter: z.output<Schema>, customer: string | null) => Statement<Row>,
+  pageOf: (filter: z.output<Schema>, rows: Row[]) => Found<Listed<Body>[]> = toPage,
 ) {
   const handler = (
     c: Context<AppEnv, string, { in: { query: z.input<Schema> }; out: { query: z.output<Schema> } }>,

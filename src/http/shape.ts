@@ -2,7 +2,7 @@
 import { type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { compileSelect, type Resource, type Versioned } from "../db/resource.ts";
+import { compileSelect, type Derived, type Resource, type Versioned } from "../db/resource.ts";
 import { lazy } from "../lazy.ts";
 import { jsonObject } from "./validation.ts";
 
@@ -78,7 +78,11 @@ type Checked<All extends Fields, Columns extends { [column: string]: { _: { notN
 };
 
 /** A resource with its fields. */
-export interface Shape<All extends Fields, Table extends Versioned> extends Resource<BodyOf<All>, Table> {
+export interface Shape<All extends Fields, Table extends Versioned, Column extends string = string> extends Resource<
+  BodyOf<All>,
+  Table,
+  Column
+> {
   readonly fields: All;
   /** The body of a creation. Other fields, `id` among them, are ignored. */
   readonly creation: () => z.ZodMiniObject<Schemas<All, "created">>;
@@ -101,11 +105,13 @@ export type Body<One> = One extends Resource<infer Of> ? Of : never;
  * @param table with a column for each field. A field without one does not compile, and clients never see a column without a field.
  * @param fields in the order of the body, where those that may be absent come last. Add new ones at the end, optional (`valuesOf` in
  *   src/idempotency/attempt.ts).
+ * @param derived the columns that follow from a field.
  */
-export function shapeOf<Table extends Versioned, All extends Fields>(
+export function shapeOf<Table extends Versioned, All extends Fields, Column extends string = never>(
   table: Table,
   fields: All & Checked<All, Table["_"]["columns"]>,
-): Shape<All, Table> {
+  derived?: { readonly [Name in Column & keyof Table["_"]["columns"]]: Derived & { field: keyof All } },
+): Shape<All, Table, Column> {
   const names = Object.keys(fields) as (keyof All & string)[];
   const each = <Each>(make: (field: Field, name: keyof All & string) => unknown, some = names) =>
     Object.fromEntries(some.map((name) => [name, make(fields[name] as Field, name)])) as Each;
@@ -118,6 +124,7 @@ export function shapeOf<Table extends Versioned, All extends Fields>(
   );
   const resource = {
     table,
+    ...(derived && { derived }),
     body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...lasting } as Columns<All>, { ...absent }),
   };
   return {

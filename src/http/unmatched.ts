@@ -9,23 +9,23 @@ import { onError, respondWithError } from "./error-handler.ts";
 import { noBody } from "./respond.ts";
 
 /**
- * Handles a request that no route takes: CORS preflights, other methods of a known path, and unknown paths. Below `protectedPath`, a
- * caller without a key learns only that a key is needed. A path that is registered with `all` gets here with its other methods.
+ * Handles a request that no route takes: CORS preflights, other methods of a known path, and unknown paths. At and below `protectedPaths`,
+ * a caller without a key learns only that a key is needed. The operations are below the first of them. A path that is registered with `all` gets here with its other methods.
  */
-export function unmatched(app: App, protectedPath: string): NotFoundHandler<AppEnv> {
+export function unmatched(app: App, ...protectedPaths: [string, ...string[]]): NotFoundHandler<AppEnv> {
   const respondToPreflight = lazy(() => preflight(operationMethods(app)));
   const routesAt = lazy(() => routeFinder(app));
 
   const respond = async (c: Context<AppEnv>): Promise<Response> => {
     if (isPreflight(c)) return respondToPreflight()(c);
-    const isProtected = `${c.req.path}/`.startsWith(`${protectedPath}/`);
+    const isProtected = protectedPaths.some((path) => `${c.req.path}/`.startsWith(`${path}/`));
     if (isProtected) {
       const key = await authenticateRequest(c);
       if (key instanceof Response) return key;
     }
     const routes = routesAt()(c.req.path);
     if (routes?.methods.has(c.req.method) !== false) {
-      const place = isProtected ? "" : ` The operations are below ${protectedPath}.`;
+      const place = isProtected ? "" : ` The operations are below ${protectedPaths[0]}.`;
       return respondWithError(c, { code: "not_found", message: `There is nothing at this path.${place}` });
     }
     // Every path supports OPTIONS (RFC 9110, sections 9.3.7 and 15.5.6).

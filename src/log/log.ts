@@ -28,7 +28,7 @@ export interface RequestLine extends Required<RequestLog> {
 /** Begins the log line of a request. */
 export function startLog(c: Context<AppEnv>): RequestLog {
   // Always a new id: a client could send its key as the id, and the key would appear in the log.
-  const log: RequestLog = { requestId: crypto.randomUUID() };
+  const log: RequestLog = { requestId: crypto.randomUUID(), agent: c.env.AGENT };
   c.set("log", log);
   return log;
 }
@@ -70,6 +70,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     bookmark: log.bookmark,
     deprecated: log.deprecated,
     cached: log.cached,
+    agent: log.agent,
     // Milliseconds that D1 spent on SQL, and the rows that it counted.
     d1Duration: database?.duration,
     d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,

@@ -34,12 +34,12 @@ const isNotCancelled: Rule = {
   error: () => new ApiError("order_cancelled", "This order is cancelled."),
 };
 const shipment = compileUpdate(
-  { ...order, fields: { status: true, shipDate: true, reference: true, customer: true } },
+  { ...order, fields: { status: true, reference: true, customer: true } },
   "order.shipped",
   {
     missing: noSuchOrder,
     rule: isNotCancelled,
-    values: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` },
+    also: { status: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` } },
     differs: isPlaced,
     companions: moveAnimal("sold"),
   },

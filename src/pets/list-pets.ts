@@ -1,22 +1,23 @@
 import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { guard } from "../http/guard.ts";
-import type { Stored } from "../db/resource.ts";
 import { after, type Bounds, inEachOrder, mergedPage, page, type Sort } from "../db/page.ts";
 import { compile, type Parameter, type Statement } from "../db/statement.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
+import { isText } from "../exact/text.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
 import { int64Parameter, parameterRule, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
-import { type Animal, pet, statusField } from "./shape.ts";
+import { needlesOf } from "./fold.ts";
+import { pet, statusField } from "./shape.ts";
 import { PET_STATUSES, type PetStatus, pets } from "./table.ts";
 import {
+  type Candidate,
   candidates,
-  isSearch,
+  hasWords,
   MAX_SEARCH_CHARACTERS,
-  MAX_WORDS,
   pageOfSearch,
   parametersOf,
   type Words,
@@ -40,8 +41,8 @@ export const listPetsQuery = lazy(() =>
     // A list of one text: `KnownQueries` does not remember lists, and searches differ.
     q: z.optional(
       parsed<string, string[]>(
-        (value) => (typeof value === "string" && isSearch(value) ? [value] : undefined),
-        parameterRule(`1 to ${MAX_SEARCH_CHARACTERS} characters with 1 to ${MAX_WORDS} words of letters and digits`),
+        (value) => (typeof value === "string" && isText(value, MAX_SEARCH_CHARACTERS) ? [value] : undefined),
+        parameterRule(`at most ${MAX_SEARCH_CHARACTERS} well-formed characters`),
       ),
     ),
   }),
@@ -79,8 +80,12 @@ const hasCategory = (parameter: Parameter<{ categoryId: Int64 | null }>) =>
 /** The conditions of a filter. The animals of each list of them are in the order of ids in an index, and in no other list. */
 type Parts<Values> = (parameter: Parameter<Values>) => SQL[][];
 
-/** The statements of a filter. A page reads at most `limit` rows, however deep it is and however rare matches are. */
-function listing<Values>(sort: Sort, partsOf: Parts<Values>) {
+/**
+ * The statements of a filter. A page reads at most `limit` rows, however deep it is and however rare matches are.
+ *
+ * @param indexed SQL that names the index of the parts.
+ */
+function listing<Values>(sort: Sort, indexed: string, partsOf: Parts<Values>) {
   const parts = (parameter: Parameter<Values & Bounds>) =>
     partsOf(parameter as never).map((conditions) => and(...conditions, after(pets, parameter as never, sort)));
   return {
@@ -90,19 +95,21 @@ function listing<Values>(sort: Sort, partsOf: Parts<Values>) {
         ? page(db, parameter as never, pet, first, sort)
         : mergedPage(db, parameter as never, pet, [first, second, ...others], sort);
     }),
-    search: compile((db, parameter: Parameter<Values & Bounds & Words>) =>
-      candidates(db, parameter as never, parts(parameter as never), sort),
-    ),
+    search: compile((db, parameter: Parameter<Values & Bounds & Words>) => {
+      const filter = or(...partsOf(parameter as never).map((conditions) => and(...conditions)));
+      return candidates(db, parameter as never, { indexed, parts: parts(parameter), filter }, sort);
+    }),
   };
 }
 
+const BY_CATEGORY = "INDEXED BY pets_category_id_status_idx";
 const selects = inEachOrder((sort) => ({
-  all: listing<unknown>(sort, () => [[]]),
-  byStatus: listing<ByStatus>(sort, (parameter) => [[hasStatus(parameter)]]),
-  byCategoryAndStatus: listing<ByCategory & ByStatus>(sort, (parameter) => [
+  all: listing<unknown>(sort, "NOT INDEXED", () => [[]]),
+  byStatus: listing<ByStatus>(sort, "INDEXED BY pets_status_idx", (parameter) => [[hasStatus(parameter)]]),
+  byCategoryAndStatus: listing<ByCategory & ByStatus>(sort, BY_CATEGORY, (parameter) => [
     [hasCategory(parameter), hasStatus(parameter)],
   ]),
-  byCategory: listing<ByCategory>(sort, (parameter) =>
+  byCategory: listing<ByCategory>(sort, BY_CATEGORY, (parameter) =>
     PET_STATUSES.map((status) => [hasCategory(parameter), eq(pets.status, status)]),
   ),
   // At most one row per id.
@@ -121,23 +128,26 @@ const selects = inEachOrder((sort) => ({
   ),
 }));
 
-/** The statement for a page, or for the candidates of a search. */
-function selectFor(filter: Filter): Statement<Stored<Animal>> {
-  const { id, categoryId, status, q, sort = "id" } = filter;
+/** The statement for a page, or for the candidates of a search. A search without a word reads no row. */
+function selectFor(filter: Filter): Statement<Candidate> {
+  const { categoryId, status, q, sort = "id" } = filter;
   const select = selects[sort];
   const bounds = pageBounds(filter);
+  const needles = q && needlesOf(q.join());
+  const id = needles?.length === 0 ? [] : filter.id;
   if (id !== undefined) {
     const first = BigInt(bounds.after);
     const ids = id.filter((one) => (sort === "id" ? BigInt(one) > first : BigInt(one) < first)).join();
     return select.byIds({
       ids: `[${ids}]`,
-      limit: q === undefined ? bounds.limit : MAX_IDS,
+      // Of no id, `json_each` would read one.
+      limit: ids === "" ? 0 : q === undefined ? bounds.limit : MAX_IDS,
       categoryId: categoryId ?? null,
       status: status ?? null,
     });
   }
   const run = <Values>({ page, search }: ReturnType<typeof listing<Values>>, values: Values & Bounds) =>
-    q === undefined ? page(values) : search({ ...values, ...parametersOf(q.join()) });
+    needles === undefined ? page(values) : search({ ...values, ...parametersOf(needles) });
   if (categoryId === undefined)
     return status === undefined ? run(select.all, bounds) : run(select.byStatus, { ...bounds, status });
   return status === undefined
@@ -145,8 +155,13 @@ function selectFor(filter: Filter): Statement<Stored<Animal>> {
     : run(select.byCategoryAndStatus, { ...bounds, categoryId, status });
 }
 
-function pageOf(filter: Filter, rows: Stored<Animal>[]) {
-  return filter.q === undefined ? toPage(filter, rows) : pageOfSearch(filter, filter.q.join(), rows);
+function pageOf(filter: Filter, rows: Candidate[]) {
+  const { q, id } = filter;
+  if (q === undefined) return toPage(filter, rows);
+  const needles = needlesOf(q.join());
+  if (id === undefined) return pageOfSearch(filter, needles, rows);
+  const found = rows.filter((row) => hasWords(row, needles));
+  return toPage(filter, found);
 }
 
 export const listPets = createHandlers(

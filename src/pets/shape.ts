@@ -1,15 +1,20 @@
 import * as z from "zod/mini";
 import { type Body, defaulted, required, shapeOf } from "../http/shape.ts";
 import { int64Field, nameField, rule } from "../http/validation.ts";
+import { foldedOf, storedFold } from "./fold.ts";
 import { PET_STATUSES, pets } from "./table.ts";
 
 export const statusField = (ruleOf = rule) => z.enum(PET_STATUSES, ruleOf(`one of ${PET_STATUSES.join(", ")}`));
 
-export const pet = shapeOf(pets, {
-  name: required(nameField),
-  categoryId: required(int64Field),
-  status: defaulted(statusField, "available"),
-});
+export const pet = shapeOf(
+  pets,
+  {
+    name: required(nameField),
+    categoryId: required(int64Field),
+    status: defaulted(statusField, "available"),
+  },
+  { folded: { field: "name", from: storedFold }, foldedOf: { field: "name", from: foldedOf } },
+);
 
 /** An animal as clients see it. */
 export type Animal = Body<typeof pet>;

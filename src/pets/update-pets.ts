@@ -26,7 +26,9 @@ export const petChanges = lazy(() => {
   });
 });
 
+const patches = { ...petPatch, several: petPatch.compileSeveral() };
+
 export const updatePets = createHandlers(
   guard("pets:write"),
-  ...changesAll("updatePets", 200, petChanges, petChange, (call, changes) => patchRows(call, petPatch, changes)),
+  ...changesAll("updatePets", 200, petChanges, petChange, (call, changes) => patchRows(call, patches, changes)),
 );

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler, Next } from "hono";
 import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { webhooks } from "./table.ts";
@@ -18,16 +18,19 @@ let enabled: { nudgedAt: Map<string, number>; readAt: number } | undefined;
 const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /** After a change with a 2xx, tells the enabled webhooks that the feed has more. No request waits for it, and no response depends on it. */
-export const nudges: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const nudges: MiddlewareHandler<AppEnv> = (c, next) =>
+  CHANGES.has(c.req.method) ? nudgeAfter(c, next) : next();
+
+async function nudgeAfter(c: Context<AppEnv>, next: Next): Promise<void> {
   await next();
-  if (!CHANGES.has(c.req.method) || !c.res.ok) return;
+  if (!c.res.ok) return;
   const now = Date.now();
   const age = enabled === undefined ? Infinity : now - enabled.readAt;
   const isFresh = age >= 0 && age < REMEMBERED;
   // A promise for each change would cost a twentieth of a creation.
   if (isFresh && enabled?.nudgedAt.values().some((nudgedAt) => isDue(nudgedAt, now)) === false) return;
   c.executionCtx.waitUntil(nudge(c.env, isFresh).catch(() => {}));
-};
+}
 
 async function nudge({ DB, WEBHOOKS }: Env, isFresh: boolean): Promise<void> {
   const known = isFresh && enabled !== undefined ? enabled : await readEnabled(DB);

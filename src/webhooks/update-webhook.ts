@@ -11,6 +11,7 @@ import { jsonObject, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
 import { announce } from "./nudge.ts";
+import { webhooks } from "./table.ts";
 import {
   concurrencyField,
   dropBookmark,
@@ -40,7 +41,7 @@ const unreadable = ({ value }: After) =>
   sql`(SELECT value FROM json_each(${value("types")}) WHERE value NOT IN (SELECT value FROM json_each(${readable})) LIMIT 1)`;
 
 const patch = compileUpdate(
-  { ...webhook, fields: { url: true, types: true, enabled: true, disabledReason: true, concurrency: true } },
+  { ...webhook, fields: { url: true, types: true, enabled: true, concurrency: true } },
   undefined,
   {
     missing: noSuchWebhook,
@@ -53,6 +54,8 @@ const patch = compileUpdate(
       },
     },
     columns: { name: objectName.as("name") },
+    // Enabling removes it.
+    also: { enabled: { disabledReason: sql`iif(${sql.placeholder("enabled")}, NULL, ${webhooks.disabledReason})` } },
   },
 );
 
@@ -66,8 +69,6 @@ function parametersOf(c: Context<AppEnv>, { url, types, enabled, concurrency }: 
     url: url === undefined ? undefined : urlOf(c, url),
     types: types && JSON.stringify(types),
     enabled: enabled === undefined ? undefined : Number(enabled),
-    // Enabling removes it.
-    disabledReason: enabled === true ? null : undefined,
     concurrency,
     readable: needsTypes ? JSON.stringify(readableTypes(c)) : null,
   };

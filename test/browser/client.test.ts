@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { PetStore } from "../../client/src/index.ts";
 import type * as Client from "../../client/src/index.ts";
 import { readPackages } from "../../openapi/packages.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
@@ -117,3 +118,102 @@ test("a page without a bundler imports the package that the service serves, and 
   expect(printed).toEqual(expect.arrayContaining(["undefined Rex", "The program ended."]));
   expect(printed.filter((text) => !/^undefined \S|^The program ended\.$/.test(text))).toEqual([]);
 });
+
+// Promise: customers-have-their-own-orders, tokens-are-renewed
+test("pages of two customers at once order from another origin, go on after a 401, and see their own orders alone", async () => {
+  const server = new PetStore({ baseUrl: options.baseUrl, apiKey: LOCAL_API_KEY });
+  const { animal: wanted } = await server.pets.create({ name: "Wanted", categoryId: 1n });
+  const { animal: other } = await server.pets.create({ name: "Other", categoryId: 1n });
+  /** The server of the shop. The first token of each customer is one that the service refuses. */
+  const minted: string[] = [];
+  const origin = await serve(({ url = "", method }, response) => {
+    const customer = /^\/token\?(\w+)$/.exec(url)?.[1];
+    if (customer === undefined) return response.setHeader("Content-Type", "text/html").end(shop);
+    expect(method).toBe("POST");
+    minted.push(customer);
+    const isFirst = minted.filter((one) => one === customer).length === 1;
+    return void server
+      .token({ customer, expiresIn: 60 })
+      .then(({ token }) => response.end(isFirst ? `${token.slice(0, -4)}AAAA` : token));
+  });
+  const visit = async (customer: string) => (await openPage(`/?${customer}`, { origin, expectsFaults: true })).page;
+  const run = { baseUrl: options.baseUrl, wanted: String(wanted.id), other: String(other.id) };
+  const pages = await Promise.all(["ada", "bo"].map(visit));
+  const outcomes = await Promise.all(
+    pages.map((page) =>
+      page.evaluate(async ({ baseUrl, wanted, other }) => {
+        const address = `/token${(globalThis as unknown as { location: URL }).location.search}`;
+        let token: Promise<string> | undefined;
+        let value: string | undefined;
+        const store = new client.PetStore({
+          baseUrl,
+          apiKey: async (refused) => {
+            if (refused !== undefined && value === refused) token = value = undefined;
+            token ??= fetch(address, { method: "POST" }).then((response) => response.text());
+            return (value = await token);
+          },
+        });
+        const place = (petId: string) =>
+          // Both pages use the same key, and each clicks twice.
+          Promise.all(
+            [1, 2].map(() =>
+              store.orders.place({ petId }, { idempotencyKey: "basket-1" }).then(
+                ({ order }) => order,
+                ({ code }: Client.PetStoreError) => code,
+              ),
+            ),
+          );
+        const [first, second] = await place(wanted);
+        const [kept] = typeof first === "string" ? await place(other) : [first];
+        const listed = await store.orders.list().all(100);
+        return { first, second, kept, listed, key: await store.key() };
+      }, run),
+    ),
+  );
+  const refused = outcomes.filter(({ first }) => first === "pet_not_available");
+  expect(refused).toHaveLength(1);
+  const ids = new Set<bigint>();
+  for (const [index, { first, second, kept, listed, key }] of outcomes.entries()) {
+    const customer = ["ada", "bo"][index];
+    expect(second).toEqual(first);
+    expect(kept).toMatchObject({ customer, status: "placed" });
+    expect(listed).toEqual([kept]);
+    expect(key).toMatchObject({ name: "customer token", customer });
+    ids.add(listed[0]?.id ?? 0n);
+  }
+  expect(ids.size).toBe(2);
+  expect(minted.toSorted()).toEqual(["ada", "ada", "bo", "bo"]);
+
+  // A page reaches no order of the other one, nor what only keys may do.
+  const [mine, theirs] = outcomes.map(({ listed }) => String(listed[0]?.id));
+  const codes = await (pages[0] ?? expect.unreachable()).evaluate(
+    async ({ baseUrl, mine, theirs }) => {
+      const token = await (await fetch("/token?ada", { method: "POST" })).text();
+      const store = new client.PetStore({ baseUrl, apiKey: token });
+      const codeOf = (run: Promise<unknown>) =>
+        run.then(
+          () => "done",
+          ({ code }: Client.PetStoreError) => code,
+        );
+      return Promise.all([
+        codeOf(store.orders.get(theirs ?? "")),
+        codeOf(store.orders.cancel(theirs ?? "")),
+        codeOf(store.orders.list({ customer: "bo" }).page()),
+        codeOf(store.orders.ship(mine ?? "")),
+        codeOf(store.events.list()),
+        codeOf(store.token({ customer: "bo" })),
+        codeOf(store.orders.cancel(mine ?? "")),
+      ]);
+    },
+    { baseUrl: options.baseUrl, mine, theirs },
+  );
+  expect(codes).toEqual([
+    "not_found",
+    "not_found",
+    "invalid_request",
+    "insufficient_scope",
+    "insufficient_scope",
+    "insufficient_scope",
+    "done",
+  ]);
+}, 120_000);

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { ORDER_STATUSES } from "../../src/orders/table.ts";
 import { readPage } from "../commands/documentation/page.ts";

@@ -60,6 +60,7 @@ async function cost(task: Task): Promise<number> {
 /** Repeated pieces that look like the beginning of valid input, and characters that end a match late. */
 const piece = fc.oneof(
   fc.constantFrom(...' \t01a-_.e"\\[{;%🐕\u2028'),
+  fc.constantFrom("\uFDFA", "a猫", "ｶﾞ", "é\u00AD", "𝔘", "ﷺ "),
   fc.constantFrom('\\"', "%80a", "%ZZ", "1,", "1.0,", "0.0", "1e1,", "1e-100,", "1234567890123456,", '"#":1,'),
 );
 const start = fc.constantFrom(
@@ -110,7 +111,8 @@ describe.runIf(process.platform === "linux")("in workerd", () => {
         expect(await ratio(reader, text), JSON.stringify(text)).toBeLessThan(ALLOWED_RATIO);
       }),
       {
-        numRuns: 100,
+        // Folding takes long, and a text to search is at most 255 characters long.
+        numRuns: reader.startsWith("the words") ? 20 : 100,
         examples: [
           ["Bearer ", [" "], "\u2028"],
           ...EXPENSIVE_BODIES.map(([head, unit, tail]): [string, string[], string] => [head, [unit], tail]),

@@ -1,21 +1,13 @@
-import { eq, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
-import {
-  changedRow,
-  changeFirst,
-  changeLast,
-  compileCompanion,
-  compileEvents,
-  type Plan,
-} from "../../src/changes/plan.ts";
-import { compile } from "../../src/db/statement.ts";
+import { changeFirst, changeLast, compileEvents, type Plan } from "../../src/changes/plan.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { pets } from "../../src/pets/table.ts";
+import { companion, id, record, rename } from "./statements.ts";
 
-const id = sql.placeholder("id");
-const statement = compile((db) => db.update(pets).set({ name: "Rex" }).where(eq(pets.id, id)))({ id: 1 });
-const events = compileEvents(pet, "pet.updated", () => changedRow(pets, id))({ id: 1 });
-const companions = compileCompanion(pet, "pet.updated", { status: "sold" }, () => id)({ id: 1 });
+const statement = rename({ id: 1 });
+const events = record({ id: 1 });
+const companions = companion({ id: 1 });
 const namesOf = (plan: Plan) => plan.map(([name]) => name);
 
 test("a plan has its order, whatever the order of its parts", () => {

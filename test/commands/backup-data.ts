@@ -12,11 +12,13 @@ export type Contents = { [table: string]: Rows };
 export const TABLES = ["categories", "events", "idempotency_keys", "orders", "pets", "webhooks"];
 const COUNTED = ["categories", "orders", "pets", "webhooks"];
 
-/** All rows of the tables with data. */
+/** All rows of the tables with data, but for the columns that follow from others. */
 export function contentsOf(sqlite: DatabaseSync): Contents {
   return Object.fromEntries(
     TABLES.map((table) => {
-      const columns = sqlite.prepare("SELECT name FROM pragma_table_info(?)").all(table);
+      const columns = sqlite
+        .prepare("SELECT name FROM pragma_table_info(?) WHERE name NOT IN ('folded', 'folded_of')")
+        .all(table);
       const values = columns
         .map((column) => String(column["name"]))
         .map((name) => `typeof("${name}") || ':' || hex("${name}")`);

@@ -117,6 +117,8 @@ const LAST_MIGRATIONS = [
   "0008_inventory.sql",
   "0009_webhooks.sql",
   "0010_concurrency_of_webhooks.sql",
+  "0011_customers_of_orders.sql",
+  "0012_folded_names.sql",
 ];
 const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
 const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
@@ -131,6 +133,11 @@ async function expectEarlierBackup(): Promise<void> {
   for (const sql of [
     "DROP INDEX orders_reference_status_idx",
     "ALTER TABLE orders DROP COLUMN reference",
+    "DROP INDEX orders_customer_status_idx",
+    "ALTER TABLE orders DROP COLUMN customer",
+    "DROP INDEX pets_unfilled_idx",
+    "ALTER TABLE pets DROP COLUMN folded",
+    "ALTER TABLE pets DROP COLUMN folded_of",
     "DROP TABLE inventory",
     "DROP TABLE webhooks",
     UNRECORD_THEM,
@@ -181,6 +188,7 @@ function expectRestored(source: Contents, before: { [table: string]: bigint }): 
 
 test("every value comes back", async () => {
   fillSource({ pets: 5_000, responses: 12 });
+  api.databases.query(SOURCE, "UPDATE pets SET folded = ' ' || lower(name), folded_of = '1' || name");
   const [source, before] = [contents(SOURCE), counters(SOURCE)];
   let [longest, pages] = [0, 0];
   api.databases.atQuery = (sql, run) => {
@@ -199,6 +207,9 @@ test("every value comes back", async () => {
   const result = await restore();
   expect(result, result.stderr).toMatchObject({ code: 0, stdout: "" });
   expectRestored(source, before);
+  // The hourly job writes them anew.
+  const folded = "SELECT 1 FROM pets WHERE folded IS NOT NULL OR folded_of IS NOT NULL";
+  expect(api.databases.query(TARGET, folded)).toEqual([]);
   expect(result.stderr).toContain(
     "\nEvery webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.\n",
   );

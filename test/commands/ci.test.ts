@@ -3,7 +3,7 @@ import { appendFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { join, matchesGlob } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { GUIDES, sourceOf } from "../../openapi/guides.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { affectedProjects, RULES } from "../../scripts/affected-projects.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 
@@ -90,7 +90,7 @@ test(".ci/run all runs every project and check, and plants no bug", () => {
   const { status, commands, projects } = run(["all"]);
   expect(status).toBe(0);
   const inTest = ["workerd", "built"];
-  const names = [...readFileSync("vitest.config.ts", "utf8").matchAll(/^ +name: "(.+)"/gm)].map(([, name]) => name);
+  const names = [...readFileSync("vitest.config.ts", "utf8").matchAll(/^ {10}name: "(.+)"/gm)].map(([, name]) => name);
   expect([...inTest, ...projects].toSorted()).toEqual(names.toSorted());
   expect(commands).toEqual(
     expect.arrayContaining([
@@ -99,6 +99,7 @@ test(".ci/run all runs every project and check, and plants no bug", () => {
       "npm test",
       "npm run check:expand",
       "npm run bench:rows",
+      "npm run bench:start",
       "npm run bench:cpu -- --seconds 2",
     ]),
   );

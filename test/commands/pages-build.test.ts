@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, fork } from "node:child_process";
+import { once } from "node:events";
 import {
   appendFileSync,
   cpSync,
@@ -59,6 +60,28 @@ test("a build follows every change of a source", async () => {
   rmSync(path("examples/clients/new.txt"));
   await build();
   expect(existsSync(path("public/docs/examples/new.txt"))).toBe(false);
+});
+
+/** Whether a build makes the pages. `PAGES` as `npm run dev` sets it. */
+async function makesPages(pages: "later" | "now"): Promise<boolean> {
+  const child = fork(path("openapi/build.ts"), { env: { ...process.env, PAGES: pages } });
+  let built = false;
+  child.on("message", () => (built = true));
+  expect(await once(child, "close")).toEqual([0, null]);
+  return built;
+}
+
+test("a build makes the pages for a change of src/ that shows in them only", async () => {
+  const [errors, key] = ["src/errors.ts", "src/local-api-key.ts"] as const;
+  appendFileSync(path(errors), "\n// No page shows this.\n");
+  expect(await makesPages("now")).toBe(false);
+  const before = read(key);
+  writeFileSync(path(key), before.replace(/NotASecret/, "NotASECRET"));
+  expect(await makesPages("later")).toBe(false);
+  expect(await makesPages("now")).toBe(true);
+  expect(read("public/docs.html")).toContain("NotASECRET");
+  writeFileSync(path(key), before);
+  expect(await makesPages("now")).toBe(true);
 });
 
 test("a build restores a page that was deleted or changed", async () => {

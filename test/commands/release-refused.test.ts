@@ -208,11 +208,13 @@ test.each(Object.keys(REFUSED))("%s", (name) => expectRefusal(REFUSED[name] ?? e
 test.each([
   ["WEBHOOK_DENIED_HOSTS", '"*.evil.com"'],
   ["CONSOLE", '"On"'],
+  ["MCP_ORIGINS", '"https://a.example/"'],
   ["LOG_SUCCESS_SHARE", '"10%"'],
   ["READ_MAX_AGE", '"5s"'],
   ["READS", '"Primary"'],
   ["EVENT_DAYS", '"-1"'],
   ["EVENT_DAYS", "7"],
+  ["STORED_MIB", '"0"'],
   ["ENVIRONMENT", '"production"'],
   ["READMAXAGE", '"5"'],
   ["READS", undefined],

@@ -9,10 +9,13 @@ interface LockedPackage {
   hasInstallScript?: boolean;
 }
 
+/** Those of other packages: `""` is the one of this repository. */
 function installScripts(folder: string): string[] {
   const { packages }: { packages: { [path: string]: LockedPackage } } = read(`${folder}/package-lock.json`);
   return Object.entries(packages).flatMap(([path, { name, hasInstallScript = false }]) =>
-    hasInstallScript ? [name ?? path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)] : [],
+    hasInstallScript && path !== ""
+      ? [name ?? path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)]
+      : [],
   );
 }
 

@@ -1,10 +1,13 @@
 import { beforeEach, expect, test, vi } from "vitest";
+import type * as z from "zod/mini";
+import { createApp } from "../../src/app.ts";
 import {
   KnownQueries,
   MAX_KNOWN_LENGTH,
   MAX_KNOWN_QUERIES,
   UNUSED_MILLISECONDS,
 } from "../../src/http/known-queries.ts";
+import type { QueryValidator } from "../../src/http/query.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { grantKey } from "../support/keys.ts";
 
@@ -91,4 +94,13 @@ test("a refused query is refused again", async () => {
     for (let request = 0; request < 3; request++)
       await expectError(await call(`/v1/pets?${text}`, { key }), "invalid_request");
   }
+});
+
+test("every schema of a query takes a request without one as it is", () => {
+  const validators = createApp().routes.flatMap(({ handler }) => {
+    const { target, schema } = handler as Partial<QueryValidator<z.ZodMiniObject>>;
+    return target === "query" && schema !== undefined ? [schema()] : [];
+  });
+  expect(validators.length).toBeGreaterThan(4);
+  for (const schema of validators) expect(schema.safeParse({})).toEqual({ success: true, data: {} });
 });

@@ -6,7 +6,7 @@ import worker from "../../src/index.ts";
 import { BYTES } from "../costs.ts";
 import { type Call, call } from "../support/client.ts";
 import { faultyDatabase } from "../support/faulty-d1.ts";
-import { grantKey, key } from "../support/keys.ts";
+import { grantKey, grantToken, key } from "../support/keys.ts";
 import { type Line, linesOf } from "../support/log-lines.ts";
 import { placedDatabase } from "../support/placed-d1.ts";
 
@@ -39,7 +39,9 @@ test("a request logs the documented fields, and only those", async () => {
     await call("/v1/pets", { key, method: "POST", body: { name: "Rex", categoryId: 1 }, cf: CF });
     await call("/v1/pets", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { cf: CF });
+    await call("/mcp", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { key: "wrong", cf: CF });
+    await call("/v1/pets", { key: await grantToken(key), cf: CF });
     const { DB: behind } = faultyDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });
     await call("/v1/pets/1", { key, bindings: { DB: behind }, cf: CF });
     for (const path of ["/", "/health", "/docs", "/openapi.json", "/nothing", "/v1/nothing"]) {
@@ -123,7 +125,7 @@ test("a failure logs the documented fields in a second line", async () => {
 
 test("the scheduled job logs the documented fields", async () => {
   const { log } = await linesOf(() => worker.scheduled(createScheduledController(), env));
-  expect(log).toHaveLength(2);
+  expect(log).toHaveLength(3);
   const documented = documentedFields("The lines of the scheduled job");
   expect(fieldsOf(log)).toEqual(namesOf(documented));
   expect(documented.get("event")?.meaning).toBe(log.map(({ event }) => `\`${String(event)}\``).join(", "));

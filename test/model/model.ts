@@ -1,4 +1,5 @@
 // The whole service, for one client at a time and without failures.
+import { isFound } from "./search.ts";
 
 export const STATUSES = ["available", "pending", "sold"] as const;
 type Status = (typeof STATUSES)[number];
@@ -44,16 +45,24 @@ interface Order extends Versioned {
   status: (typeof ORDER_STATUSES)[number];
   shipDate: string | null;
   reference: string | null;
+  customer: string | null;
 }
 export interface NewOrder {
   petId: number;
   reference?: string | undefined;
+  customer?: string | undefined;
+}
+/** The customer of a request with a token, and the number of placed orders that the customer may have. */
+interface Token {
+  customer: string;
+  maxPlaced: number;
 }
 export interface OrderPatch {
   status?: "shipped" | undefined;
   shipDate?: string | undefined;
   /** Null removes it. */
   reference?: string | null | undefined;
+  customer?: string | null | undefined;
 }
 
 /** Replaces the time of placing an order, in the model and in the responses that are compared with it. */
@@ -167,9 +176,12 @@ export class Model {
     return this.#remove("category.deleted", this.categories, id, preconditions);
   }
 
-  placeOrder({ petId, reference }: NewOrder, key?: string): Answer {
-    return this.#once(key, JSON.stringify(["order", petId, reference]), () => {
+  placeOrder({ petId, reference, ...more }: NewOrder, key?: string, token?: Token): Answer {
+    const customer = token?.customer ?? more.customer;
+    return this.#once(key, JSON.stringify(["order", petId, reference, customer]), () => {
       const pet = this.pets.get(petId);
+      const placed = [...this.orders.values()].filter((one) => one.customer === customer && one.status === "placed");
+      if (token !== undefined && placed.length >= token.maxPlaced) return failure(409, "order_limit");
       if (pet?.status !== "available" || this.#orderOf(petId) !== undefined) return failure(409, "pet_not_available");
       const order = {
         id: ++this.#lastOrder,
@@ -177,6 +189,7 @@ export class Model {
         status: "placed" as const,
         shipDate: null,
         reference: reference ?? null,
+        customer: customer ?? null,
         version: 1,
       };
       this.orders.set(order.id, order);
@@ -188,16 +201,16 @@ export class Model {
 
   /** @param now the date of a shipment that names none. */
   patchOrder(id: number, patch: OrderPatch, preconditions: Preconditions, key?: string, now = ""): Answer {
-    const { status, shipDate = now, reference } = patch;
+    const { status, shipDate = now, reference, customer } = patch;
     // An omitted field differs from null.
-    const named = { status, shipDate: patch.shipDate, reference };
+    const named = { status, shipDate: patch.shipDate, reference, customer };
     return this.#once(key, JSON.stringify(["patch order", id, preconditions, named]), () => {
       const order = this.orders.get(id);
       if (order === undefined) return failure(404, "not_found");
       if (status !== undefined && order.status === "cancelled") return failure(409, "order_cancelled");
       const ships = status !== undefined && order.status === "placed";
       // A shipped order keeps its date.
-      const changes = { ...(ships && { status, shipDate }), reference };
+      const changes = { ...(ships && { status, shipDate }), reference, customer };
       return change(order, changes, preconditions, writeOrder, () => {
         this.#record(ships ? "order.shipped" : "order.updated", order, writeOrder);
         if (ships) this.#move(this.pets.get(order.petId), "sold");
@@ -205,8 +218,9 @@ export class Model {
     });
   }
 
-  cancelOrder(id: number, preconditions: Preconditions): Answer {
-    const order = this.orders.get(id);
+  /** @param customer of a request with a token. */
+  cancelOrder(id: number, preconditions: Preconditions, customer?: string): Answer {
+    const order = this.#reachable(id, customer);
     if (order === undefined) return failure(404, "not_found");
     if (order.status === "shipped") return failure(409, "order_shipped");
     const wasPlaced = order.status === "placed";
@@ -230,17 +244,29 @@ export class Model {
     return get(this.categories.get(id), preconditions, writeCategory);
   }
 
-  getOrder(id: number, preconditions: Preconditions): Answer {
-    return get(this.orders.get(id), preconditions, writeOrder);
+  getOrder(id: number, preconditions: Preconditions, customer?: string): Answer {
+    return get(this.#reachable(id, customer), preconditions, writeOrder);
+  }
+
+  /** An order, if the customer of a token may know of it. */
+  #reachable(id: number, customer?: string): Order | undefined {
+    const order = this.orders.get(id);
+    return customer === undefined || order?.customer === customer ? order : undefined;
   }
 
   listOrders(
-    filter: { status?: string | undefined; petId?: number | undefined; reference?: string | undefined },
+    filter: {
+      status?: string | undefined;
+      petId?: number | undefined;
+      reference?: string | undefined;
+      customer?: string | undefined;
+    },
     view: View,
   ): string[] {
     const orders = [...this.orders.values()]
       .filter(({ status }) => filter.status === undefined || status === filter.status)
       .filter(({ reference }) => filter.reference === undefined || reference === filter.reference)
+      .filter(({ customer }) => filter.customer === undefined || customer === filter.customer)
       .filter(({ petId }) => filter.petId === undefined || petId === filter.petId);
     return list(orders, view, writeOrder);
   }
@@ -353,17 +379,6 @@ export class Model {
   }
 }
 
-/** Whether each word of a search begins a word of a name. The names of the model have no letters but Latin ones. */
-function isFound(name: string, q: string): boolean {
-  const wordsOf = (text: string) =>
-    text
-      .normalize("NFD")
-      .toLowerCase()
-      .replaceAll(/\p{M}/gu, "")
-      .match(/[a-z0-9]+/g) ?? [];
-  return wordsOf(q).every((word) => wordsOf(name).some((one) => one.startsWith(word)));
-}
-
 /** No preconditions. */
 const ANY: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
@@ -425,8 +440,11 @@ export function writeCategory({ id, name, description }: Category): string {
   return `{"id":${id},"name":${JSON.stringify(name)}${more}}`;
 }
 
-export function writeOrder({ id, petId, status, shipDate, reference }: Order): string {
+export function writeOrder({ id, petId, status, shipDate, reference, customer }: Order): string {
   const date = shipDate === null ? "null" : `"${shipDate}"`;
-  const more = reference === null ? "" : `,"reference":${JSON.stringify(reference)}`;
+  const more = [
+    ...(reference === null ? [] : [`,"reference":${JSON.stringify(reference)}`]),
+    ...(customer === null ? [] : [`,"customer":${JSON.stringify(customer)}`]),
+  ].join("");
   return `{"id":${id},"petId":${petId},"quantity":1,"status":"${status}","createdAt":"${TIMELESS}","shipDate":${date},"complete":${status === "shipped"}${more}}`;
 }

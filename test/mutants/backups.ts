@@ -3,6 +3,14 @@ import { command, type Mutant } from "./mutant.ts";
 /** Bugs of backups and restores, of the doctor, and of the webhooks of operators. */
 export const BACKUPS: Mutant[] = [
   command(
+    "a backup has the folds of names",
+    "backup/tables.ts",
+    "columns.filter((column) => !DERIVED_COLUMNS[name]?.includes(column))",
+    "columns",
+    "backup",
+    "every value comes back",
+  ),
+  command(
     "the digest of a manifest is ignored",
     "backup/manifest.ts",
     "data.format === NEWEST_FORMAT && data.sha256 !==",

@@ -67,8 +67,8 @@ const IDEMPOTENCY = [
   workerd(
     "a creation without a key is repeated",
     "changes/insert.ts",
-    "run(call, [plan])",
-    "run(call, [plan], undefined, true)",
+    "run(call, [plan], selectReason?.(fields))",
+    "run(call, [plan], selectReason?.(fields), true)",
     "battery/idempotency",
   ),
   workerd(
@@ -286,22 +286,22 @@ const ORDERS = [
   workerd(
     "a change of a reference is repeated without a key",
     "orders/update-order.ts",
-    " && reference === undefined,",
-    " && reference !== null,",
+    "ifMatch === undefined && ifNoneMatch === undefined && isEmpty(labels)",
+    "ifMatch === undefined && ifNoneMatch === undefined && labels.reference !== null",
     "battery/idempotency",
   ),
   workerd(
     "a shipped order loses the reference of a repeated shipment",
     "orders/update-order.ts",
-    "reference === undefined ? [] :",
-    "reference !== null ? [] :",
+    "isEmpty(labels) ? [] :",
+    "labels.reference !== null ? [] :",
     "orders/reference",
   ),
   workerd(
     "the response to a shipped order is stored before its reference changes",
     "orders/update-order.ts",
-    "return [...ofShipped, ...shipment.plans(target, { status, shipDate, reference }, attempt)];",
-    "return [...shipment.plans(target, { status, shipDate, reference }, attempt), ...ofShipped];",
+    "return [...ofShipped, ...shipment.plans(target, { status, shipDate, ...labels }, attempt)];",
+    "return [...shipment.plans(target, { status, shipDate, ...labels }, attempt), ...ofShipped];",
     "battery/idempotency",
   ),
   workerd(

@@ -34,8 +34,8 @@ const RETRIES = [
   client(
     "a cancellation of an unknown order succeeds",
     "orders.ts",
-    '"cancelOrder", pathOf(this.#scope, id), options, false',
-    '"cancelOrder", pathOf(this.#scope, id), options, true',
+    '"cancelOrder", this.#orders.pathOf(id), options, false',
+    '"cancelOrder", this.#orders.pathOf(id), options, true',
     "retry",
   ),
   client(

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { API } from "typescript/unstable/sync";
 import { createVitest, type TestSpecification } from "vitest/node";
+import { STAND_IN } from "../../scripts/compile-statements.ts";
 import { PROJECTS } from "./operators.ts";
 import { run } from "./vitest.ts";
 
@@ -76,7 +77,8 @@ async function find({ file, original, source }: Mutation): Promise<string | unde
   const path = resolve(file);
   const write = (text: string) => {
     writeFileSync(path, text);
-    vitest.invalidateFile(path);
+    // With the SQL of its statements.
+    for (const changed of [path, STAND_IN]) vitest.invalidateFile(changed);
   };
   write(source);
   try {

@@ -4,8 +4,8 @@ const AUTHENTICATION = [
   workerd(
     "the expiry of a cached key is not checked",
     "auth/key-lookup.ts",
-    "return inForce(cached.value);",
-    'return cached.value === "corrupt" ? undefined : cached.value;',
+    "return inForce(cached.value);\n  if (refusals.get(key",
+    'return cached.value === "corrupt" ? undefined : cached.value;\n  if (refusals.get(key',
     "auth/key-lookup",
   ),
   workerd(
@@ -22,7 +22,7 @@ const AUTHENTICATION = [
     "",
     "auth/key-lookup",
   ),
-  workerd("the cache keeps a refused key", "auth/key-lookup.ts", "    records.delete(key);\n", "", "auth/key-lookup"),
+  workerd("the cache keeps a refused key", "auth/key-lookup.ts", "    records.delete(index);\n", "", "auth/key-lookup"),
   workerd(
     "a slow read brings a refused key back",
     "auth/key-lookup.ts",
@@ -61,15 +61,15 @@ const AUTHENTICATION = [
   workerd(
     "a read ignores the scope",
     "http/guard.ts",
-    "if (scope !== undefined && !key.scopes.includes(scope))",
-    'if (scope !== undefined && c.req.method !== "GET" && !key.scopes.includes(scope))',
+    "!hasScope(key.scopes, needed))",
+    'c.req.method !== "GET" && !hasScope(key.scopes, needed))',
     "battery/guarded",
   ),
   workerd(
     "the right to read is the right to write",
     "http/guard.ts",
-    "if (scope !== undefined && !key.scopes.includes(scope))",
-    'if (scope !== undefined && !key.scopes.some((one) => one.split(":")[0] === scope.split(":")[0]))',
+    "!hasScope(key.scopes, needed))",
+    '!key.scopes.some((one) => one.split(":")[0] === needed.split(":")[0]))',
     "battery/guarded",
   ),
   workerd(
@@ -85,6 +85,76 @@ const AUTHENTICATION = [
     "    throw serviceUnavailable(cause);",
     "    void serviceUnavailable(cause);\n    return;",
     "battery/guarded",
+  ),
+  workerd(
+    "a batch counts once, whatever its number of animals",
+    "auth/rate-limit.ts",
+    "Math.ceil(resources / RESOURCES_OF_A_REQUEST) - 1",
+    "0 * resources",
+    "changes/limits",
+  ),
+  workerd(
+    "the tenth animal of a batch counts like an eleventh",
+    "auth/rate-limit.ts",
+    "Math.ceil(resources / RESOURCES_OF_A_REQUEST) - 1",
+    "Math.floor(resources / RESOURCES_OF_A_REQUEST)",
+    "changes/limits",
+  ),
+  workerd(
+    "a batch changes animals while it is counted",
+    "changes/handlers.ts",
+    "if (count > 1) await limitWork(c.env, apiKeyOf(c), owner, count);",
+    "const counted = limitWork(c.env, apiKeyOf(c), owner, count);",
+    "changes/limits",
+  ),
+  workerd(
+    "the stored bytes of all keys share a budget",
+    "auth/rate-limit.ts",
+    "const stored = storedBy.get(owner);\n  const budget = budgetOf(setting);",
+    "const [stored] = storedBy.values();\n  const budget = budgetOf(setting);",
+    "changes/limits",
+  ),
+  workerd(
+    "a budget of bytes never fills again",
+    "auth/rate-limit.ts",
+    "(Math.max(0, now - at) / BUDGET_MILLISECONDS) * budget",
+    "0 * (Math.max(0, now - at) / BUDGET_MILLISECONDS) * budget",
+    "changes/limits",
+  ),
+  workerd(
+    "a setting that is no number leaves the storage without a budget",
+    "auth/rate-limit.ts",
+    "parseStoredMib(setting) ?? DEFAULT_MIB",
+    "parseStoredMib(setting) ?? Infinity",
+    "changes/limits",
+  ),
+  workerd(
+    "the response that a key keeps does not count",
+    "auth/rate-limit.ts",
+    "(hasEntry ? ENTRY_BYTES + length : 0)",
+    "(hasEntry ? ENTRY_BYTES : 0)",
+    "changes/limits",
+  ),
+  workerd(
+    "the stored bytes count characters",
+    "auth/rate-limit.ts",
+    "OTHER_THAN_ASCII.test(response) ? new TextEncoder().encode(response).length : response.length",
+    "response.length",
+    "changes/limits",
+  ),
+  workerd(
+    "a retry that stores nothing counts its bytes",
+    "changes/handlers.ts",
+    "if (!replayed) spendBudget(",
+    "spendBudget(",
+    "changes/limits",
+  ),
+  workerd(
+    "a removal ignores the budget of its key",
+    "changes/handlers.ts",
+    "    refuseOverBudget(owner, c.env.STORED_MIB);\n    await run(call, target, preconditions);",
+    "    await run(call, target, preconditions);",
+    "changes/limits",
   ),
   workerd(
     "a key that expires while the body arrives writes",
@@ -249,8 +319,18 @@ const PAGES = [
   },
 ];
 
+const ROUTES = [
+  workerd("a request gets the id of another", "operation.ts", "{ [parameter]: value }", "params", "http/router"),
+];
+
 const LOG = [
-  workerd("the log has the key", "http/authentication.ts", "keyId = record.id", "keyId = key", "auth/secrets"),
+  workerd(
+    "the log has the key",
+    "http/authentication.ts",
+    "log.keyId = key.id",
+    "log.keyId = presented",
+    "auth/secrets",
+  ),
   workerd("the log has the raw path", "log/log.ts", "route: routePath(c)", "route: c.req.path", "http/headers"),
   workerd(
     "a client chooses the id of its request",
@@ -280,8 +360,8 @@ const INPUT = [
   workerd(
     "an undeclared name is refused before the scope",
     "http/guard.ts",
-    "    if (scope !== undefined && !key.scopes.includes(scope))",
-    "    readQuery(c);\n    if (scope !== undefined && !key.scopes.includes(scope))",
+    "    const needed = token",
+    "    readQuery(c);\n    const needed = token",
     "battery/query",
   ),
   workerd("a parameter without a name is dropped", "http/query.ts", "/^\\?=|&=/", "/^$/", "battery/query"),
@@ -310,4 +390,4 @@ const INPUT = [
 ];
 
 /** Bugs of the service in every request. */
-export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...LOG, ...INPUT];
+export const REQUESTS: Mutant[] = [...AUTHENTICATION, ...ERRORS, ...HEADERS, ...PAGES, ...ROUTES, ...LOG, ...INPUT];

@@ -8,10 +8,12 @@ import { BACKUPS } from "./backups.ts";
 import { CHANGES } from "./changes.ts";
 import { CLIENT } from "./client.ts";
 import { makeCopies } from "./copy.ts";
+import { CUSTOMERS } from "./customers.ts";
 import { KEYS } from "./keys.ts";
 import type { Mutant } from "./mutant.ts";
 import { PROGRESS } from "./progress.ts";
 import { plantRandom } from "./random.ts";
+import { AGENTS } from "./agents.ts";
 import { READS } from "./reads.ts";
 import { RELEASES } from "./releases.ts";
 import { REQUESTS } from "./requests.ts";
@@ -23,7 +25,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [chosen = ""] = positionals;
-const lists = [CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS];
+const lists = [AGENTS, CHANGES, READS, REQUESTS, CLIENT, KEYS, RELEASES, BACKUPS, WEBHOOKS, PROGRESS, CUSTOMERS];
 const mutants = lists.flat().filter(({ file }) => file.startsWith(chosen));
 const copies = makeCopies();
 

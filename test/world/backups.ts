@@ -207,8 +207,8 @@ export class Backups {
 function digestOf({ primary }: Database): string {
   const hash = createHash("sha256");
   for (const { name: table } of primary.rows(TABLES)) {
-    // A restore disables the webhooks.
-    const unlike = table === "webhooks" ? "WHERE name NOT IN ('enabled', 'version')" : "";
+    // A restore disables the webhooks. Backups leave out the folds of names.
+    const unlike = `WHERE name NOT IN (${table === "webhooks" ? "'enabled', 'version'" : "'folded', 'folded_of'"})`;
     const columns = primary
       .rows(`SELECT name FROM pragma_table_info('${String(table)}') ${unlike}`)
       .map(({ name }) => `quote(${String(name)})`);

@@ -6,6 +6,7 @@ import { Known } from "./known.ts";
 import type { ApiKey } from "./operators.ts";
 import type { RandomOf } from "./random.ts";
 import type { Service } from "./service.ts";
+import { asReleased } from "./specification.ts";
 
 const BASE_URL = "https://petstore.example";
 
@@ -17,6 +18,8 @@ export interface Surroundings {
   /** The official client. One copy serves all programs, because code that is new is slow. */
   PetStore: typeof PetStore;
   random: RandomOf;
+  /** Whether the last release serves some requests. Then they have only what it knows. */
+  isMixed: boolean;
 }
 
 /** What the sender of a request decides. */
@@ -41,13 +44,14 @@ export class Clients {
 
   /** Sends a request, through a network that may lose it. @throws TypeError when it does. */
   async send(
-    request: Sent,
+    sent: Sent,
     key: ApiKey,
     location: number,
     step = this.step,
     signal?: AbortSignal | null,
   ): Promise<Response> {
-    const { clock, history, service, random } = this.#world;
+    const { clock, history, service, random, isMixed } = this.#world;
+    const request = isMixed && sent.refusal === undefined ? asReleased(sent) : sent;
     const nth = (this.#sent.get(step) ?? 0) + 1;
     this.#sent.set(step, nth);
     const length = request.body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(request.body)) };
@@ -55,6 +59,7 @@ export class Clients {
       id: history.exchanges.length + 1,
       step,
       apiKey: key.name,
+      token: key.token,
       sentAt: clock.now,
       trips: [],
       faults: [],

@@ -1,4 +1,5 @@
 import type { Stored } from "./feed.ts";
+import type { Token } from "./operators.ts";
 
 /** A transaction that a request ran in the database. */
 export interface Trip {
@@ -27,6 +28,8 @@ export interface Exchange {
   version: string;
   /** The API key, as operators name it. */
   apiKey: string;
+  /** That the request carried in its place. */
+  token?: Token | undefined;
   sentAt: number;
   method: string;
   path: string;
@@ -123,7 +126,9 @@ function lineOf(event: Event): string {
   if (event.kind === "request") {
     const fields = Object.entries(headers).filter(([name]) => name !== "Authorization" && name !== "Content-Length");
     const sent = fields.map(([name, value]) => `${name}: ${value}`).join("; ");
-    const by = [exchange.session, exchange.apiKey, exchange.isolate].filter((part) => part !== undefined).join(" ");
+    const by = [exchange.session, exchange.apiKey, exchange.token?.customer, exchange.isolate]
+      .filter((part) => part !== undefined)
+      .join(" ");
     return `#${id} ${method} ${path} ${sent} ${body ?? ""} (${by})`;
   }
   if (event.kind === "trip") {

@@ -10,6 +10,9 @@ export const INVARIANTS: { [sentence: string]: string } = {
   "A shipped order has a date": `SELECT id FROM orders WHERE status = 'shipped' AND ship_date IS NULL`,
   "A reference is a text that is not empty": `SELECT id FROM orders
     WHERE reference IS NOT NULL AND (typeof(reference) <> 'text' OR reference = '')`,
+  "A fold has what it comes from, and begins with a space. An ASCII name has none": `SELECT id FROM pets
+    WHERE (folded IS NULL) <> (folded_of IS NULL) OR substr(folded, 1, 1) <> ' '
+    OR (folded_of = '1' || name AND name NOT GLOB '*[^a-zA-Z0-9 ]*')`,
   "Every version is at least 1": `SELECT id FROM pets WHERE version < 1
     UNION ALL SELECT id FROM categories WHERE version < 1 UNION ALL SELECT id FROM orders WHERE version < 1`,
 };

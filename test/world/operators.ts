@@ -10,6 +10,17 @@ export interface ApiKey {
   createdAt: number;
   expiresAt?: number;
   revokedAt?: number;
+  /** A token in the place of the key. */
+  token?: Token;
+}
+
+/** A customer token. */
+export interface Token {
+  customer: string;
+  maxPlaced: number;
+  expiresAt: number;
+  /** That signed it. */
+  secret: string;
 }
 
 /** The operators' records of API keys, in the key store. */
@@ -42,7 +53,7 @@ export class Operators {
     const record = {
       id: name,
       name,
-      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read", ...more],
+      scopes: ["pets:read", "pets:write", "store:read", "store:write", "events:read", "tokens:create", ...more],
       createdAt: new Date(createdAt).toISOString(),
       ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
       ...(revokedAt !== undefined && { revokedAt: new Date(revokedAt).toISOString() }),

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,6 +120,10 @@ function globalsOf({ clock, random, skew, isAlive, onError, onWarning = () => {}
         importKey: async (_format: string, bytes: Uint8Array) => bytes,
         sign: async (_name: string, key: Uint8Array, data: Uint8Array) =>
           new Uint8Array(createHmac("sha256", key).update(data).digest()).buffer,
+        verify: async (_name: string, key: Uint8Array, mac: Uint8Array, data: Uint8Array) => {
+          const own = createHmac("sha256", key).update(data).digest();
+          return own.length === mac.length && timingSafeEqual(own, mac);
+        },
         digest: async (_name: string, data: Uint8Array) =>
           new Uint8Array(createHash("sha256").update(data).digest()).buffer,
       },

@@ -32,6 +32,8 @@ interface Isolate {
   worker: Worker;
   location: number;
   isAlive: boolean;
+  /** The secret of customer tokens of its version. */
+  secret: string;
   /** Milliseconds that its clock is ahead. */
   skew: number;
   /** Ends the requests that it has not responded to. */
@@ -71,6 +73,8 @@ export class Service {
   #started = 0;
   /** Until when the database refuses everything. */
   overloadedUntil = 0;
+  /** The secrets of customer tokens, and since when each was that of the deployed version. */
+  readonly secrets: { secret: string; since: number }[] = [];
   /** Undefined until they are set. */
   objects: Objects | undefined;
   /** Until when the storage is slow. */
@@ -79,6 +83,17 @@ export class Service {
   constructor(platform: Platform, versions: readonly Version[]) {
     this.#platform = platform;
     this.#versions = versions;
+    this.useSecret("the first secret of this world, of 32 characters");
+  }
+
+  /** The secret of the deployed version. */
+  get secret(): string {
+    return (this.secrets.at(-1) as { secret: string }).secret;
+  }
+
+  /** Deploys a version with this secret. Requests in its isolates go on, and later ones meet others. */
+  useSecret(secret: string): void {
+    this.secrets.push({ secret, since: this.#platform.clock.now });
   }
 
   /**
@@ -150,7 +165,7 @@ export class Service {
     const ends = random.chance(ENDS);
     const present = this.#isolates[index];
     if (present !== undefined && ends) this.#end(present);
-    if (present?.isAlive) return present;
+    if (present?.isAlive && present.secret === this.secret) return present;
     return (this.#isolates[index] = this.#start(location));
   }
 
@@ -159,7 +174,8 @@ export class Service {
     const name = `isolate ${++this.#started}`;
     const random = this.#platform.random(name);
     const version = random.pick(this.#versions);
-    const isolate = { name, version: version.name, location, isAlive: true, running: new Set<() => void>() };
+    const { secret } = this;
+    const isolate = { name, version: version.name, location, isAlive: true, secret, running: new Set<() => void>() };
     const started: Isolate = {
       ...isolate,
       skew: random.between(-LARGEST_SKEW, LARGEST_SKEW),
@@ -268,9 +284,17 @@ export class Service {
         const answer = () => (fails ? reject(new Error(`${name} failed`)) : resolve(result()));
         clock.after(path.delay(), () => path.deliver(answer));
       });
+    const limiter = {
+      limit: () => {
+        const isReached = faults.meets(random, "rate limit reached");
+        if (isReached) exchange.faults.push("limit");
+        return call(faults.meets(random, "rate limiter fails"), "rate limiter", () => ({ success: !isReached }));
+      },
+    };
     return {
       ...variables,
       ENVIRONMENT: "production",
+      TOKEN_SECRET: isolate.secret,
       LOG_SUCCESS_SHARE: "0",
       VERSION: { id: isolate.version },
       DB: Object.assign(d1Of(path), {
@@ -282,13 +306,9 @@ export class Service {
         get: (name: string, { cacheTtl }: { cacheTtl: number }) =>
           call(faults.meets(random, "key store fails"), "KV", () => keys.get(location, name, cacheTtl)),
       },
-      RATE_LIMITER: {
-        limit: () => {
-          const isReached = faults.meets(random, "rate limit reached");
-          if (isReached) exchange.faults.push("limit");
-          return call(faults.meets(random, "rate limiter fails"), "rate limiter", () => ({ success: !isReached }));
-        },
-      },
+      RATE_LIMITER: limiter,
+      CUSTOMER_RATE_LIMITER: limiter,
+      TOKEN_RATE_LIMITER: limiter,
     };
   }
 }

@@ -1,6 +1,8 @@
 import { ROWS } from "../../register/operations.ts";
 import type { OperationId } from "../../register/row.ts";
 import type { Asked } from "../../register/simulated.ts";
+import { parseDocument, write } from "../../openapi/read.ts";
+import released from "../../openapi/released.json" with { type: "json" };
 import document from "../../public/openapi.json" with { type: "json" };
 import { decodeCursor } from "../../src/http/cursor.ts";
 import { type Answer, failure, type Model, type Preconditions, TIMELESS, type View } from "../model/model.ts";
@@ -13,17 +15,52 @@ export type Expected = Answer & { next?: string };
 /** What a request asks of the model. Undefined for a request that no state allows. */
 export type Question = (model: Model, at: number) => Expected;
 
-/** The operations of the document. A path without parameters comes before one that also matches it. */
-const OPERATIONS = Object.entries(document.paths as { [path: string]: { [method: string]: { operationId: string } } })
-  .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
-  .map(([path, methods]) => ({ pattern: new RegExp(`^/v1${path.replace(/\{\w+\}/g, "(\\d+)")}$`), methods }));
+interface Operation {
+  operationId: string;
+  parameters?: { name?: string }[];
+  requestBody?: { content: { [mediaType: string]: { schema: { $ref: string } } } };
+}
+interface Schema {
+  items?: { $ref: string };
+  properties?: object;
+}
+interface Paths {
+  [path: string]: { [method: string]: Operation };
+}
+
+/** The operations of a document. A path without parameters comes before one that also matches it. */
+const operationsOf = (paths: Paths) =>
+  Object.entries(paths)
+    .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
+    .map(([path, methods]) => ({ pattern: new RegExp(`^/v1${path.replace(/\{\w+\}/g, "(\\d+)")}$`), methods }));
+const OPERATIONS = operationsOf(document.paths as object as Paths);
+const RELEASED = operationsOf(released.paths as object as Paths);
+
+/** A request without the parameters and the fields that are new since the last release, which ignores them. */
+export function asReleased<Request extends Pick<Exchange, "method" | "path" | "body">>(request: Request): Request {
+  const [pathname = "", search] = request.path.split("?");
+  const { methods } = RELEASED.find(({ pattern }) => pattern.test(pathname)) ?? {};
+  const operation = methods?.[request.method.toLowerCase()];
+  if (operation === undefined) return request;
+  const isKnown = (parameter: string) => operation.parameters?.some(({ name }) => parameter.startsWith(`${name}=`));
+  const path = [pathname, search?.split("&").filter(isKnown).join("&")].filter(Boolean).join("?");
+  const [content] = Object.values(operation.requestBody?.content ?? {});
+  if (request.body === undefined || content === undefined) return { ...request, path };
+  const schemas = released.components.schemas as { [name: string]: Schema };
+  const schemaOf = ({ $ref }: { $ref: string }): Schema => schemas[$ref.split("/").at(-1) ?? ""] ?? {};
+  const { items, ...one } = schemaOf(content.schema);
+  const { properties = {} } = items === undefined ? one : schemaOf(items);
+  const known = (item: object) => Object.fromEntries(Object.entries(item).filter(([name]) => name in properties));
+  const body: unknown = parseDocument(request.body);
+  return { ...request, path, body: write(Array.isArray(body) ? body.map(known) : known(body as object)) };
+}
 
 /**
  * What a request asks of the model, or undefined when another checker judges its operation.
  *
  * @throws Error for a request of no operation, unless every state refuses it.
  */
-export function questionOf({ method, path, headers, body, apiKey, refusal }: Exchange): Question | undefined {
+export function questionOf({ method, path, headers, body, apiKey, token, refusal }: Exchange): Question | undefined {
   const [pathname = "", search = ""] = path.split("?");
   const found = OPERATIONS.find(({ pattern }) => pattern.test(pathname));
   const operationId = found?.methods[method.toLowerCase()]?.operationId as OperationId | undefined;
@@ -42,7 +79,9 @@ export function questionOf({ method, path, headers, body, apiKey, refusal }: Exc
     query,
     view: viewOf(query),
     met: { ifMatch: any(tagsOf(headers["If-Match"])), ifNoneMatch: tagsOf(headers["If-None-Match"]) },
-    key: key === undefined ? undefined : `${apiKey} ${key}`,
+    // Customers of a key share none.
+    key: key === undefined ? undefined : [apiKey, ...(token === undefined ? [] : [token.customer]), key].join(" "),
+    token,
   };
   return (model, at) => {
     const answered = answer(asked, model, at);

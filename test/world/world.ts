@@ -11,6 +11,7 @@ import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
 import { Clock } from "./clock.ts";
 import { bookmarkOf } from "./d1.ts";
+import { CUSTOMERS, Customers } from "./customers.ts";
 import { Database } from "./database.ts";
 import type { Webhooks } from "./attempts.ts";
 import { FAULTS, Faults, WORST_OF_OBJECTS } from "./faults.ts";
@@ -79,6 +80,8 @@ export interface Plan {
 export interface Outcome {
   history: History;
   operators: Operators;
+  /** The secrets of customer tokens, each until the next one. */
+  secrets: Service["secrets"];
   database: { [table: string]: Record<string, unknown>[] };
   /** The feed after each transaction, and for how many days its events are kept. */
   feed: Feed[];
@@ -116,17 +119,19 @@ const HAPPENINGS = {
   "a webhook is managed": 90,
   "a receiver changes": 30,
   "a release": 3,
+  "a customer calls": 250,
+  "a secret is replaced": 3,
 };
 
 const WEIGHTS = Object.fromEntries(Object.entries(CALLS).map(([name, { weight }]) => [name, weight]));
 
-/** The model knows no time of the database. */
-const TIME_OF_DATABASE = "created_at";
+/** The model knows no time of the database, and nothing that clients never see. */
+const UNKNOWN = ["created_at", "folded", "folded_of"];
 /** Each table of resources with all of its columns, by their names in the model. Integers are texts, which are exact. */
 const TABLES = Object.fromEntries(
   [pets, categories, orders].map((table) => {
     const columns = Object.entries<SQLiteColumn>(getTableColumns(table))
-      .filter(([, { name }]) => name !== TIME_OF_DATABASE)
+      .filter(([, { name }]) => !UNKNOWN.includes(name))
       .map(([field, { name }]) => `CAST(${name} AS TEXT) AS ${field}`);
     const name = getTableName(table);
     return [name, `SELECT ${columns.join()} FROM ${name} ORDER BY ${name}.id`];
@@ -157,6 +162,7 @@ class World {
   readonly #service: Service;
   readonly #clients: Clients;
   readonly #shops: Shops;
+  readonly #customers: Customers;
   readonly #followers: Followers;
   readonly #webhooks: Parts;
   readonly #backups: Backups;
@@ -199,10 +205,12 @@ class World {
     // Until every location has them.
     clock.now += 2 * 60_000;
     const { PetStore } = code.client({ ...alive, random: random("clients") });
-    const clients = new Clients({ clock, history, service, PetStore, random });
+    this.#isMixed = code.versions.length > 1;
+    const clients = new Clients({ clock, history, service, PetStore, random, isMixed: this.#isMixed });
     this.#service = service;
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
+    this.#customers = new Customers(clients, clock, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
     this.#webhooks = this.#createWebhooks(code, manager);
@@ -214,13 +222,12 @@ class World {
 
   readonly #random: RandomOf = (...names) => new Random(this.#plan.seed, ...names);
 
-  /** Whether some objects run the version before. */
+  /** Whether the version before serves some requests and objects. */
   #isMixed = false;
 
   #createWebhooks(code: Code, key: ApiKey): Parts {
     const [clock, history, random, service] = [this.#clock, this.#history, this.#random, this.#service];
     const receivers = new Receivers(clock, history);
-    this.#isMixed = code.versions.length > 1;
     const owners = new Owners(this.#clients, clock, this.#database, receivers, key, this.#isMixed);
     const faults = new Faults(random("faults of objects"), history, this.#calm, WORST_OF_OBJECTS);
     const variables = { ...this.#variables, ENVIRONMENT: "production" };
@@ -280,6 +287,7 @@ class World {
     return {
       history: this.#history,
       operators: this.#operators,
+      secrets: this.#service.secrets,
       database,
       feed: this.#feed,
       days: Number(this.#variables.EVENT_DAYS),
@@ -325,7 +333,10 @@ class World {
     switch (kind) {
       case "a call": {
         const { prepare } = CALLS[random.weighted(WEIGHTS)] as (typeof CALLS)[string];
-        return shops.run(shop, prepare({ random, known: this.#clients.known, idempotencyKey: random.uuid() }));
+        const { known } = this.#clients;
+        // The version before knows no customers.
+        const customers = this.#isMixed ? [] : CUSTOMERS;
+        return shops.run(shop, prepare({ random, known, idempotencyKey: random.uuid(), customers }));
       }
       case "a rough request":
         return this.#sendRough(random);
@@ -368,6 +379,11 @@ class World {
       case "a release":
         this.#history.fault(kind);
         return this.#webhooks.objects.crash();
+      case "a customer calls":
+        if (!this.#isMixed) this.#customers.call(random, service.secret, this.#operators.keys.at(-1));
+        return;
+      case "a secret is replaced":
+        return this.#replaceSecret(random);
       case "a backup":
         if (this.#hasFeed && !this.#isRestoring && !this.#backups.isBusy) void this.#backups.copy(random);
         return;
@@ -399,6 +415,15 @@ class World {
       random.chance(USE.atEnd) ? end + random.between(-USE.around, USE.around) : end + random.between(0, USE.after),
     );
     this.#clients.poll(key, random.between(0, LOCATIONS - 1), times);
+  }
+
+  /** A release with a new secret, or a rollback to an earlier one. */
+  #replaceSecret(random: Random): void {
+    const { secret, secrets } = this.#service;
+    const earlier = random.pick(secrets).secret;
+    const isRollback = random.chance(0.5) && earlier !== secret;
+    this.#service.useSecret(isRollback ? earlier : random.hex(40));
+    this.#history.occurred(this.#clock.now, `an operator ${isRollback ? "goes back to" : "releases"} another secret`);
   }
 
   /** Lets the storage be slow for a while, and polls a page in one location: slow reads, followed by some from memory. */

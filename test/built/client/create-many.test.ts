@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { NewPet, PetStore } from "../../../client/src/index.ts";
 import {
   ANIMAL,
@@ -149,6 +149,29 @@ test("another call with the same animals and the same key goes on where the firs
   expect(created).toEqual(animals.map(({ name }) => name));
   expect(reached).toEqual([100, 151, 100, 151, 251, 272]);
   expect(keysOf(sent)).toEqual(["run-0", "run-100", "run-151", "run-151", "run-0", "run-100", "run-151", "run-251"]);
+});
+
+// Promise: batches-wait-for-the-limit
+test("a batch that meets the limit of its key waits for the next minute, and in a page ends the call", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const limited = failure(429, "rate_limited", { "Retry-After": "60" });
+  const { store, sent, created } = batchService(undefined, limited, undefined, limited, limited);
+  const start = performance.now();
+  const creation = store.pets.createMany(named(250), { idempotencyKey: "run" });
+  await vi.runAllTimersAsync();
+  expect(await creation).toBe(250);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(180_000);
+  expect(keysOf(sent)).toEqual(["run-0", "run-100", "run-100", "run-200", "run-200", "run-200"]);
+  expect(created).toEqual(named(250).map(({ name }) => name));
+  vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const page = batchService(undefined, limited);
+  const refused = errorOf(page.store.pets.createMany(named(250), { idempotencyKey: "run" }));
+  await vi.runAllTimersAsync();
+  expect(await refused).toMatchObject({ code: "rate_limited", retryAfter: 60, created: 100, idempotencyKey: "run" });
+  expect(await page.store.pets.createMany(named(250), { idempotencyKey: "run" })).toBe(250);
+  expect(page.created).toHaveLength(250);
 });
 
 test("two calls without a key have different keys", async () => {

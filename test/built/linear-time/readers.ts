@@ -15,7 +15,7 @@ import { parseTraceParent } from "../../../src/log/trace-parent.ts";
 import { pet } from "../../../src/pets/shape.ts";
 import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
-import { wordsOf } from "../../../src/pets/search.ts";
+import { foldedName, needlesOf } from "../../../src/pets/fold.ts";
 
 /** Every reader of untrusted input. */
 export const READERS = {
@@ -37,7 +37,8 @@ export const READERS = {
   // The baseline for a body.
   "JSON.parse": (text) => unlessMalformed((): unknown => JSON.parse(text)),
   "a name": (text) => pet.creation().safeParse({ name: text, categoryId: 1 }).success,
-  "the words of a name": wordsOf,
+  "the words of a name": foldedName,
+  "the words of a search": needlesOf,
   "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,

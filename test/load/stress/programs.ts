@@ -71,7 +71,12 @@ export async function runPrograms(
       const client = new PetStore({ baseUrl: new URL("/v1", base), apiKey, fetch: send, ...options }).session();
       while (!isOver()) {
         step = steps++;
-        const call = CALLS[random.weighted(WEIGHTS)]?.prepare({ random, known, idempotencyKey: random.uuid() });
+        const call = CALLS[random.weighted(WEIGHTS)]?.prepare({
+          random,
+          known,
+          customers: [],
+          idempotencyKey: random.uuid(),
+        });
         for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
           const failure: unknown = await call?.(client).then(
             () => undefined,
