@@ -1,7 +1,7 @@
 // The animals and their categories: search, add, change, delete.
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
-import type { Animal, Category, Page, PetStatus } from "../../client/src/index.ts";
+import type { Animal, Category, Page, PetStatus, PetStoreError } from "../../client/src/index.ts";
 import { importForm } from "./import.ts";
 import { act, asked, asking, button, choice, field, focusOn, hashOf, type Notice, submit, type View } from "./page.ts";
 import { current, may, once } from "./session.ts";
@@ -110,7 +110,12 @@ const put = (animal: Animal, etag: string) =>
   (rows = (rows ?? []).map((row) => (row.id === animal.id ? { ...animal, etag } : row)));
 
 async function removeRow({ id, etag: ifMatch }: Row): Promise<void> {
-  await current().store.pets.delete(id, { ifMatch });
+  try {
+    await current().store.pets.delete(id, { ifMatch });
+  } catch (error) {
+    // A try before that got no answer, or somebody else, has deleted it.
+    if ((error as PetStoreError).code !== "not_found") throw error;
+  }
   rows = rows?.filter((one) => one.id !== id);
 }
 

@@ -73,13 +73,13 @@ export async function act(name: string, run: Run): Promise<void> {
 
 /** Says in words what failed. */
 export function fail(error: unknown): void {
-  const { message, code, status, requestId, retryAfter } = error as PetStoreError;
+  const { message, code, status, requestId, retryAfter, idempotencyKey } = error as PetStoreError;
   if (error instanceof DOMException && error.name === "AbortError") return;
   let text = message;
   if (code === "insufficient_scope") text = "Your key may not do this.";
   else if (code === "rate_limited") text = `Too many requests. Try again in ${Math.ceil(retryAfter ?? 60)} seconds.`;
   else if (code === "network" || code === "timeout") text = "The service did not answer.";
-  if (isUnanswered(error)) text += " Try again: nothing happens twice.";
+  if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
     forgetKey();
     page.isLocked = true;
