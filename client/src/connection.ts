@@ -51,6 +51,9 @@ interface Keys {
   refused: string | undefined;
 }
 
+/** Its key and its customer, to whom an `Idempotency-Key` belongs, are those of the token before. */
+const CUSTOMER_TOKEN = /^petstore_[a-z]+_t_/;
+
 /** The service, as all sessions of a `PetStore` reach it. */
 export class Connection {
   readonly #options: PetStoreOptions;
@@ -93,7 +96,10 @@ export class Connection {
         const fault = faultOf(error);
         lost ||= fault === "lost";
         // Once, and at once. The service did not run the request, so this is none of its attempts.
-        const renews = error.code === "unauthorized" && this.#renewsKeys && keys.refused === undefined;
+        // Under another API key, the same `Idempotency-Key` would make a change again whose response was lost.
+        const mayDouble = lost && error.idempotencyKey !== undefined && !CUSTOMER_TOKEN.test(keys.used ?? "");
+        const mayRenew = this.#renewsKeys && keys.refused === undefined && !mayDouble;
+        const renews = error.code === "unauthorized" && mayRenew;
         if (renews) keys.refused = keys.used;
         const pause = pauseAfter(attempt, error.retryAfter, limits);
         const isShort = (error.retryAfter ?? 0) * 1_000 <= limits.longestRetryAfter;

@@ -446,19 +446,35 @@ test("a second 401 ends the request, and a key that is no function is not asked 
 
 // Promise: tokens-are-renewed
 test("a renewal takes none of the attempts, and a lost response stays lost", async () => {
-  const apiKey = (refused?: string) => (refused === undefined ? "old" : "new");
+  const [old, renewed] = ["petstore_local_t_old", "petstore_local_t_new"];
+  const apiKey = (refused?: string) => (refused === undefined ? old : renewed);
   const { store, sent } = fakeService([broken, UNAUTHORIZED, broken, CREATED], {
     apiKey,
     retry: { firstPause: 1, attempts: 3 },
   });
   await store.pets.create(NEW_PET);
-  expect(authorizations(sent)).toEqual(["old", "old", "new", "new"]);
+  expect(authorizations(sent)).toEqual([old, old, renewed, renewed]);
 
   const missing = failure(404, "not_found");
   const deletion = fakeService([broken, UNAUTHORIZED, missing], { apiKey });
   await deletion.store.pets.delete(1n);
   const refused = fakeService([UNAUTHORIZED, missing], { apiKey });
   expect(await errorOf(refused.store.pets.delete(1n))).toMatchObject({ code: "not_found" });
+});
+
+// Promise: tokens-are-renewed
+test("after a lost response, a change is not sent with another API key, under which its Idempotency-Key is another", async () => {
+  const apiKey = (refused?: string) => (refused === undefined ? "old" : "new");
+  const { store, sent } = fakeService([broken, UNAUTHORIZED, CREATED], { apiKey, retry: { firstPause: 1 } });
+  expect(await errorOf(store.pets.create(NEW_PET))).toMatchObject({
+    code: "unauthorized",
+    idempotencyKey: sent[0]?.headers["idempotency-key"],
+  });
+  expect(authorizations(sent)).toEqual(["old", "old"]);
+
+  const list = fakeService([broken, UNAUTHORIZED, json(200, "[]")], { apiKey, retry: { firstPause: 1 } });
+  await list.store.pets.list().page();
+  expect(authorizations(list.sent)).toEqual(["old", "old", "new"]);
 });
 
 test("a 401 of somebody else in between is no refusal of the token, and an error of the function is the caller's", async () => {
