@@ -11,9 +11,7 @@ export const REVISIONS: readonly string[] = [MODERN, ...OLDER];
 export const OLDEST = "2025-03-26";
 
 const META = "io.modelcontextprotocol/";
-/** A text that a header cannot hold as it is (revision 2026-07-28, Transports). */
-const BASE64 = /^=\?base64\?([0-9A-Za-z+/]*=*)\?=$/;
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+const utf8 = new TextEncoder();
 
 /**
  * The revision of a request.
@@ -36,7 +34,7 @@ export function revisionOf(c: Context<AppEnv>, { method, params }: Message): str
     throw new RpcError(-32_602, `_meta needs ${META}clientCapabilities.`);
   if (c.req.header("Mcp-Method") !== method) throw mismatch("Mcp-Method");
   const name = method === "tools/call" ? params["name"] : undefined;
-  if (typeof name === "string" && decoded(c.req.header("Mcp-Name")) !== name) throw mismatch("Mcp-Name");
+  if (typeof name === "string" && !has(c.req.header("Mcp-Name"), name)) throw mismatch("Mcp-Name");
   return MODERN;
 }
 
@@ -48,13 +46,6 @@ const unsupported = (requested: string) =>
 
 const mismatch = (header: string) => new RpcError(-32_020, `The header ${header} has to say the same as the body.`);
 
-/** The text of a header. Undefined without one, and for bytes that are no text. */
-function decoded(header: string | undefined): string | undefined {
-  const encoded = BASE64.exec(header ?? "")?.[1];
-  if (encoded === undefined) return header;
-  try {
-    return utf8.decode(Uint8Array.fromBase64(encoded));
-  } catch {
-    return undefined;
-  }
-}
+/** Whether a header has a text, as it is or in Base64, which a header needs for other characters (revision 2026-07-28, Transports). */
+const has = (header: string | undefined, text: string) =>
+  header === text || header === `=?base64?${utf8.encode(text).toBase64()}?=`;

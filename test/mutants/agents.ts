@@ -42,7 +42,7 @@ export const AGENTS: Mutant[] = [
     'if (header !== named) throw mismatch("MCP-Protocol-Version");',
     "",
   ),
-  protocol("the header may name another tool", "revision.ts", 'decoded(c.req.header("Mcp-Name")) !== name', "false"),
+  protocol("the header may name another tool", "revision.ts", '!has(c.req.header("Mcp-Name"), name)', "false"),
   protocol("a batch is a message", "json-rpc.ts", " && !Array.isArray(value)", ""),
   protocol("an id of null is a notification", "json-rpc.ts", ' || (id === undefined && "id" in rest)', ""),
   protocol("a page of any port of any host may call", "origin.ts", "(?::\\d+)?$/", "/"),
