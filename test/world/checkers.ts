@@ -435,7 +435,8 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
     history.exchanges.filter(
       (one) => isRead(one) && one.status === 200 && one.session !== undefined && one.text?.startsWith("["),
     ),
-    ({ step, path, session }) => `${step} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
+    // A page of a customer may walk twice at once.
+    ({ step, call, path, session }) => `${step} ${call} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
   );
   for (const pages of walks.values()) {
     const ids = new Map<string, string>();
