@@ -45,6 +45,9 @@ const standIn: Plugin = {
   enforce: "pre",
   resolveId: (source) => (source.startsWith("drizzle-orm") ? STAND_IN : undefined),
   load: (id) => (id === STAND_IN ? compileStatements(["src/index.ts", "test/changes/statements.ts"]) : undefined),
+  // It changes with other files.
+  configureVitest: ({ defineCacheKeyGenerator }) =>
+    defineCacheKeyGenerator(({ id }) => (id === STAND_IN ? false : null)),
 };
 
 export default defineConfig({

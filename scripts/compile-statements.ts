@@ -2,8 +2,7 @@
 // It evaluates the Worker twice: with drizzle for the SQL, and with src/db/stand-in.ts for the names under which the bundle looks it up.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import * as drizzle from "drizzle-orm";
-import * as core from "drizzle-orm/sqlite-core";
+import type * as Drizzle from "drizzle-orm";
 import { build, type Plugin } from "esbuild";
 import { readStatement, SEPARATOR } from "../src/db/stand-in.ts";
 
@@ -22,11 +21,13 @@ const OWN = ["sqliteTable", "getTableColumns", "fillPlaceholders"];
  */
 export async function compileStatements(entries = ["src/index.ts"]): Promise<string> {
   const named = "standInFor((name) => ({ sql: name, params: [] }))";
-  const [queries, names] = await Promise.all([evaluate(entries), evaluate(entries, moduleOf(named))]);
+  const { queries, drizzle } = await evaluate(entries);
+  const exported = Object.keys(drizzle);
+  const { queries: names } = await evaluate(entries, moduleOf(named, exported));
   if (queries.length !== names.length) throw new Error("The statements with drizzle and with the stand-in differ");
   const statements = new Map<string, string>();
   for (const [index, { sql: name }] of names.entries()) {
-    const text = textOf(queries[index] as BuiltQuery);
+    const text = textOf(queries[index] as BuiltQuery, drizzle);
     if ((statements.get(name) ?? text) !== text)
       throw new Error(`Two statements have one name. Change one of them:\n${text}\n${statements.get(name)}`);
     statements.set(name, text);
@@ -34,14 +35,14 @@ export async function compileStatements(entries = ["src/index.ts"]): Promise<str
   const lines = linesOf(statements);
   for (const [name, text] of statements)
     if (readStatement(lines, name) !== text) throw new Error(`This is not read again: ${text}`);
-  return moduleOf(`standIn(${JSON.stringify(lines)})`);
+  return moduleOf(`standIn(${JSON.stringify(lines)})`, exported);
 }
 
-const moduleOf = (standIn: string) => `// Written by scripts/compile-statements.ts.
+const moduleOf = (standIn: string, exported: string[]) => `// Written by scripts/compile-statements.ts.
 import { standIn, standInFor } from "../src/db/stand-in.ts";
 const { expression, ${OWN.join()} } = ${standIn};
 export { ${OWN.join()} };
-${[...new Set([...Object.keys(drizzle), ...Object.keys(core)])]
+${exported
   .filter((name) => !OWN.includes(name))
   .map((name) => `export const ${name} = /* @__PURE__ */ expression("${name}");\n`)
   .join("")}`;
@@ -56,7 +57,10 @@ export interface BuiltQuery {
  *
  * @param standIn the module that stands for drizzle, if any.
  */
-export async function evaluate(entries: string[], standIn?: string): Promise<BuiltQuery[]> {
+export async function evaluate(
+  entries: string[],
+  standIn?: string,
+): Promise<{ queries: BuiltQuery[]; drizzle: typeof Drizzle }> {
   const virtual: { [path: string]: string | undefined } = {
     // Builds everything at last, so that every statement is compiled.
     lazy: `const all = [];
@@ -94,6 +98,9 @@ export async function evaluate(entries: string[], standIn?: string): Promise<Bui
       contents: [
         ...entries.map((entry) => `import ${JSON.stringify(resolve(ROOT, entry))};`),
         'export { buildAll } from "./src/lazy.ts";',
+        'import * as drizzle from "drizzle-orm";',
+        'import * as core from "drizzle-orm/sqlite-core";',
+        "export const exported = { ...drizzle, ...core };",
       ].join("\n"),
       resolveDir: ROOT,
     },
@@ -106,18 +113,19 @@ export async function evaluate(entries: string[], standIn?: string): Promise<Bui
     plugins: [plugin],
   });
   const code = `data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? "")}`;
-  const { buildAll } = (await import(code)) as { buildAll: () => unknown[] };
-  return buildAll().filter((value) => typeof value === "object" && value !== null && "sql" in value) as BuiltQuery[];
+  const { buildAll, exported } = (await import(code)) as { buildAll: () => unknown[]; exported: typeof Drizzle };
+  const built = buildAll().filter((value) => typeof value === "object" && value !== null && "sql" in value);
+  return { queries: built as BuiltQuery[], drizzle: exported };
 }
 
 /** SQL with its parameters in their places, as the stand-in reads it. @throws Error when it cannot. */
-function textOf({ sql, params }: BuiltQuery): string {
+function textOf({ sql, params }: BuiltQuery, drizzle: typeof Drizzle): string {
   const parts = sql.split("?");
   if (parts.length !== params.length + 1) throw new Error(`A question mark is no parameter: ${sql}`);
-  return parts.reduce((text, part, index) => `${text}?${written(params[index - 1], sql)}${part}`);
+  return parts.reduce((text, part, index) => `${text}?${written(params[index - 1], sql, drizzle)}${part}`);
 }
 
-function written(param: unknown, sql: string): string {
+function written(param: unknown, sql: string, drizzle: typeof Drizzle): string {
   if ((typeof param === "number" && Number.isInteger(param) && param >= 0) || typeof param === "string")
     return JSON.stringify(param);
   const placeholder = drizzle.is(param, drizzle.Param) ? param.value : param;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createTestHarness, type TestHarness, type WorkerHandle } from "wrangler";
 import { generateKey } from "../src/auth/key-format.ts";
 import { type KeyRecord, keyRecordName } from "../src/auth/key-record.ts";
@@ -18,7 +19,9 @@ export interface ProductionService {
  */
 export async function startProductionService(bundle?: string): Promise<ProductionService> {
   const built = bundle === undefined ? {} : { prebuiltWorkerDir: bundle };
-  const harness = createTestHarness({ workers: [{ configPath: "wrangler.toml", env: "production", ...built }] });
+  const secrets = { TOKEN_SECRET: randomUUID() };
+  const input = { configPath: "wrangler.toml", env: "production", secrets, ...built };
+  const harness = createTestHarness({ workers: [input] });
   const { url } = await harness.listen();
   const worker = harness.getWorker<Env>();
   await worker.applyD1Migrations("DB");

@@ -111,7 +111,8 @@ describe.runIf(process.platform === "linux")("in workerd", () => {
         expect(await ratio(reader, text), JSON.stringify(text)).toBeLessThan(ALLOWED_RATIO);
       }),
       {
-        numRuns: 100,
+        // Folding takes long, and a text to search is at most 255 characters long.
+        numRuns: reader.startsWith("the words") ? 20 : 100,
         examples: [
           ["Bearer ", [" "], "\u2028"],
           ...EXPENSIVE_BODIES.map(([head, unit, tail]): [string, string[], string] => [head, [unit], tail]),

@@ -13,8 +13,8 @@ const names = new Proxy<Record<string, unknown>>(
 );
 
 test("the bundle has the SQL of drizzle, with the same values", async () => {
-  const written = await evaluate(["src/index.ts"], await compileStatements());
-  const built = await evaluate(["src/index.ts"]);
+  const { queries: written } = await evaluate(["src/index.ts"], await compileStatements());
+  const { queries: built } = await evaluate(["src/index.ts"]);
   expect(built.length).toBeGreaterThan(200);
   expect(written.map(({ sql }) => sql)).toEqual(built.map(({ sql }) => sql));
   const { fillPlaceholders: fill } = standIn("");

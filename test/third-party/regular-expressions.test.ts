@@ -18,8 +18,10 @@ const require = createRequire(import.meta.url);
 const recheck = require("recheck") as typeof Recheck;
 const typescript = require("typescript") as typeof TypeScript;
 
+/** Has sets of characters, which recheck cannot read. test/built/linear-time.test.ts measures these expressions. */
+const WITH_SETS = join("src", "pets", "fold.ts");
 /** The regular expressions that the Worker runs, with the place of each. */
-const expressions = globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) => {
+const expressions = globSync("src/**/*.ts", { cwd: ROOT, exclude: [WITH_SETS] }).flatMap((file) => {
   const text = readFileSync(join(ROOT, file), "utf8");
   const source = typescript.createSourceFile(file, text, typescript.ScriptTarget.Latest);
   const found: { place: string; pattern: string; flags: string }[] = [];
