@@ -43,7 +43,8 @@ const PREBUNDLED = [
 const standIn: Plugin = {
   name: "stand-in",
   enforce: "pre",
-  resolveId: (source) => (source.startsWith("drizzle-orm") ? STAND_IN : undefined),
+  // A transformed module that Vitest kept names it by its path, where a file need not be.
+  resolveId: (source) => (/^drizzle-orm|\/\.dist\/drizzle-orm\.ts$/.test(source) ? STAND_IN : undefined),
   load: (id) => (id === STAND_IN ? compileStatements(["src/index.ts", "test/changes/statements.ts"]) : undefined),
   // It changes with other files.
   configureVitest: ({ defineCacheKeyGenerator }) =>

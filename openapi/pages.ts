@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { navigationBadges } from "./badges.ts";
+import { writeConsole } from "./console.ts";
 import { document, LOCAL_API_KEY, tools, TOOLS_FILE } from "./content.ts";
 import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
 import { guides, startPage } from "./guides.ts";
@@ -33,6 +34,7 @@ const page = writeAssets("page", {
   }`,
   "entries.json": JSON.stringify(searchEntries(document)),
 });
+writeConsole(page);
 const renderer = writeAssets("scalar", {
   ...texts(RENDERER, ["standalone.esm.js", ...chunks()]),
   ...texts(SCALAR, ["LICENSE"]),

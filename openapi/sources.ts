@@ -2,6 +2,7 @@
 export const SOURCES = [
   "client/README.md",
   "client/released",
+  "client/src",
   "docs",
   "examples/claim.mjs",
   "examples/clients",
@@ -9,6 +10,8 @@ export const SOURCES = [
   "openapi",
   "register",
   "src",
+  // In the script of the console.
+  "src/auth/scopes.ts",
   "package.json",
   "package-lock.json",
 ];

@@ -16,7 +16,7 @@ import {
   walk,
   type Whole,
 } from "./simulated.ts";
-import { SCRIPTS } from "../test/model/search.ts";
+import { SCRIPTS } from "./scripts.ts";
 import type { Random } from "../test/world/random.ts";
 
 const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);

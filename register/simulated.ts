@@ -1,7 +1,7 @@
 // The calls of programs in the simulated worlds, and the answers of the model.
 import type { List, Page, Session } from "../client/src/index.ts";
 import type { Answer, Model, Preconditions, View } from "../test/model/model.ts";
-import { SCRIPTS } from "../test/model/search.ts";
+import { SCRIPTS } from "./scripts.ts";
 import type { Random } from "../test/world/random.ts";
 
 type Resource = "pets" | "categories" | "store/orders";

@@ -106,6 +106,7 @@ const { origin } = await worker.url;
 serveAt(origin);
 console.log(`
 The documentation is at ${origin}/docs
+The console is at ${origin}/console
 Paste these lines into another terminal:
 
 BASE=${origin}/v1

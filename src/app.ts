@@ -1,5 +1,5 @@
 import { version } from "../package.json";
-import { documentation, PAGE_LINKS } from "./http/documentation.ts";
+import { consolePage, documentation, PAGE_LINKS } from "./http/documentation.ts";
 import { onError } from "./http/error-handler.ts";
 import { lifecycle } from "./http/lifecycle.ts";
 import { lingeringClose } from "./http/lingering-close.ts";
@@ -40,6 +40,7 @@ export function createApp() {
     return c.redirect("/docs");
   });
   app.on("GET", DOCUMENTATION, documentation);
+  app.get("/console", consolePage);
   app.get("/health", (c) => json(c, { status: "ok", version, deployment: c.env.VERSION?.id }, 200));
   return app.route("/v1", v1);
 }

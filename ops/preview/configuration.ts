@@ -17,7 +17,7 @@ const SHARED = [
   "minify",
   "keep_names",
   "upload_source_maps",
-].concat(["build", "assets", "observability", "limits", "placement", "version_metadata", "vars"]);
+].concat(["alias", "build", "assets", "observability", "limits", "placement", "version_metadata", "vars"]);
 /** Settings that a preview replaces, or does without. */
 const OWN = [
   "name",

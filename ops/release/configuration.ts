@@ -24,6 +24,7 @@ const OWN = ["vars", "d1_databases", "kv_namespaces", "ratelimits", "durable_obj
 export interface Configuration {
   name: string;
   main: string;
+  alias?: Record<string, string>;
   build?: { command?: string; cwd?: string };
   assets?: { directory?: string; binding?: string };
   ratelimits?: { name: string; namespace_id: string }[];
@@ -51,7 +52,15 @@ export function readConfiguration(env: string): Configuration {
   const environment = environments[env];
   if (environment === undefined) throw new Error(`wrangler.toml has no environment ${env}.`);
   const inherited = Object.fromEntries(Object.entries(top).filter(([setting]) => !OWN.includes(setting)));
-  const { main, build, assets, d1_databases, kv_namespaces, ...rest } = {
+  const {
+    main,
+    alias = {},
+    build,
+    assets,
+    d1_databases,
+    kv_namespaces,
+    ...rest
+  } = {
     ...inherited,
     ...environment,
   } as Partial<Configuration>;
@@ -60,6 +69,7 @@ export function readConfiguration(env: string): Configuration {
     ...rest,
     name: environment.name ?? `${top.name}-${env}`,
     main: join(PROJECT, main),
+    alias: Object.fromEntries(Object.entries(alias).map(([module, file]) => [module, join(PROJECT, file)])),
     build: { ...build, cwd: PROJECT },
     assets: { ...assets, directory: join(PROJECT, assets?.directory ?? "") },
     d1_databases: (d1_databases ?? []).map((database) => ({

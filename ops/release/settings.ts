@@ -17,6 +17,7 @@ const SETTINGS: { [name: string]: (value: string, env: string) => boolean } = {
   MCP_ORIGINS: (value) => ORIGINS.test(value),
   STORED_MIB: (value) => parseStoredMib(value) !== undefined,
   WEBHOOK_DENIED_HOSTS: (value) => parseDeniedHosts(value) !== undefined,
+  CONSOLE: (value) => value === "on" || value === "off",
 };
 
 /** @throws Error for a setting that the service does not understand, that it does not know, or that is missing. */

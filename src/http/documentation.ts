@@ -6,6 +6,12 @@ import { ORIGIN } from "./paging.ts";
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/**
+ * The page of the console holds an API key: no inline style, and no markup from text but that of its library, which makes templates alone.
+ */
+const CONSOLE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html";
+
 /** Further headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy for old browsers. */
 const PAGE_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -63,6 +69,19 @@ export const documentation: Handler<AppEnv> = async (c) => {
   const own = namesAddress ? DOCUMENT_HEADERS : PAGE_HEADERS;
   for (const [name, value] of Object.entries(own)) response.headers.set(name, value);
   return response;
+};
+
+/** The console, in its page for this environment. Whoever has no key learns nothing from it. */
+export const consolePage: Handler<AppEnv> = async (c) => {
+  const { CONSOLE, ENVIRONMENT } = c.env;
+  const page = CONSOLE === "on" && (await fetchAsset(c, `/console/${ENVIRONMENT}`, c.req.raw.headers));
+  if (!page || page.status === 404) return c.notFound();
+  const headers = new Headers({
+    ...Object.fromEntries(page.headers),
+    ...PAGE_HEADERS,
+    "Content-Security-Policy": CONSOLE_POLICY,
+  });
+  return new Response(page.body, { status: page.status, headers });
 };
 
 /** A media range and its weight (RFC 9110, section 12.5.1). */

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, RunOptions } from "axe-core";
 import { expect, test } from "vitest";
-import { openPage, openReference, PHONE } from "./chromium.ts";
+import { PetStore } from "../../client/src/index.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { openConsole, openPage, openReference, origins, PHONE } from "./chromium.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -24,6 +26,23 @@ const openResults: typeof openPage = async (...parameters) => {
   return opened;
 };
 
+/** A part of the console with something in it, and with its forms and questions open. */
+const openPart: typeof openPage = async (path, options) => {
+  const store = new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY }).session();
+  const { animal } = await store.pets.create({ name: "Ada", categoryId: 1 });
+  await store.orders.place({ petId: animal.id, reference: "cart-7F3A", customer: "c-42" });
+  const webhook = { url: "https://hooks.example.com/", types: ["category.deleted" as const] };
+  await store.webhooks.create(webhook, { idempotencyKey: "accessibility" });
+  const opened = await openConsole(path.split("#")[1] ?? "", options);
+  for (const name of [/^Add an/, /^Add many/, /^Add a cat/, "As a table"])
+    for (const summary of await opened.page.locator("summary").filter({ hasText: name }).all()) await summary.click();
+  for (const name of [/^Deliveries/, /^Change/, /^(Cancel|Rotate|Delete)/]) {
+    const button = opened.page.getByRole("button", { name }).first();
+    if ((await button.count()) > 0) await button.click();
+  }
+  return opened;
+};
+
 const PAGES = [
   ["/docs/reference", openReference],
   ["/docs/reference#tag/pets/POST/pets", openReference],
@@ -33,6 +52,8 @@ const PAGES = [
   ["/docs/orders", openPage],
   ["/docs/events", openPage],
   ["/docs/keys", openResults],
+  ["/console", openPage],
+  ...["orders", "animals", "feed", "webhooks", "numbers"].map((part) => [`/console#${part}`, openPart] as const),
 ] as const;
 
 test.each(

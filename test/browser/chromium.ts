@@ -2,7 +2,7 @@
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { keyRecordName } from "../../src/auth/key-record.ts";
+import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
 
@@ -17,6 +17,8 @@ const EXPECTED_MESSAGE = /^@scalar\/api-reference@[\d.]+$/;
 
 let harness: TestHarness;
 let browser: Browser;
+/** The bindings of the service. */
+export let bindings: Env;
 /** The origins of the service, on a loopback host and on another one. */
 export const origins = { loopback: "", other: "" };
 
@@ -29,8 +31,8 @@ beforeAll(async () => {
   origins.other = `http://petstore.example:${url.port}`;
   const worker = harness.getWorker<Env>();
   await worker.applyD1Migrations("DB");
-  const { API_KEYS } = await worker.getEnv();
-  await API_KEYS.put(await keyRecordName(LOCAL_API_KEY), JSON.stringify(LOCAL_KEY_RECORD));
+  bindings = await worker.getEnv();
+  await grantKey(LOCAL_API_KEY, {});
   browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: [
@@ -49,6 +51,12 @@ afterAll(async () => {
   await browser?.close();
   await harness?.close();
 });
+
+/** Stores an API key, by default one with all scopes. */
+export async function grantKey(key: string, record: Partial<KeyRecord>): Promise<string> {
+  await bindings.API_KEYS.put(await keyRecordName(key), JSON.stringify({ ...LOCAL_KEY_RECORD, ...record }));
+  return key;
+}
 
 /** The pages of the present test, with the faults that no page may have. */
 const opened: { context: BrowserContext; faults: string[] }[] = [];
@@ -96,5 +104,17 @@ export async function openReference(...parameters: Parameters<typeof openPage>):
   const opened = await openPage(...parameters);
   const [, part = "description/introduction"] = parameters[0].split("#");
   await opened.page.locator(`#reference [id$="${part}"]`).getByRole("heading").first().waitFor();
+  return opened;
+}
+
+/** Opens a part of the console with a key, and waits until it shows everything. */
+export async function openConsole(
+  part: string,
+  { key = LOCAL_API_KEY, ...options }: Parameters<typeof openPage>[1] & { key?: string } = {},
+): ReturnType<typeof openPage> {
+  const opened = await openPage(`/console#${part}`, options);
+  await opened.page.getByLabel("API key").fill(key);
+  await opened.page.getByRole("button", { name: "Sign in" }).click();
+  await opened.page.locator('section[aria-busy="false"]').waitFor();
   return opened;
 }

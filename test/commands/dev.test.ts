@@ -55,13 +55,15 @@ async function listNames({ base, key }: DevService): Promise<string[]> {
   return ((await response.json()) as { name: string }[]).map(({ name }) => name);
 }
 
-test("prints the addresses of the service and its documentation", async () => {
+test("prints the addresses of the service, its documentation and its console", async () => {
   expect(await listNames(first)).toHaveLength(5);
   expect(first.output).not.toContain("Another npm run dev");
   const [, pages = ""] = /documentation is at (\S+)/.exec(first.output) ?? [];
   const response = await fetch(pages);
   expect({ status: response.status, url: response.url }).toEqual({ status: 200, url: pages });
   expect(await response.text()).toContain("<title>Start");
+  const [, console_ = ""] = /console is at (\S+)/.exec(first.output) ?? [];
+  expect(await (await fetch(console_)).text()).toContain(`data-environment="local" data-key="${first.key}"`);
 });
 
 // Promise: served-package

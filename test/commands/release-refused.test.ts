@@ -207,6 +207,7 @@ test.each(Object.keys(REFUSED))("%s", (name) => expectRefusal(REFUSED[name] ?? e
 
 test.each([
   ["WEBHOOK_DENIED_HOSTS", '"*.evil.com"'],
+  ["CONSOLE", '"On"'],
   ["MCP_ORIGINS", '"https://a.example/"'],
   ["LOG_SUCCESS_SHARE", '"10%"'],
   ["READ_MAX_AGE", '"5s"'],

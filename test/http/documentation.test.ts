@@ -1,5 +1,6 @@
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { call, expectError, ORIGIN } from "../support/client.ts";
 
 const LINKS =
@@ -287,4 +288,36 @@ const CHECKS: { [name: string]: Check } = {
 
 test.each(Object.entries(CHECKS))("the readiness check %s passes, or has a reason", async (_, { passes, why }) => {
   expect(await passes()).toBe(why === undefined);
+});
+
+describe("the console", () => {
+  const open = (bindings: object, headers = {}) => call("/console", { bindings, headers });
+
+  test.each(["local", "staging", "production"] as const)("names its environment, %s", async (ENVIRONMENT) => {
+    const response = await open({ ENVIRONMENT });
+    const text = await response.text();
+    expect([response.status, typeOf(response)]).toEqual([200, HTML]);
+    expect(text).toContain(`data-environment="${ENVIRONMENT}"`);
+    // The key of local development is in the page of local development, and in no other.
+    expect(text.includes(LOCAL_API_KEY)).toBe(ENVIRONMENT === "local");
+    expect(text).not.toMatch(/<script(?![^>]* src=")|<style|\son\w+=|style=/);
+    expect(response.headers.get("Content-Security-Policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
+    );
+    expect(response.headers.get("Referrer-Policy")).toBe("no-referrer");
+    const same = await open({ ENVIRONMENT }, { "If-None-Match": response.headers.get("ETag") ?? "" });
+    expect([same.status, await same.text()]).toEqual([304, ""]);
+  });
+
+  test.each([{ CONSOLE: "off" }, { CONSOLE: "" }, { CONSOLE: undefined }, { CONSOLE: "On" }, { ENVIRONMENT: "other" }])(
+    "is left out with %o",
+    async (bindings) => {
+      await expectError(await open(bindings, { Accept: "text/html" }), "not_found");
+    },
+  );
+
+  test("has no other address", async () => {
+    for (const path of ["/console/local", "/console/local.html", "/console.html", "/console/"])
+      await expectError(await call(path), "not_found");
+  });
 });

@@ -21,10 +21,10 @@ export function makeCopies(): string[] {
       // Git lists a file that was removed until the removal is committed.
       if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(copy, file));
     }
-    // Not one link: Vite keeps what it bundles for workerd in this folder.
+    // Not one link: Vite and Vitest keep what they bundle and transform in this folder.
     mkdirSync(join(copy, "node_modules"));
     for (const name of readdirSync(join(ROOT, "node_modules"))) {
-      if (name !== ".vite") symlinkSync(join(ROOT, "node_modules", name), join(copy, "node_modules", name));
+      if (!name.startsWith(".vit")) symlinkSync(join(ROOT, "node_modules", name), join(copy, "node_modules", name));
     }
     // The tests of releases ask git for the files.
     git("init", "--quiet", copy);

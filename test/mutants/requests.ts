@@ -307,6 +307,20 @@ const PAGES = [
     "http/documentation",
   ),
   workerd(
+    "a mistake in the setting serves the console",
+    "http/documentation.ts",
+    'CONSOLE === "on"',
+    '(CONSOLE as string) !== "off"',
+    "http/documentation",
+  ),
+  workerd(
+    "the console has the weaker policy of the pages",
+    "http/documentation.ts",
+    '"Content-Security-Policy": CONSOLE_POLICY',
+    '"Content-Security-Policy": CONTENT_SECURITY_POLICY',
+    "http/documentation",
+  ),
+  workerd(
     "the redirect of / has no links",
     "app.ts",
     "    addLink(c, PAGE_LINKS);\n",

@@ -225,9 +225,10 @@ function* judgeEnd(
   const resets = taken.filter(({ type }) => type === RESET);
   const ownReplays = webhooks.replays.filter((one) => one.name === name);
 
-  // What a receiver has from a history that is gone, a reset told.
+  // What a receiver has from a history that is gone, a reset told. An object that crashes forgets its last attempts, of a second at most.
+  const isKnown = ({ life, at }: Attempt) => !attempts.some((one) => one.life > life && one.at < at + 1_000);
   const known = [{ at: 0, place: start }].concat(
-    taken.map((one) => ({ at: one.at, place: one.type === RESET ? cursorOf(one) : placeOf(one.id) })),
+    taken.filter(isKnown).map((one) => ({ at: one.at, place: one.type === RESET ? cursorOf(one) : placeOf(one.id) })),
   );
   const lost = known.findLast(({ place }) => !has(place));
   // An attempt of an object that crashed may arrive later than the reset.

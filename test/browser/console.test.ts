@@ -1,0 +1,384 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { PetStore } from "../../client/src/index.ts";
+import { generateKey } from "../../src/auth/key-format.ts";
+import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
+import { serve } from "../built/serve.ts";
+import { bindings, grantKey, openConsole, openPage, origins, PHONE } from "./chromium.ts";
+
+/** The global object of the page, where some of the functions below run. */
+declare const document: { documentElement: { scrollWidth: number }; activeElement: { id: string } };
+declare const sessionStorage: { length: number };
+
+const store = () => new PetStore({ baseUrl: `${origins.loopback}/v1`, apiKey: LOCAL_API_KEY }).session();
+
+/** An animal with an order for it. */
+async function placeOrder(name: string, more: { reference?: string; customer?: string } = {}) {
+  const session = store();
+  const { animal } = await session.pets.create({ name, categoryId: 1 });
+  const { order } = await session.orders.place({ petId: animal.id, ...more });
+  return { animal, order, row: `#order-${order.id}` };
+}
+
+const said = (page: Page) => page.locator(".notices [role=status]");
+const alerted = (page: Page) => page.locator(".notices [role=alert]");
+const focused = (page: Page) => page.evaluate(() => document.activeElement.id);
+const find = async (page: Page, label: string, text: string) => {
+  await page.getByLabel(label).fill(text);
+  await page.getByRole("button", { name: "Find" }).click();
+};
+const ship = async (row: Locator) => {
+  await row.getByRole("button", { name: "Ship" }).click();
+  await row.getByRole("button", { name: "Ship order" }).click();
+};
+
+test("a key is filled in on this machine only, kept for the tab, and forgotten by signing out", async () => {
+  for (const [origin, value] of [
+    [origins.loopback, LOCAL_API_KEY],
+    [origins.other, ""],
+  ] as const) {
+    const { page } = await openPage("/console", { origin });
+    expect(await page.getByLabel("API key").inputValue()).toBe(value);
+  }
+  const { page } = await openConsole("orders");
+  await page.getByText("Local development local").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  expect(page.url()).not.toContain("petstore_");
+});
+
+test("a key that is none stays out, with the request id to copy", async () => {
+  const { page } = await openPage("/console", { expectsFaults: true });
+  for (const [key, words] of [
+    [generateKey("local"), "The service does not accept the key."],
+    ["no key at all!\u00FC", ""],
+  ] as const) {
+    await page.getByLabel("API key").fill(key);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await alerted(page).filter({ hasText: words }).waitFor();
+    expect(await page.getByRole("navigation").count()).toBe(0);
+  }
+});
+
+test("what the scopes do not allow is not shown", async () => {
+  await placeOrder("Narrow");
+  for (const [scopes, parts, buttons] of [
+    [["pets:read"], ["Animals"], 0],
+    [["store:read", "pets:read"], ["Orders", "Animals", "Numbers"], 0],
+    [["store:read", "orders:manage"], ["Orders", "Numbers"], 1],
+    [["webhooks:manage"], ["Webhooks"], 0],
+    [["orders:place"], [], 0],
+  ] as const) {
+    const key = await grantKey(generateKey("local"), { id: scopes.join(), scopes: [...scopes] });
+    const { page } = await openConsole("orders", { key });
+    expect(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts()).toEqual(parts);
+    const found = await page.getByRole("button", { name: /^(Ship|Change|Delete) / }).count();
+    expect(found > 0, scopes.join()).toBe(buttons > 0);
+  }
+});
+
+test("an order is found by number, reference and customer, with its animal", async () => {
+  const customer = `c-${crypto.randomUUID()}`;
+  const { order, row } = await placeOrder("Found <b>", { reference: "Rechnung 7 & \u00FC", customer });
+  const { page } = await openConsole("orders");
+  for (const text of [`#${order.id}`, "Rechnung 7 & \u00FC", customer]) {
+    await find(page, "Number, reference or customer", text);
+    await page.locator(row).getByText("Found <b>").waitFor();
+    await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
+  }
+  await find(page, "Number, reference or customer", "nobody");
+  await page.getByText("No order has this number").waitFor();
+  await page.goBack();
+  await page.locator(row).waitFor();
+});
+
+test("the keyboard alone signs in, ships an order, and keeps its place", async () => {
+  const { row, order } = await placeOrder("Keys");
+  const { page } = await openPage(`/console#orders?find=${order.id}`);
+  const press = async (name: string) => {
+    for (let tabs = 0; tabs < 40; tabs++) {
+      await page.keyboard.press("Tab");
+      const text = await page
+        .locator("*:focus")
+        .evaluate((element) => Reflect.get(element, "ariaLabel") ?? Reflect.get(element, "innerText"));
+      if (String(text).trim() === name) return page.keyboard.press("Enter");
+    }
+    throw new Error(`No Tab reaches ${name}`);
+  };
+  await press("Sign in");
+  await page.locator(row).waitFor();
+  expect(await focused(page)).toBe("title");
+  await press(`Ship order ${order.id}`);
+  await expect.poll(() => focused(page)).toBe("confirm");
+  await page.keyboard.press("Escape");
+  await expect.poll(() => focused(page)).toBe(`order-${order.id}-ship`);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => focused(page)).toBe("confirm");
+  await page.keyboard.press("Enter");
+  await said(page).getByText(`Order ${order.id} is shipped.`).waitFor();
+  await expect.poll(() => focused(page)).toBe(`order-${order.id}`);
+  expect((await store().orders.get(order.id)).order.status).toBe("shipped");
+});
+
+test("of two consoles on one order, the slower one is told, and shown how it is now", async () => {
+  const { row, order } = await placeOrder("Wanted");
+  const [first, second] = await Promise.all(
+    [0, 1].map(async () => (await openConsole(`orders?find=${order.id}`, { expectsFaults: true })).page),
+  );
+  if (!first || !second) expect.unreachable();
+  await ship(first.locator(row));
+  await said(first).getByText("is shipped").waitFor();
+  await second.locator(row).getByRole("button", { name: "Cancel" }).click();
+  await second.getByRole("button", { name: "Cancel order" }).click();
+  await alerted(second).getByText("Somebody else was faster").waitFor();
+  await second.locator(row).locator(".state").getByText("shipped").waitFor();
+  expect(await second.locator(row).getByRole("button").count()).toBe(0);
+  // A change of something else leaves the order to ship.
+  const other = await placeOrder("Renamed");
+  await find(second, "Number, reference or customer", String(other.order.id));
+  await second.locator(other.row).waitFor();
+  await store().orders.update(other.order.id, { reference: "new" });
+  await ship(second.locator(other.row));
+  await alerted(second).getByText("It can still be shipped").waitFor();
+  await second.locator(other.row).getByText("new", { exact: true }).waitFor();
+  expect((await store().orders.get(other.order.id)).order.status).toBe("placed");
+});
+
+test("a lost answer doubles nothing, also after a reload", async () => {
+  const { page } = await openConsole("animals", { expectsFaults: true });
+  const name = `Lost ${crypto.randomUUID()}`;
+  const add = async () => {
+    await page.getByText("Add an animal").click();
+    const form = page.locator("form", { has: page.locator("#name-new") });
+    await form.getByLabel("Name", { exact: true }).fill(name);
+    await form.getByLabel("Category").fill("7");
+    await form.getByRole("button", { name: "Add" }).click();
+  };
+  await page.route("**/v1/pets", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await add();
+  await said(page).getByText("No answer yet").waitFor();
+  await alerted(page).getByText("Try again: nothing happens twice.").waitFor({ timeout: 60_000 });
+  await page.unroute("**/v1/pets");
+  await page.reload();
+  await page.locator('section[aria-busy="false"]').waitFor();
+  await add();
+  await said(page).getByText("The try before had added it").waitFor();
+  const found = await store().pets.list({ categoryId: 7 }).all(100);
+  expect(found.filter((animal) => animal.name === name)).toHaveLength(1);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await said(page).getByText("is deleted again").waitFor();
+});
+
+test("a 401 in the middle asks for the key, and loses nothing that was entered", async () => {
+  const expiresAt = new Date(Date.now() + 12_000).toISOString();
+  const key = await grantKey(generateKey("local"), { id: "short", expiresAt });
+  const { page } = await openConsole("animals", { key, expectsFaults: true });
+  await page.getByText("Add an animal").click();
+  await page.locator("#name-new").fill("Kept");
+  const form = page.locator("form", { has: page.locator("#name-new") });
+  await form.getByLabel("Category").fill("7");
+  await expect.poll(() => Date.now() > Date.parse(expiresAt), { timeout: 20_000 }).toBe(true);
+  await form.getByRole("button", { name: "Add" }).click();
+  await alerted(page).getByText("The service does not accept the key.").waitFor();
+  await page.getByText("Request ").waitFor();
+  await expect.poll(() => focused(page)).toBe("key");
+  const renewed = await grantKey(generateKey("local"), { id: "short" });
+  await page.getByLabel("API key").fill(renewed);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.locator("#name-new").inputValue()).toBe("Kept");
+  await form.getByRole("button", { name: "Add" }).click();
+  await said(page)
+    .getByText(/Kept is animal \d+/)
+    .waitFor();
+});
+
+test("an animal is changed, changed back, and deleted after a question", async () => {
+  const { animal } = await store().pets.create({ name: "Before", categoryId: 7 });
+  const { page } = await openConsole(`animals?q=${animal.id}`);
+  const row = page.locator(`#animal-${animal.id}`);
+  await row.getByRole("button", { name: "Change" }).click();
+  await expect.poll(() => focused(page)).toBe(`name-${animal.id}`);
+  await row.getByLabel("Name", { exact: true }).fill("After");
+  await row.getByLabel("Status").selectOption("sold");
+  await row.getByRole("button", { name: "Save" }).click();
+  await row.getByText("After").waitFor();
+  expect(
+    (
+      await store()
+        .pets.list({ id: [animal.id] })
+        .all(1)
+    )[0],
+  ).toMatchObject({ name: "After", status: "sold" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await row.getByText("Before").waitFor();
+  expect(
+    (
+      await store()
+        .pets.list({ id: [animal.id] })
+        .all(1)
+    )[0],
+  ).toEqual(animal);
+  await row.getByRole("button", { name: "Delete" }).click();
+  await row.getByRole("button", { name: "Delete Before" }).click();
+  await said(page).getByText("Before is deleted.").waitFor();
+  expect(
+    await store()
+      .pets.list({ id: [animal.id] })
+      .all(1),
+  ).toEqual([]);
+});
+
+test("a CSV file is checked, added once, and goes on after a bad line", async () => {
+  const category = await store().categories.create({ name: `Fish ${crypto.randomUUID()}` });
+  const { id, name } = category.category;
+  const { page } = await openConsole("animals", { expectsFaults: true });
+  await page.getByText("Add many").click();
+  const lines = Array.from({ length: 250 }, (_, index) => `"Fish ""${index}"", small",${name},sold`);
+  const csv = `\uFEFFName,Category,Status\r\n${lines.join("\r\n")}\r\nWho?,Nowhere,\r\n,${name},\r\nTwo,${name},gone\r\n`;
+  await page.getByLabel("CSV file").setInputFiles({ name: "fish.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
+  await expect
+    .poll(() => page.locator(".refused li").allInnerTexts())
+    .toEqual([
+      "Row 252: There is no category Nowhere. Add it first.",
+      "Row 253: The name is missing.",
+      "Row 254: The status gone is none of available, pending, sold.",
+    ]);
+  let batches = 0;
+  await page.route("**/v1/pets/batch", async (route) => {
+    await route.fetch();
+    return ++batches === 1 ? route.continue() : route.abort();
+  });
+  await page.getByRole("button", { name: "Add 250 animals" }).click();
+  await page.locator("#confirm").click();
+  await alerted(page).getByText("Try again: nothing happens twice.").waitFor({ timeout: 60_000 });
+  await page.unroute("**/v1/pets/batch");
+  await page.locator("#confirm").click();
+  await said(page).getByText("250 animals are added.").waitFor();
+  const added = await store().pets.list({ categoryId: id }).all(1_000);
+  const fish = added.filter((animal) => animal.name.startsWith("Fish"));
+  expect(fish.map((animal) => [animal.name, animal.status])).toEqual(
+    lines.map((_, index) => [`Fish "${index}", small`, "sold"]),
+  );
+});
+
+test("the feed shows what happens as it happens, and what happened to an animal", async () => {
+  const { animal, order } = await placeOrder("Watched");
+  const { page } = await openConsole("animals?q=Watched");
+  await page.getByRole("link", { name: "History of Watched" }).click();
+  await page.getByText(`Order placed: order ${order.id}`).waitFor();
+  await placeOrder("Another");
+  await store().orders.ship(order.id);
+  await page.locator(".live").getByText("Animal changed").waitFor({ timeout: 20_000 });
+  const events = await page.locator(".rows > li > div").allInnerTexts();
+  expect(events.map((text) => text.split(":")[0])).toEqual([
+    "Animal changed",
+    "Order shipped",
+    "Animal changed",
+    "Order placed",
+    "Animal added",
+  ]);
+  await page.getByLabel("Type").selectOption("order.shipped");
+  await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
+  expect(page.url()).toContain(`animal=${animal.id}`);
+});
+
+test("a webhook says why it does not deliver, and is tested, replayed and rotated", async () => {
+  let status = 500;
+  const receiver = await serve((_request, response) => response.writeHead(status).end());
+  const { webhook } = await store().webhooks.create({ url: receiver, types: ["order.placed"] });
+  const { order } = await placeOrder("Unheard");
+  const hasFailed = async () => (await store().webhooks.deliveries(webhook.id)).deliveries[0]?.response === 500;
+  await expect.poll(hasFailed, { timeout: 30_000 }).toBe(true);
+  const { page } = await openConsole("webhooks");
+  const row = page.locator(`#webhook-${webhook.id}`);
+  await row.getByText("Not of: Animal added").waitFor();
+  await row.getByRole("button", { name: "Deliveries" }).click();
+  const line = row.locator(".deliveries").getByText(`pending Order placed: order ${order.id}, `);
+  await line.getByText("answered 500").waitFor();
+  await row.getByRole("button", { name: "Test" }).click();
+  await alerted(page).getByText("The receiver answered 500").waitFor();
+  status = 204;
+  await row.getByRole("button", { name: "Test" }).click();
+  await said(page).getByText("The receiver answered 204").waitFor();
+  await row.getByRole("button", { name: "Replay" }).click();
+  await said(page).getByText("delivers again").waitFor();
+  expect(await row.getByText("whsec_").count()).toBe(0);
+  await row.getByRole("button", { name: "Show secret" }).click();
+  const secret = await row.getByText("whsec_").innerText();
+  await row.getByRole("button", { name: "Rotate secret" }).click();
+  await row.locator("#confirm").click();
+  await expect.poll(() => row.getByText("whsec_").innerText()).not.toBe(secret);
+  await row.getByRole("button", { name: "Disable" }).click();
+  await row.getByText("It delivers nothing").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await row.getByRole("button", { name: "Disable" }).waitFor();
+  await store().webhooks.delete(webhook.id);
+});
+
+test("the numbers agree with the service", async () => {
+  await placeOrder("Counted");
+  const { page } = await openConsole("numbers");
+  const { inventory } = await store().orders.inventory();
+  for (const [status, count] of Object.entries(inventory))
+    await page.getByText(`${status} ${count.toLocaleString("en")}`).waitFor();
+  await page.getByText("As a table").click();
+  const cells = await page.locator("td:nth-child(2)").allInnerTexts();
+  const placed = (await store().events.list({ types: ["order.placed"] })).events.length;
+  expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(placed);
+  await page.getByRole("img", { name: `${placed} orders placed` }).waitFor();
+});
+
+test("offline it says so, and goes on when it is back", async () => {
+  const { page } = await openConsole("orders", { expectsFaults: true });
+  await page.context().setOffline(true);
+  await page.getByText("You are offline.").waitFor();
+  const { row } = await placeOrder("Meanwhile");
+  await page.context().setOffline(false);
+  await page.locator(row).waitFor();
+  expect(await page.getByText("You are offline.").count()).toBe(0);
+});
+
+test("nothing is wider than a phone", async () => {
+  await placeOrder("Long".repeat(60), { reference: "r".repeat(255), customer: "c".repeat(255) });
+  for (const part of ["orders", "animals", "feed", "webhooks", "numbers"]) {
+    const { page } = await openConsole(part, { viewport: PHONE, hasTouch: true });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), part).toBeLessThanOrEqual(PHONE.width);
+  }
+});
+
+describe("with 2,000 orders", () => {
+  test("a page shows the oldest 50, the next ones on demand, and any by its number", async () => {
+    const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)";
+    await bindings.DB.batch([
+      bindings.DB.prepare(
+        `${numbers} INSERT INTO pets (id, name, category_id, status) SELECT 100000 + i, 'Many ' || i, 1, 'pending' FROM n`,
+      ),
+      bindings.DB.prepare(
+        `${numbers} INSERT INTO orders (id, pet_id, status, created_at) SELECT 100000 + i, 100000 + i, 'placed', '2026-01-01T00:00:00.000Z' FROM n`,
+      ),
+    ]);
+    const { page } = await openConsole("orders");
+    const count = () => page.locator(".rows > li").count();
+    expect(await count()).toBe(50);
+    const more = page.getByRole("button", { name: "Show 50 more" });
+    while ((await more.count()) > 0) {
+      const before = await count();
+      await more.click();
+      await expect.poll(count).toBeGreaterThan(before);
+    }
+    expect(await count()).toBeGreaterThanOrEqual(2_000);
+    await ship(page.locator("#order-102000"));
+    await said(page).getByText("Order 102000 is shipped.").waitFor();
+    await find(page, "Number, reference or customer", "101999");
+    await page.locator("#order-101999").getByText("Many 1999").waitFor();
+    await bindings.DB.batch(
+      ["orders", "pets"].map((table) => bindings.DB.prepare(`DELETE FROM ${table} WHERE id > 100000`)),
+    );
+  });
+});
