@@ -3,6 +3,7 @@ import type { OpenAPIObject } from "openapi3-ts/oas31";
 import { LIFETIME_SECONDS } from "../../src/idempotency/purge.ts";
 import { Model } from "../model/model.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
+import { agentsSeeEveryWrite, toldOf } from "./agents.ts";
 import { comparisonWith } from "../support/comparison.ts";
 import { bookmarkOf, stateOf } from "./d1.ts";
 import { deliveriesAreExact } from "./deliveries.ts";
@@ -177,7 +178,8 @@ function stateRead(exchange: Exchange): number | undefined {
   return bookmark === undefined || bookmark === exchange.headers["x-d1-bookmark"] ? undefined : stateOf(bookmark);
 }
 
-function* compare(exchange: Exchange, expected: ReturnType<Question>, when: string): Generator<Finding> {
+function* compare(exchange: Exchange, answered: ReturnType<Question>, when: string): Generator<Finding> {
+  const expected = exchange.isTool ? toldOf(answered) : answered;
   if (exchange.version !== PRESENT) {
     // It may have fewer headers. What it says has to be true.
     const { status, body } = answerOf(exchange);
@@ -211,7 +213,7 @@ function* bookmarksAreTrue({ history }: Outcome): Generator<Finding> {
     const bookmark = bookmarkIn(exchange);
     // An object that does not answer is a failure of storage, which has no bookmark.
     const isFailed = last?.failure !== undefined || exchange.faults.includes("object");
-    if (exchange.status === undefined || last?.instance === undefined || isFailed) continue;
+    if (exchange.isTool || exchange.status === undefined || last?.instance === undefined || isFailed) continue;
     const sent = exchange.headers["x-d1-bookmark"] ?? "";
     const reached = bookmarkOf(last.after);
     const isMadeUp = bookmark === sent && sent > reached && isRead(exchange);
@@ -434,7 +436,8 @@ function* walksSeeEverything({ history }: Outcome): Generator<Finding> {
     history.exchanges.filter(
       (one) => isRead(one) && one.status === 200 && one.session !== undefined && one.text?.startsWith("["),
     ),
-    ({ step, path, session }) => `${step} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
+    // A page of a customer may walk twice at once.
+    ({ step, call, path, session }) => `${step} ${call} ${session} ${path.replace(/[?&]cursor=[^&]*/, "")}`,
   );
   for (const pages of walks.values()) {
     const ids = new Map<string, string>();
@@ -463,8 +466,8 @@ function responsesFit(document: OpenAPIObject): Checker {
   const { differencesOf } = comparison;
   return function* fit({ history }) {
     for (const exchange of history.exchanges) {
-      const { method, path, status, responseHeaders: headers, text = "" } = exchange;
-      if (status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
+      const { method, path, status, responseHeaders: headers, text = "", isTool } = exchange;
+      if (isTool || status === undefined || headers === undefined || exchange.version !== PRESENT) continue;
       const [pathname = ""] = path.split("?");
       // Responses that differ in digits only fit alike.
       const names = [...headers].map(
@@ -507,6 +510,7 @@ export const checkersOf = (document: OpenAPIObject): { [name: string]: Checker }
   walksSeeEverything,
   feedIsExact,
   copiesAreTrue,
+  agentsSeeEveryWrite,
   deliveriesAreExact,
   responsesFit: responsesFit(document),
   invariantsHold,

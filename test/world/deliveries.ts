@@ -110,7 +110,9 @@ function* judgeAttempts(
     const reset = firstOfResets.findLast((one) => createdAt(one) <= at);
     const waitsFor = reset && createdAt(reset) <= at - SECOND && createdAt(reset) > at - HOUR + SECOND;
     if (type !== RESET && reset !== undefined && waitsFor === true) {
-      if (!((takenAt.get(reset.id) ?? Infinity) <= at)) yield `${id} is sent at ${at}, before the reset ${reset.id}.`;
+      // One that failed, in the ten attempts of an owner who enables the webhook again and again, is not sent again.
+      const isOver = (takenAt.get(reset.id) ?? Infinity) <= at || (failed.get(reset.id) ?? Infinity) <= at;
+      if (!isOver) yield `${id} is sent at ${at}, before the reset ${reset.id}.`;
     }
 
     // The order of its resource.

@@ -26,6 +26,8 @@ export interface Exchange {
   call?: number | undefined;
   isolate: string;
   version: string;
+  /** Whether an agent sends it, as the call of a tool. Its response is then what the result tells of that of the plain request. */
+  isTool?: boolean | undefined;
   /** The API key, as operators name it. */
   apiKey: string;
   /** That the request carried in its place. */
@@ -129,7 +131,7 @@ function lineOf(event: Event): string {
     const by = [exchange.session, exchange.apiKey, exchange.token?.customer, exchange.isolate]
       .filter((part) => part !== undefined)
       .join(" ");
-    return `#${id} ${method} ${path} ${sent} ${body ?? ""} (${by})`;
+    return `#${id} ${exchange.isTool ? "as a tool, " : ""}${method} ${path} ${sent} ${body ?? ""} (${by})`;
   }
   if (event.kind === "trip") {
     const { instance, before, after, failure } = event;

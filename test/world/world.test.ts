@@ -56,22 +56,24 @@ test("a seed has one history", async () => {
 /** They take time at the end of each world. */
 const WITHOUT_WEBHOOKS = new Set(["a webhook is managed"]);
 
-/** The service with another line in src/db/session.ts. */
-async function withSession(name: string, line: string, other: string): Promise<Code> {
-  const source = readFileSync(join(ROOT, "src/db/session.ts"), "utf8");
+/** The service with another line in a file of src. */
+async function withLine(name: string, file: string, line: string, other: string): Promise<Code> {
+  const source = readFileSync(join(ROOT, "src", file), "utf8");
   const contents = source.replace(line, other);
   expect(contents).not.toBe(source);
   const plugin: Plugin = {
     name,
-    setup: (build) => build.onLoad({ filter: /db\/session\.ts$/ }, () => ({ contents, loader: "ts" })),
+    setup: (build) =>
+      build.onLoad({ filter: new RegExp(`/src/${RegExp.escape(file)}$`) }, () => ({ contents, loader: "ts" })),
   };
   return { ...code, versions: [{ name, program: await programOf<Worker>("src/index.ts", ROOT, [plugin]) }] };
 }
 
 test("a session that ignores its bookmark is found, in a history that is short", async () => {
   const start = "this.#start = start ??";
-  const mutant = await withSession("forgetful", start, "this.#start =");
-  const failure = await fail(mutant, document, { seed: 1, steps: 300, calm: WITHOUT_WEBHOOKS });
+  const mutant = await withLine("forgetful", "db/session.ts", start, "this.#start =");
+  const plan = { seed: 1, steps: 300, calm: WITHOUT_WEBHOOKS };
+  const failure = await fail(mutant, document, plan, "sessionsNeverGoBack");
   const shortest = failure && (await shrink(mutant, document, failure, 60));
   expect(shortest?.violation.checker).toBe("sessionsNeverGoBack");
   expect(shortest?.plan.only?.size).toBeLessThan(10);
@@ -79,10 +81,19 @@ test("a session that ignores its bookmark is found, in a history that is short",
 });
 
 test("a session that does not repeat a read whose replica lacks a migration is found", async () => {
-  const mutant = await withSession(PRESENT, "lacksSchema(cause)", "false");
+  const mutant = await withLine(PRESENT, "db/session.ts", "lacksSchema(cause)", "false");
   const failure = await fail(mutant, document, { seed: 2, steps: 300, calm: WITHOUT_WEBHOOKS });
   expect(failure?.violation).toMatchObject({
     checker: "failuresHaveCauses",
     message: "The client meets a replica that lacks a migration.",
   });
+});
+
+test.each([
+  ["a call that loses its key", "call.ts", 'headers["Idempotency-Key"] = key;', ";", "oneAfterAnother"],
+  ["a call that reads from a replica", "endpoint.ts", 'READS: "primary"', 'READS: "nearest"', "agentsSeeEveryWrite"],
+])("%s is found", async (_bug, file, line, other, checker) => {
+  const mutant = await withLine(PRESENT, `mcp/${file}`, line, other);
+  const failure = await fail(mutant, document, { seed: 1, steps: 800, calm: WITHOUT_WEBHOOKS }, checker);
+  expect(failure?.violation.exchange).toBeDefined();
 });

@@ -6,6 +6,7 @@ import { categories } from "../../src/categories/table.ts";
 import { orders } from "../../src/orders/table.ts";
 import { pets } from "../../src/pets/table.ts";
 import type { Delivery, WebhookState } from "../../src/webhooks/engine/view.ts";
+import { Agents } from "./agents.ts";
 import { Backups } from "./backups.ts";
 import { CALLS } from "./calls.ts";
 import { Clients } from "./clients.ts";
@@ -120,6 +121,7 @@ const HAPPENINGS = {
   "a receiver changes": 30,
   "a release": 3,
   "a customer calls": 250,
+  "an agent calls": 250,
   "a secret is replaced": 3,
 };
 
@@ -163,6 +165,7 @@ class World {
   readonly #clients: Clients;
   readonly #shops: Shops;
   readonly #customers: Customers;
+  readonly #agents: Agents;
   readonly #followers: Followers;
   readonly #webhooks: Parts;
   readonly #backups: Backups;
@@ -211,6 +214,7 @@ class World {
     this.#clients = clients;
     this.#shops = new Shops(clients, clock, random, this.#keys);
     this.#customers = new Customers(clients, clock, this.#keys);
+    this.#agents = new Agents(clients, clock, this.#keys);
     this.#followers = new Followers({ clients, clock, history, keys: this.#keys });
     this.#hasFeed = code.versions.every(({ name }) => name === PRESENT);
     this.#webhooks = this.#createWebhooks(code, manager);
@@ -381,6 +385,10 @@ class World {
         return this.#webhooks.objects.crash();
       case "a customer calls":
         if (!this.#isMixed) this.#customers.call(random, service.secret, this.#operators.keys.at(-1));
+        return;
+      case "an agent calls":
+        // The version before may have no tools.
+        if (!this.#isMixed) void this.#agents.call(random);
         return;
       case "a secret is replaced":
         return this.#replaceSecret(random);
