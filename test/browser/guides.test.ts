@@ -40,7 +40,7 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["quick start", ["/docs#quick-start"]],
   ["place an order", ["/docs/reference#tag/store/POST/store/orders"]],
   ["complete", ["/docs/reference#schemas/Order.complete"]],
-  ["expiresat", ["/docs/reference#schemas/Key.expiresAt"]],
+  ["expiresat", ["/docs/reference#schemas/Token.expiresAt", "/docs/reference#schemas/Key.expiresAt"]],
   ["if-none-match", ["/docs/guarantees#preconditions"]],
   ["include", ["/docs/reference#tag/pets/GET/pets.query.include"]],
   [

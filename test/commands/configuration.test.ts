@@ -10,7 +10,7 @@ const { readConfiguration, writeConfiguration } = await vi.importActual<
 test.each(["staging", "production"])(
   "wrangler reads the same of %s in our configuration as in wrangler.toml",
   (env) => {
-    const { build, assets, d1_databases, ...rest } = readConfig({ config: "wrangler.toml", env });
+    const { alias = {}, build, assets, d1_databases, ...rest } = readConfig({ config: "wrangler.toml", env });
     expect(readConfig({ config: writeConfiguration(readConfiguration(env)), env: "" })).toEqual({
       ...rest,
       configPath: expect.stringMatching(/\.json$/),
@@ -18,6 +18,7 @@ test.each(["staging", "production"])(
       topLevelName: rest.name,
       targetEnvironment: "",
       definedEnvironments: [],
+      alias: Object.fromEntries(Object.entries(alias).map(([module, file]) => [module, resolve(file)])),
       // No release watches files.
       build: { ...build, cwd: resolve(), watch_dir: expect.anything() },
       assets: { ...assets, directory: resolve("public") },
