@@ -18,7 +18,7 @@ test.each(["staging", "production"])(
       topLevelName: rest.name,
       targetEnvironment: "",
       definedEnvironments: [],
-      alias: Object.fromEntries(Object.entries(alias).map(([module, file]) => [module, resolve(file)])),
+      alias: Object.fromEntries(Object.entries<string>(alias).map(([module, file]) => [module, resolve(file)])),
       // No release watches files.
       build: { ...build, cwd: resolve(), watch_dir: expect.anything() },
       assets: { ...assets, directory: resolve("public") },
