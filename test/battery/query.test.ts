@@ -14,7 +14,11 @@ test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({
   const { message } = responses[400].content["application/json"].examples.invalid_request.value;
   const body = request.body === undefined ? undefined : ROWS[name].invalid;
   const query =
-    name === "listOrders" ? "?petId=1&reference=a" : message.startsWith("limit") ? "?limit=0" : "?dryRun=true";
+    name === "listOrders"
+      ? "?petId=1&reference=a&customer=b"
+      : message.startsWith("limit")
+        ? "?limit=0"
+        : "?dryRun=true";
   const sent = { ...request, key, ...(body === undefined ? {} : { body }) };
   expect(await expectError(await call(body === undefined ? path + query : path, sent), "invalid_request")).toBe(
     message,

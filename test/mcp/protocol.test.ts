@@ -462,13 +462,3 @@ describe("the limit and the log", () => {
     await expectError(refusal, "unauthorized");
   });
 });
-
-test("tools that cannot be read are 503, and are read again", async () => {
-  vi.resetModules();
-  const { toolsOf } = await import("../../src/mcp/tools.ts");
-  const answers = [Response.json({ code: "internal_error" }, { status: 500 }), Response.json({ tools: [] })];
-  const ASSETS = { fetch: async () => answers.shift() } as unknown as Fetcher;
-  const read = () => toolsOf({ ...env, ASSETS });
-  await expect(read()).rejects.toMatchObject({ code: "service_unavailable" });
-  expect(await read()).toEqual({ tools: [] });
-});
