@@ -370,7 +370,7 @@ describe("with 2,000 orders", () => {
     while ((await more.count()) > 0) {
       const before = await count();
       await more.click();
-      await expect.poll(count).toBeGreaterThan(before);
+      await expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(before);
     }
     expect(await count()).toBeGreaterThanOrEqual(2_000);
     await ship(page.locator("#order-102000"));

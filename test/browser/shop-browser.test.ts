@@ -74,7 +74,7 @@ const search = async (page: Page, name: string) => {
   await page.getByRole("button", { name: "Search" }).click();
 };
 const said = (page: Page, text: string | RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
-const orderButton = (page: Page, name: string) => page.getByRole("button", { name: `Order ${name}` });
+const orderButton = (page: Page, name: string) => page.getByRole("button", { name: `Order ${name}`, exact: true });
 
 test("a customer searches, orders with a double click, and cancels, and the page asks once for each", async () => {
   const name = newName();
@@ -99,7 +99,7 @@ test("a customer searches, orders with a double click, and cancels, and the page
   expect(since()).toEqual(["POST /v1/store/orders", "POST /v1/store/orders"]);
   const [order, ...more] = await ordersOf(id);
   expect([order?.status, more]).toEqual(["placed", []]);
-  await expect.poll(() => orderButton(page, name).count()).toBe(0);
+  await expect.poll(() => orderButton(page, name).count(), { timeout: 30_000 }).toBe(0);
   await page.reload();
   await page.getByRole("button", { name: `Cancel ${order?.id}: ${name}` }).dblclick();
   await said(page, `Your order ${order?.id} is cancelled.`);
