@@ -107,26 +107,9 @@ export class FragileService {
     this.kills++;
   }
 
-  /** The resident memory of its workerd in MiB. Linux only. */
-  memory(): number {
-    const kibibytes = readdirSync("/proc").map((pid) => {
-      const status = readStatus(pid);
-      const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1];
-      const isIts = field("Name") === "workerd" && field("NSpgid") === String(this.#group);
-      return isIts ? Number(field("VmRSS") ?? 0) : 0;
-    });
-    return kibibytes.reduce((sum, value) => sum + value, 0) / 1_024;
-  }
-
   /** The rows of a table in the file of the database, with exact integers. The service is stopped. */
   read(sql: string): Record<string, unknown>[] {
     return readFile(this.#database, sql);
-  }
-
-  /** Runs a statement on the file of the database, while the service is stopped. */
-  write(sql: string): void {
-    using database = new DatabaseSync(this.#database);
-    database.exec(sql);
   }
 
   get #database(): string {
@@ -159,13 +142,4 @@ export function readFile(file: string, sql: string): Record<string, unknown>[] {
   const statement = database.prepare(sql);
   statement.setReadBigInts(true);
   return statement.all();
-}
-
-/** Empty for what is no process, or one that has ended. */
-function readStatus(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/status`, "utf8");
-  } catch {
-    return "";
-  }
 }
