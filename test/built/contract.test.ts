@@ -87,40 +87,6 @@ test("the key of local development is refused in production", async () => {
   expect(response.headers.get("WWW-Authenticate")).toContain('error="invalid_token"');
 });
 
-describe("a client with 64-bit integers", () => {
-  const MAX = 2n ** 63n - 1n;
-  const MIN = -(2n ** 63n);
-
-  /** Parses JSON with bigints, for clients whose integers are all 64-bit. */
-  function parseBig(text: string): unknown {
-    const reviver = (_key: string, value: unknown, { source }: { source?: string } = {}) =>
-      typeof value === "number" && source !== undefined ? BigInt(source) : value;
-    return JSON.parse(text, reviver);
-  }
-
-  test.each([MAX, MIN, 2n ** 53n + 1n, -(2n ** 53n) - 1n])("gets %s back in the body and in the list", async (n) => {
-    const created = parseBig(await (await post(`{"name": "Rex", "categoryId": ${n}}`)).text()) as { id: bigint };
-    expect(created).toMatchObject({ categoryId: n });
-    expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
-  });
-
-  // Promise: ids-are-exact
-  test("finds the largest id in the path and in the list, and pages past it", async () => {
-    const { DB } = await service.worker.getEnv();
-    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX - 1n}, 'Last but one', 1, 'sold')`);
-    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX}, 'Last', 1, 'sold')`);
-    const first = await request("/v1/pets?status=sold&limit=1");
-    expect(parseBig(await first.text())).toEqual([expect.objectContaining({ id: MAX - 1n })]);
-    const next = await request(/^<(.+)>; rel="next"$/.exec(first.headers.get("Link") ?? "")?.[1] ?? "");
-    expect(parseBig(await next.text())).toEqual([expect.objectContaining({ id: MAX })]);
-    expect(next.headers.get("Link")).toBeNull();
-    expect(parseBig(await (await request(`/v1/pets/${MAX}`)).text())).toMatchObject({ id: MAX, name: "Last" });
-    // Restores the counter of ids.
-    await DB.exec(`DELETE FROM pets WHERE id > ${MAX - 2n}`);
-    await DB.exec("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM pets) WHERE name = 'pets'");
-  });
-});
-
 describe("over a raw socket", () => {
   const body = '{"name":"Rex","categoryId":1}';
   const jsonType = "Content-Type: application/json";

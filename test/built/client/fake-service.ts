@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import type { RequestListener } from "node:http";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
+import { serve } from "../serve.ts";
 
 /** A request that the client sent. */
 export interface Sent {
@@ -43,6 +41,9 @@ export const silent: Reply = ({ signal }) =>
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 
+/** Requests of a test. A client that does not stop sends more. */
+const MOST = 500;
+
 /** A client of a service that gives these replies and repeats the last one. Pauses are short. */
 export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> = {}) {
   const sent: Sent[] = [];
@@ -60,7 +61,7 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
       };
       sent.push(request);
       const reply = replies[Math.min(sent.length, replies.length) - 1];
-      if (reply === undefined) throw new Error("The fake service has no reply.");
+      if (reply === undefined || sent.length > MOST) throw new Error("The fake service has no reply.");
       return reply(request);
     },
     ...options,
@@ -68,16 +69,8 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
   return { store, sent };
 }
 
-/** Starts a server on 127.0.0.1, until the test ends. Returns the address of its API. */
-export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
+/** Starts a server until the test ends. Returns the address of its API. */
+export const serveApi = async (listener: RequestListener) => `${await serve(listener)}/v1`;
 
 /** The error of a rejected promise. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
