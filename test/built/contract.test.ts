@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
-import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
+import { sendDocumented, useBuiltService } from "./service.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { expectDocumented } from "../support/contract.ts";
 import { exchange, parseResponse } from "./socket.ts";
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
+const service = useBuiltService();
 
 const request = (path: string, init?: RequestInit, key?: string) => sendDocumented(service, path, init, key);
 

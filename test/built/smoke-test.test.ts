@@ -1,8 +1,8 @@
 import getPort from "get-port";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
 import { serve } from "./serve.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { useBuiltService } from "./service.ts";
 
 // The pauses between two attempts need not be waited for.
 vi.mock("node:timers/promises", () => ({ setTimeout: () => Promise.resolve() }));
@@ -22,11 +22,7 @@ async function run(address: URL, options: Partial<Parameters<typeof smokeTest>[0
 }
 
 describe("the service that would be deployed", () => {
-  let service: BuiltService;
-  beforeAll(async () => {
-    service = await startBuiltService();
-  });
-  afterAll(() => service.harness.close());
+  const service = useBuiltService();
 
   test("passes the smoke test, and fails it with a wrong key", async () => {
     const { deployment = VERSION } = (await (await fetch(new URL("/health", service.url))).json()) as {

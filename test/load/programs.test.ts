@@ -11,7 +11,7 @@ import { createTestHarness } from "wrangler";
 import { PetStore } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
-import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { useBuiltService } from "../built/service.ts";
 import { link, newProject } from "../built/project.ts";
 import { type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { readFile } from "./fragile-service.ts";
@@ -21,19 +21,15 @@ import { readFile } from "./fragile-service.ts";
 const ANIMALS = 500;
 const PAGE = 100;
 
-let service: BuiltService;
+const service = useBuiltService();
 let project: string;
-beforeAll(async () => {
-  service = await startBuiltService();
+beforeAll(() => {
   project = newProject();
   link(project, "csv-parse");
   for (const program of ["import", "rename", "claim", "webhook-receiver", "books", "offline"])
     copyFileSync(`examples/${program}.mjs`, join(project, `${program}.mjs`));
 });
-afterAll(async () => {
-  await service.harness.close();
-  rmSync(project, { recursive: true });
-});
+afterAll(() => rmSync(project, { recursive: true }));
 
 const storeOf = ({ url, key }: { url: URL; key: string }) =>
   new PetStore({ baseUrl: new URL("/v1", url), apiKey: key }).session();

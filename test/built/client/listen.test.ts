@@ -4,21 +4,17 @@ import type { IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { createInterface } from "node:readline";
 import getPort from "get-port";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventsIn } from "../../../client/src/command/page.ts";
 import { verifyWebhook } from "../../../client/src/index.ts";
 import { serve } from "../serve.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { useBuiltService } from "../service.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 /** Milliseconds in which events arrive, also on a busy machine. */
 const TIMEOUT = 60_000;
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
+const service = useBuiltService();
 
 const send = async (method: string, path: string, body?: object) => {
   const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };

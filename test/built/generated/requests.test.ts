@@ -11,12 +11,12 @@ import type {
   ResponseObject,
   SchemaObject,
 } from "openapi3-ts/oas31";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { expand, operationsOf, parseDocument, resolve, write } from "../../../openapi/read.ts";
 import { grantProductionKey } from "../../../scripts/production-service.ts";
 import { ERRORS } from "../../../src/errors.ts";
 import { comparisonWith } from "../../support/comparison.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { useBuiltService } from "../service.ts";
 import { valuesOf } from "./values.ts";
 import { MAX_BODY_BYTES } from "../../../src/http/body.ts";
 
@@ -38,14 +38,12 @@ const IN_WORDS =
 /** Succeeds only for a webhook that somebody enabled, that nobody deleted and that replays nothing yet. */
 const RARE = new Set(["replayWebhook"]);
 
-let service: BuiltService;
+const service = useBuiltService();
 let keys: string[];
 beforeAll(async () => {
-  service = await startBuiltService();
   const count = Math.ceil((operations.length * REQUESTS) / REQUESTS_OF_A_KEY);
   keys = await Promise.all(Array.from({ length: count }, () => grantProductionKey(service.worker)));
 });
-afterAll(() => service.harness.close());
 
 interface Sent {
   path: Record<string, string>;
@@ -243,7 +241,7 @@ test("requests that are spoilt in any way get responses of the service, none of 
     if (spoilt.header !== undefined) headers.set(...spoilt.header);
     const body = spoilt.body ?? Buffer.from(sent.body === undefined ? "" : write(sent.body));
     for (const [place, byte] of bytes) if (body.length > 0) body[place % body.length] = byte;
-    const whole = isChunked ? new Blob([body as Uint8Array<ArrayBuffer>]).stream() : (body as BodyInit);
+    const whole = isChunked ? new Blob([body]).stream() : (body as BodyInit);
     const hasBody = !["GET", "HEAD"].includes(method) && body.length > 0;
     const response = await fetch(url, { method, headers, ...(hasBody && { body: whole, duplex: "half" }) });
     const [text, { status }] = [await response.text(), response];
