@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { afterEach, beforeEach, vi } from "vitest";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
 import { serve } from "../serve.ts";
 
@@ -71,6 +72,15 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
 
 /** Starts a server until the test ends. Returns the address of its API. */
 export const serveApi = async (listener: RequestListener) => `${await serve(listener)}/v1`;
+
+/** Stops the time in the tests of a group. */
+export function stopTime(): void {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+}
 
 /** The error of a rejected promise. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
