@@ -19,6 +19,8 @@ export interface Candidate {
   insert?: string;
 }
 
+/** The same responses as the service (only cursors differ), log and rate limit, without any library. */
+export const FLOOR = "hand-written";
 /** The same lookups and SQL, without any library, log, rate limit, or headers but `Content-Type`. */
 export const BARE = "bare";
 /** The CPU of a start that responds to a list, at most, in that of the bare Worker. A new isolate makes a client wait for it. */
@@ -47,16 +49,17 @@ export async function buildRevision(revision: string, folder: string): Promise<C
   return candidate(`before (${commit})`, bundleOf(copy), copy);
 }
 
-/** The bare Worker, bundled with the settings that wrangler uses for the service. */
-export async function buildBare(): Promise<Candidate> {
+/** The Workers in baselines/, bundled with the settings that wrangler uses for the service. */
+export async function buildBaselines(): Promise<Candidate[]> {
   const { outputFiles } = await build({
-    entryPoints: [join(ROOT, "bench/bare.ts")],
+    entryPoints: [FLOOR, BARE].map((name) => join(ROOT, `bench/baselines/${name}.ts`)),
+    outdir: "out",
     minify: true,
     format: "esm",
     target: "es2024",
     write: false,
   });
-  return candidate(BARE, outputFiles[0]?.text ?? "");
+  return [FLOOR, BARE].map((name, index) => candidate(name, outputFiles[index]?.text ?? ""));
 }
 
 function candidate(name: string, script: string, root = ROOT): Candidate {

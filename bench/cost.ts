@@ -2,7 +2,7 @@
 // load on the machine affects all of them equally.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { BARE, LARGEST_START } from "./candidates.ts";
+import { BARE, FLOOR, LARGEST_START } from "./candidates.ts";
 import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
 import { LIST, requestsOf } from "./requests.ts";
@@ -36,7 +36,7 @@ interface Cost {
 }
 
 /**
- * Prints the costs. Each is the 10th percentile, then the median, and the ratio of 10th percentiles to those of the bare Worker.
+ * Prints the costs. Each is the 10th percentile, then the median, and the ratio of 10th percentiles to those of the hand-written Worker.
  * Other programs on the machine only add to a figure, and they add least to the fastest rounds.
  *
  * @param seconds of CPU measurement for each candidate.
@@ -45,9 +45,9 @@ export async function showCosts(candidates: Prepared[], seconds: number): Promis
   const costs = candidates.map((candidate) => ({ candidate, series: new Map<string, number[]>() }));
   await measureCpu(costs, seconds);
   await measureStarts(costs, seconds * STARTS);
-  const bare = costs.find(({ candidate }) => candidate.name === BARE)?.series;
+  const floor = costs.find(({ candidate }) => candidate.name === FLOOR)?.series;
   const rows = [...(costs[0]?.series.keys() ?? [])].map((figure) => {
-    const cells = costs.map(({ candidate, series }) => [candidate.name, cell(series.get(figure), bare?.get(figure))]);
+    const cells = costs.map(({ candidate, series }) => [candidate.name, cell(series.get(figure), floor?.get(figure))]);
     return [figure, Object.fromEntries(cells)];
   });
   const sizes = costs.map(({ candidate: { name, gzip } }) => [name, (gzip / 1_024).toFixed(1)]);

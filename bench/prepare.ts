@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMPATIBILITY_DATE, type Module, RECORD } from "../scripts/bundles.ts";
 import { keyRecordName } from "../src/auth/key-record.ts";
-import { BARE, type Candidate } from "./candidates.ts";
+import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
-import { type Answer, KEY, LIST, REQUESTS, requestsOf, send } from "./requests.ts";
+import { type Answer, FROM_BROWSER, KEY, LIST, REQUESTS, requestsOf, send } from "./requests.ts";
 
 /** The asset with the tools of agents. */
 const TOOLS = readFileSync(join(import.meta.dirname, "../public/tools.json"), "utf8");
@@ -28,7 +28,7 @@ export function prepare(candidates: Candidate[], folder: string): Promise<Prepar
 async function prepareOne(candidate: Candidate, directory: string): Promise<Prepared> {
   await using instance = await startInstance(candidate, 1_000, await recorder());
   const answers = new Map<string, Answer>();
-  for (const request of requestsOf(candidate)) {
+  for (const request of [...requestsOf(candidate), FROM_BROWSER]) {
     answers.set(request.name, await send(instance.port, request));
   }
   const ofD1 = await send(instance.port, { ...LIST, path: "/answers" });
@@ -43,18 +43,20 @@ async function prepareOne(candidate: Candidate, directory: string): Promise<Prep
 }
 
 /**
- * Compares the bodies of the candidates with those of the first, because costs are comparable only for equal work. The bare Worker has
- * failures of its own. The differences of an earlier version are printed.
+ * Compares the responses of the candidates with those of the first, because costs are comparable only for equal work. The floor has to
+ * have the same headers too. The bare Worker may have other failures. The differences of an earlier version are printed.
  *
- * @throws Error when the bare Worker has another body.
+ * @throws Error when a baseline has another response.
  */
 export function checkAnswers([ours, ...others]: Prepared[]): void {
   for (const { name: candidate, answers } of others) {
-    for (const { name, status } of REQUESTS) {
-      const [theirs, expected] = [answers, ours?.answers].map((all) => all?.get(name)?.body);
-      if (theirs === expected || status >= 400) continue;
-      const difference = `${name}: ${candidate} answers ${theirs?.slice(0, 600)} instead of ${expected?.slice(0, 600)}`;
-      if (candidate === BARE) throw new Error(difference);
+    const text = (answer?: Answer) =>
+      (candidate === FLOOR ? `${[...(answer?.headers.keys() ?? [])].join()} ` : "") + answer?.body;
+    for (const { name, status } of [...REQUESTS, FROM_BROWSER]) {
+      const [theirs, expected] = [text(answers.get(name)), text(ours?.answers.get(name))];
+      if (theirs === expected || (status >= 400 && candidate !== FLOOR)) continue;
+      const difference = `${name}: ${candidate} answers ${theirs.slice(0, 600)} instead of ${expected.slice(0, 600)}`;
+      if ([FLOOR, BARE].includes(candidate)) throw new Error(difference);
       console.log(difference);
     }
   }

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { generateKey } from "../src/auth/key-format.ts";
-import { BARE, type Candidate } from "./candidates.ts";
+import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 
 /** The key in every candidate's storage. */
 export const KEY = generateKey("production");
@@ -100,9 +100,16 @@ const BATCH_ONCE: BenchRequest = {
   body: `[${Array(10).fill(CREATE.body).join()}]`,
 };
 
+/** Browsers on other sites get additional headers. */
+export const FROM_BROWSER: BenchRequest = {
+  ...LIST,
+  name: "list 20 with Origin",
+  headers: { ...LIST.headers, Origin: "https://example.com" },
+};
+
 /** The requests to a candidate. */
 export const requestsOf = ({ name }: Candidate): BenchRequest[] =>
-  name === BARE
+  [FLOOR, BARE].includes(name)
     ? REQUESTS
     : // The versions before had no tools.
       [...REQUESTS, ...REQUESTS_TO_SERVICE, BATCH_ONCE, ...(name.startsWith("before") ? [] : CALLS)];

@@ -1,6 +1,6 @@
-// npm run bench:cpu: prints CPU, start and size of the production bundle, beside a bare Worker in the same workerd.
+// npm run bench:cpu: prints CPU, start and size of the production bundle, beside two hand-written Workers in the same workerd.
 // `-- --seconds 2` measures each Worker for 2 seconds, not 10. Times never fail a run, because other programs on the machine disturb
-// them; a bare Worker that answers differently does.
+// them; a floor that answers differently does.
 // npm run bench:start: prints the CPU of a start, and fails when it is too much beside that of the bare Worker.
 // npm run bench:memory: prints the memory after many lists.
 // npm run bench:rows: prints what requests read in a small and in a large database, and fails when that grows.
@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { buildBare, buildRevision, buildService, withWebhook } from "./candidates.ts";
+import { buildBaselines, buildRevision, buildService, withWebhook } from "./candidates.ts";
 import { checkStarts, SECONDS, showCosts, showMemory } from "./cost.ts";
 import { checkAnswers, prepare } from "./prepare.ts";
 import { measureRows } from "./rows.ts";
@@ -37,7 +37,7 @@ try {
       services.push(await buildRevision(before, folder));
       if (part === "cpu") services.push(withWebhook(service));
     }
-    const candidates = await prepare([...services, await buildBare()], folder);
+    const candidates = await prepare([...services, ...(await buildBaselines())], folder);
     checkAnswers(candidates);
     if (part === "cpu") await showCosts(candidates, Number(seconds));
     else if (part === "start") process.exitCode = (await checkStarts(candidates)) ? 0 : 1;
