@@ -98,6 +98,12 @@ export class FragileService {
     return readFile(this.#database, sql);
   }
 
+  /** Runs a statement on the file of the database, while the service is stopped. */
+  write(sql: string): void {
+    using database = new DatabaseSync(this.#database);
+    database.exec(sql);
+  }
+
   get #database(): string {
     const [file] = globSync(join(this.#state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"));
     if (file === undefined) throw new Error("There is no database.");
