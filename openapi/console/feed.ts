@@ -112,7 +112,7 @@ function animalOf({ type, data }: PetStoreEvent): bigint | undefined {
 
 function isWanted(event: PetStoreEvent): boolean {
   const [type, animal] = [asks("type"), asks("animal").replace(/^#/, "")];
-  return (type === "" || event.type === type) && (animal === "" || String(animalOf(event)) === animal);
+  return ["", event.type].includes(type) && (animal === "" || String(animalOf(event)) === animal);
 }
 
 /** What an event says: "Order placed: order 12, placed, animal 17". */

@@ -15,7 +15,7 @@ export interface Action {
   isPrimary?: boolean;
   question?: string;
   fields?: () => unknown;
-  run(attempt: Attempt, value: Value): ReturnType<Run>;
+  run: (attempt: Attempt, value: Value) => ReturnType<Run>;
 }
 
 export const page = {
@@ -79,8 +79,8 @@ export async function act(name: string, run: Run): Promise<void> {
 
 /** Says in words what failed. */
 export function fail(error: unknown): void {
-  const { name, message, code, status, requestId, retryAfter = 60, idempotencyKey } = error as PetStoreError;
-  if (String(name) === "AbortError") return;
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  const { message, code, status, requestId, retryAfter = 60, idempotencyKey } = error as PetStoreError;
   let text = message;
   if (code === "insufficient_scope") text = "Your key may not do this.";
   else if (code === "rate_limited") text = `Too many requests. Wait ${Math.ceil(retryAfter)} seconds.`;
@@ -104,7 +104,8 @@ export const button = (id: string, label: string, run: Run, of = "", isPrimary =
 export const submit = (name: string, run: (value: Value, all: string) => ReturnType<Run>) => (event: SubmitEvent) => {
   event.preventDefault();
   const data = new FormData(event.target as HTMLFormElement);
-  void act(name, () => run((field) => String(data.get(field)).trim(), JSON.stringify([...data])));
+  const text = (value: FormDataEntryValue | null) => (typeof value === "string" ? value.trim() : "");
+  void act(name, () => run((field) => text(data.get(field)), JSON.stringify([...data])));
 };
 
 /** The buttons of the element `at`, or what one of them asks. Until an action is answered, it has the same `Idempotency-Key`. */
