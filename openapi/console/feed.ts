@@ -1,7 +1,7 @@
 // The feed: what happened, the newest first, and what happens now. Other views read it too.
 import { html, nothing } from "lit-html";
 import type { EventPage, EventType, PetStoreError, PetStoreEvent } from "../../client/src/index.ts";
-import { addressOf, asks, button, fail, filters, type Run, time, update } from "./page.ts";
+import { addressOf, asks, button, fail, filters, time, update } from "./page.ts";
 import { may, store } from "./session.ts";
 import { AT_ONCE, listOf, type View } from "./table.ts";
 
@@ -19,7 +19,7 @@ export const WORDS: Record<EventType, string> = {
   "order.updated": "Order changed",
 };
 /** Requests that a view makes for the past, until somebody reads on. */
-export const MAX_REQUESTS = 50;
+const MAX_REQUESTS = 50;
 
 /** What was read, with the place in the feed before the page of an event, and how many of the page come before it. */
 const read = new Map<string, { event: PetStoreEvent; place: string | undefined; index: number }>();
@@ -32,43 +32,46 @@ let [shown, newest] = [AT_ONCE, ""];
 export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
 export const eventOf = (id: string): PetStoreEvent | undefined => read.get(id)?.event;
 /** What was read, in the order of the changes. */
-export const history = () => [...read.values()].map(({ event }) => event);
+export const history = () => [...read.values()].map(({ event }) => event).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 export const feed: View = {
   title: "Feed",
   isAllowed: mayReadFeed,
   async open(signal) {
     [shown, newest] = [AT_ONCE, ""];
-    await readFeed(Infinity, signal);
-    follow(signal).catch(fail);
+    // The present end comes first, so that nothing is missed between it and the past.
+    const { cursor } = await store.events.list({ cursor: "latest", signal });
+    follow(cursor, signal).catch(fail);
+    await readFeed(signal);
   },
   view() {
     const events = history().filter(isWanted).toReversed();
-    const empty = reading === "ended" ? "Nothing happened, as far as the feed goes back." : "Reading the feed …";
+    const empty = reading === "goes on" ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
     const more = () => void (shown += AT_ONCE);
     return html`
       ${filters("Number of an animal", "animal", [["Type", "type", Object.entries(WORDS)]])}
       <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
       ${listOf(events.slice(0, shown), rowOf, empty)}
       ${events.length > shown ? button("more", `Show ${AT_ONCE} more`, more) : nothing}
+      ${restOfFeed()}
     `;
   },
 };
 
-/** @param from the place before the page. Two readings may take turns. */
-function take({ events, cursor }: EventPage, from: string | undefined): void {
+/** @param from the place before the page. */
+function take({ events }: EventPage, from: string | undefined): void {
   for (const [index, event] of events.entries()) read.set(event.id, { event, place: from, index });
-  [place, until] = [cursor, events.at(-1)?.timestamp ?? until];
   update();
 }
 
-/** Reads on in the feed, for some requests or to its end. */
-export async function readFeed(requests: number, signal?: AbortSignal): Promise<void> {
+/** Reads on in the feed, for some requests or to its end. It may take turns with another reading. */
+export async function readFeed(signal?: AbortSignal): Promise<void> {
   reading = "goes on";
-  for (let request = 0; request < requests; request++) {
+  for (let request = 0; request < MAX_REQUESTS; request++) {
     const from = place;
     const page = await store.events.list({ cursor: from, signal }).catch(startAgain);
     take(page, from);
+    [place, until] = [page.cursor, page.events.at(-1)?.timestamp ?? until];
     if (!page.more) return void (reading = "ended");
   }
   reading = "stopped";
@@ -80,8 +83,7 @@ function startAgain(error: PetStoreError): never {
   throw error;
 }
 
-async function follow(signal: AbortSignal): Promise<void> {
-  let from = place;
+async function follow(from: string, signal: AbortSignal): Promise<void> {
   // In milliseconds.
   const idle = () => (document.hidden ? 30_000 : 2_000);
   for await (const page of store.events.follow({ cursor: from, signal, idle, onReset: () => {} })) {
@@ -92,9 +94,9 @@ async function follow(signal: AbortSignal): Promise<void> {
 }
 
 /** Says when not all was read. */
-export const restOfFeed = (readOn: Run) =>
+export const restOfFeed = () =>
   reading === "stopped"
-    ? html`<p><b>This is not all</b>: the feed is read up to ${time(until)}. ${button("read-on", "Read on", readOn)}</p>`
+    ? html`<p><b>This is not all</b>: the feed is read up to ${time(until)}. ${button("read-on", "Read on", () => readFeed())}</p>`
     : nothing;
 
 /** The place in the feed before an event that was read. Before the oldest one is none: it is then after it. */

@@ -1,7 +1,7 @@
 // How many animals there are, and what happened in the last 24 hours.
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import type { Inventory } from "../../client/src/index.ts";
-import { history, MAX_REQUESTS, mayReadFeed, readFeed, restOfFeed } from "./feed.ts";
+import { history, mayReadFeed, readFeed, restOfFeed } from "./feed.ts";
 import { may, store } from "./session.ts";
 import type { View } from "./table.ts";
 
@@ -17,7 +17,7 @@ export const numbers: View = {
   isAllowed: () => may("store:read"),
   async open(signal) {
     stock = await store.orders.inventory({ signal });
-    if (mayReadFeed()) await readFeed(MAX_REQUESTS, signal);
+    if (mayReadFeed()) await readFeed(signal);
   },
   view: () => [stock === undefined ? nothing : stockOf(stock), mayReadFeed() ? activity() : nothing],
 };
@@ -56,7 +56,7 @@ function activity(): TemplateResult {
   };
   return html`<h2>The last 24 hours</h2>
     <p>${text}.</p>
-    ${restOfFeed(() => readFeed(MAX_REQUESTS))}
+    ${restOfFeed()}
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}, by the hour">
       ${hours.map(({ orders, changes }, index) => [bar(index, changes, "changes"), bar(index, orders, "orders")])}
     </svg>

@@ -1,7 +1,7 @@
 // The webhooks: whether each delivers, and what its receiver answered.
 import { html, nothing } from "lit-html";
 import type { Delivery, EventType, Webhook, WebhookState } from "../../client/src/index.ts";
-import { eventOf, history, MAX_REQUESTS, mayReadFeed, placeBefore, readFeed, textOf, WORDS } from "./feed.ts";
+import { eventOf, history, mayReadFeed, placeBefore, readFeed, textOf, WORDS } from "./feed.ts";
 import { button, choice, type Ended, time, type Value } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
@@ -76,7 +76,7 @@ function deliveryOf(id: bigint, delivery: Delivery) {
 async function fetchDeliveries(id: bigint, from?: string, before: Delivery[] = []): Promise<void> {
   const { deliveries, cursor } = await store.webhooks.deliveries(id, { limit: AT_ONCE, cursor: from });
   opened.set(id, { deliveries: [...before, ...deliveries], cursor });
-  if (mayReadFeed()) await readFeed(MAX_REQUESTS);
+  if (mayReadFeed()) await readFeed();
 }
 
 async function test(id: bigint): Promise<Ended> {
@@ -94,7 +94,7 @@ async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: At
 }
 
 async function replaySince(id: bigint, hours: string): Promise<Ended> {
-  await readFeed(MAX_REQUESTS);
+  await readFeed();
   const since = Date.now() - Number(hours) * HOUR;
   const first = history().find(({ timestamp }) => Date.parse(timestamp) >= since);
   if (first === undefined) throw new Error("Nothing happened since then, as far as the feed was read.");
