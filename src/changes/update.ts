@@ -124,9 +124,11 @@ export function compileUpdate<
         .where(and(eq(table.id, id), differs ?? change.differs, isAllowed(db), isNew))
         .returning(changed);
     return {
-      isEmpty: fields.length === 0,
-      update: compile((db) => update(db)),
-      updateOnce: compile((db) => update(db, isUnused(db, sql.placeholder))),
+      // A patch without fields changes nothing.
+      change: fields.length > 0 && {
+        always: compile((db) => update(db)),
+        once: compile((db) => update(db, isUnused(db, sql.placeholder))),
+      },
       // A patch that had nothing to change uses its key, and a refused one does not.
       store: compile((db) => {
         // A patch without fields is alone: `changes()` would tell of an earlier transaction.
@@ -207,12 +209,12 @@ export function compileUpdate<
     rule,
     /** Of one row. The patch has the parameters of `also` too. */
     plans(target: Target, patch: Patch & { [parameter: string]: unknown }, attempt: Attempt | undefined) {
-      const { isEmpty, update, updateOnce, store } = one([patch]);
+      const { change, store } = one([patch]);
       const once = { ...derive(resource, patch), ...target, ...attempt };
       const entry = attempt && store(once);
-      if (isEmpty) return [changeFirst({ events: undefined, entry })];
-      const change = attempt === undefined ? update(once) : updateOnce(once);
-      return [changeFirst({ change, events: record(once), companions: companions?.(once), entry })];
+      if (!change) return [changeFirst({ events: undefined, entry })];
+      const update = attempt === undefined ? change.always(once) : change.once(once);
+      return [changeFirst({ change: update, events: record(once), companions: companions?.(once), entry })];
     },
     select: (target: Target, patch: Patch) => one([patch]).select({ ...patch, ...target }),
     /** Compiles the patches of several rows, each with the statement that reads them afterwards. */
