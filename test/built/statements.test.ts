@@ -55,6 +55,18 @@ test("calls whose names would be the same with one salt have another salt", () =
   expect([read(calls), read(other)]).toEqual(["select 1", "select 2"]);
 });
 
+test("a part of two names is no name", () => {
+  const statements = new Map([
+    ["one", "select 1"],
+    ["two", "select 2"],
+  ]);
+  const read = readStatements(writeStatements(statements));
+  const part = (nameOf("one", 1) + nameOf("two", 1)).slice(1, -2);
+  let calls = "";
+  for (let index = 0; nameOf(calls, 1) !== part; index++) calls = `calls ${index}`;
+  expect(read(calls)).toBeUndefined();
+});
+
 test("calls that the build has not seen throw", () => {
   const { expression } = standIn(writeStatements(new Map([["db.select(1)", "select 1"]])));
   expect(expression("db").select(1).toSQL()).toEqual({ sql: "select 1", params: [] });
