@@ -166,8 +166,8 @@ const AUTHENTICATION = [
   workerd(
     "a caller without a key learns of paths",
     "http/unmatched.ts",
-    "startsWith(`${protectedPath}/`)",
-    "startsWith(`${protectedPath}/pets/`)",
+    "startsWith(`${path}/`)",
+    "startsWith(`${path}/pets/`)",
     "http/failures",
   ),
 ];
