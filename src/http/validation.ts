@@ -60,6 +60,22 @@ export function parameterRule(text: string) {
 export const jsonObject = <Fields extends z.core.$ZodLooseShape>(fields: Fields) =>
   z.object(fields, { error: "has to be a JSON object" });
 
+/** One of these values. */
+export const oneOf = <const Values extends readonly string[]>(values: Values, ruleOf = rule) =>
+  z.enum(values, ruleOf(`one of ${values.join(", ")}`));
+
+/** An array of some of these values, each once. */
+export const someOf = <Value extends string>(values: readonly Value[], maxItems = values.length) =>
+  parsed<Value[], Value[]>(
+    (items) => {
+      const isSome = Array.isArray(items) && items.length >= 1 && items.length <= maxItems;
+      return isSome && new Set(items).size === items.length && items.every((item) => values.includes(item))
+        ? items
+        : undefined;
+    },
+    rule(`an array of 1 to ${maxItems} of ${values.join(", ")}, without repetition`),
+  );
+
 /** The name of an animal, of a category or of an order. */
 export const nameField = (ruleOf = rule) => {
   const nameRule = ruleOf(`a string of 1 to ${MAX_NAME_CHARACTERS} well-formed characters, not only white space`);

@@ -9,7 +9,7 @@ import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { customerField, int64Parameter, nameField, parameterRule } from "../http/validation.ts";
+import { customerField, int64Parameter, nameField, oneOf, parameterRule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { checkCustomer, type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
@@ -18,7 +18,7 @@ export const listOrdersQuery = lazy(() =>
   z
     .object({
       ...pageFields(),
-      status: z.optional(z.enum(ORDER_STATUSES, parameterRule(`one of ${ORDER_STATUSES.join(", ")}`))),
+      status: z.optional(oneOf(ORDER_STATUSES, parameterRule)),
       petId: z.optional(int64Parameter()),
       reference: z.optional(nameField(parameterRule)),
       customer: z.optional(customerField(parameterRule)),

@@ -16,7 +16,9 @@ import { orders } from "./table.ts";
 /** Add new fields at the end (`valuesOf`). */
 export const orderPatch = lazy(() =>
   jsonObject({
-    status: z.optional(z.literal("shipped", rule('"shipped"'))),
+    status: z.optional(
+      parsed<"shipped", "shipped">((value) => (value === "shipped" ? value : undefined), rule('"shipped"')),
+    ),
     shipDate: z.optional(parsed<string, string>(toTimestamp, rule("a time in RFC 3339"))),
     reference: z.optional(z.nullable(nameField())),
     customer: z.optional(z.nullable(customerField())),

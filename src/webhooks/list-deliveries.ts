@@ -4,7 +4,7 @@ import { guard } from "../http/guard.ts";
 import { addNextPage, limitField, limitOf } from "../http/paging.ts";
 import { query } from "../http/query.ts";
 import { json } from "../http/respond.ts";
-import { parameterRule, parsed } from "../http/validation.ts";
+import { oneOf, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { handlersOf } from "../operation.ts";
 import { askObject } from "./webhook.ts";
@@ -23,7 +23,7 @@ export const listDeliveriesQuery = lazy(() =>
         parameterRule("one that this service handed out in a Link header for deliveries"),
       ),
     ),
-    status: z.optional(z.enum(DELIVERY_STATUSES, parameterRule(`one of ${DELIVERY_STATUSES.join(", ")}`))),
+    status: z.optional(oneOf(DELIVERY_STATUSES, parameterRule)),
   }),
 );
 
