@@ -10,7 +10,7 @@ import { respondWithError } from "../http/error-handler.ts";
 import { refusesCustomers } from "../http/guard.ts";
 import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
 import { invalid } from "../http/validation.ts";
-import { issuesOf } from "./arguments.ts";
+import { readArguments } from "./arguments.ts";
 import { failure, membersOf, requestOf } from "./call.ts";
 import {
   idOf,
@@ -113,9 +113,9 @@ async function resultOf(
   if (method === "tools/call") {
     const tool = tools.find(({ definition }) => definition.name === params["name"]);
     if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: tools/list has all.", 200);
-    const { arguments: values = {} } = params;
-    if (!isObject(values)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
-    const issues = issuesOf(tool, values);
+    const { arguments: given = {} } = params;
+    if (!isObject(given)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
+    const { values, issues } = readArguments(tool, given);
     if (issues.length === 0) return { tool, request: requestOf(c, tool, values) };
     const { code, message } = invalid(issues);
     c.get("log").errorCode = code;
