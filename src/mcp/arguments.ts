@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { isInt64 } from "../exact/int64.ts";
-import { isLongNumber, toInt64 } from "../exact/json.ts";
+import { isLongNumber, rawJSON, toInt64 } from "../exact/json.ts";
 import { MAX_LENGTH, parseIdempotencyKey } from "../idempotency/attempt.ts";
 import { isObject, type JsonObject } from "./json-rpc.ts";
 import type { Schema, Tool } from "./tools.ts";
@@ -9,9 +9,6 @@ type Path = readonly (string | number)[];
 
 /** The names of arguments that a message repeats. An API key is longer than any of them. */
 const SHOWN_NAME = /^\w{1,40}$/;
-
-/** A decimal integer as JSON. A number would be rounded. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
 /**
  * Reads the arguments of a call. Its issues are what the service would not notice, or would say in words of HTTP: unknown and missing

@@ -40,30 +40,28 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, values: Record<string,
   });
 }
 
-/** The members of the result of a call: of its success as JSON, which is an object, or of its failure as text. */
-export async function membersOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<string> {
+/** The result of a call, from the response to its request. */
+export async function resultOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<object> {
   const body = await response.text();
   if (!response.ok) return failure(JSON.parse(body) as ErrorBody, response.headers.get("Retry-After"));
   const withTexts = body.replace(INTEGER_FIELD, (field, name: string, integer: string) =>
     int64.includes(name) ? `"${name}":"${integer}"` : field,
   );
-  const members = withTexts === "" ? '{"done":true}' : withTexts.startsWith("[") ? `{"items":${withTexts}}` : withTexts;
-  const cursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
-  const more = `${cursor === undefined ? "" : `,"nextCursor":"${cursor}"`}${
-    response.headers.has("Idempotency-Replayed") ? ',"replayed":true' : ""
-  }`;
-  const json = `${members.slice(0, -1)}${more}}`;
-  return `${content(json)}${isStructured ? `,"structuredContent":${json}` : ""}`;
+  const found: unknown = withTexts === "" ? { done: true } : JSON.parse(withTexts);
+  const nextCursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
+  const replayed = response.headers.has("Idempotency-Replayed") || undefined;
+  const structuredContent = { ...(Array.isArray(found) ? { items: found } : (found as object)), nextCursor, replayed };
+  return { ...contentOf(structuredContent), ...(isStructured && { structuredContent }) };
 }
 
-/** The members of the result of a call that failed. */
-export function failure(error: ErrorBody, retryAfter?: string | null): string {
+/** The result of a call that failed. */
+export function failure(error: ErrorBody, retryAfter?: string | null): object {
   // Words of HTTP, and what agents know instead.
   const message = error.message
     .replace("Idempotency-Key", "idempotencyKey")
     .replace("in a Link header", "as nextCursor");
   const wait = retryAfter == null ? {} : { retryAfter: Number(retryAfter) };
-  return `${content(JSON.stringify({ ...error, message, ...wait }))},"isError":true`;
+  return { ...contentOf({ ...error, message, ...wait }), isError: true };
 }
 
-const content = (json: string) => `"content":[{"type":"text","text":${JSON.stringify(json)}}]`;
+const contentOf = (value: object) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
