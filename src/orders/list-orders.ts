@@ -23,16 +23,13 @@ export const listOrdersQuery = lazy(() =>
       reference: z.optional(nameField(parameterRule)),
       customer: z.optional(customerField(parameterRule)),
     })
-    .check(
-      z.refine(({ petId, reference }) => petId === undefined || reference === undefined, {
-        path: ["reference"],
-        error: "cannot be beside petId",
-      }),
-      z.refine(
-        ({ petId, reference, customer }) => customer === undefined || (petId === undefined && reference === undefined),
-        { path: ["customer"], error: "cannot be beside petId or reference" },
-      ),
-    ),
+    .check(({ value: { petId, reference, customer }, issues }) => {
+      const refuse = (field: string, others: string) =>
+        issues.push({ code: "custom", path: [field], message: `cannot be beside ${others}`, input: undefined });
+      if (petId !== undefined && reference !== undefined) refuse("reference", "petId");
+      if (customer !== undefined && (petId !== undefined || reference !== undefined))
+        refuse("customer", "petId or reference");
+    }),
 );
 
 type ByStatus = Bounds & { status: OrderStatus };

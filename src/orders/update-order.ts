@@ -22,12 +22,10 @@ export const orderPatch = lazy(() =>
     shipDate: z.optional(parsed<string, string>(toTimestamp, rule("a time in RFC 3339"))),
     reference: z.optional(z.nullable(nameField())),
     customer: z.optional(z.nullable(customerField())),
-  }).check(
-    z.refine(({ status, shipDate }) => shipDate === undefined || status !== undefined, {
-      path: ["status"],
-      error: 'is required beside shipDate: "shipped"',
-    }),
-  ),
+  }).check(({ value: { status, shipDate }, issues }) => {
+    if (shipDate === undefined || status !== undefined) return;
+    issues.push({ code: "custom", path: ["status"], message: 'is required beside shipDate: "shipped"', input: status });
+  }),
 );
 
 const isNotCancelled: Rule = {
