@@ -16,7 +16,7 @@ import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from 
 
 export const listOrdersQuery = lazy(() =>
   z
-    .object({
+    .strictObject({
       ...pageFields(),
       status: z.optional(oneOf(ORDER_STATUSES, parameterRule)),
       petId: z.optional(int64Parameter()),

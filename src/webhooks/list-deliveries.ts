@@ -15,7 +15,7 @@ export const DELIVERY_CURSOR = /^[fp][0-9A-Za-z_-]{16,26}[0-9a-f]{8}$/;
 const CHECKSUM_LENGTH = 8;
 
 export const listDeliveriesQuery = lazy(() =>
-  z.object({
+  z.strictObject({
     limit: limitField(),
     cursor: z.optional(
       parsed<string, string>(
