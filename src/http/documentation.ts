@@ -28,7 +28,7 @@ export const documentation: Handler<AppEnv> = async (c) => {
   const { path } = c.req;
   const { headers } = c.req.raw;
   const isNegotiated = !path.includes(".") && prefersMarkdown(headers.get("Accept") ?? "");
-  const markdown = isNegotiated ? await fetchAsset(c, `${path}.md`, headers) : undefined;
+  const markdown = isNegotiated ? await fetchAsset(c, `${path.replace(/\/$/, "")}.md`, headers) : undefined;
   const asset = markdown !== undefined && markdown.status !== 404 ? markdown : await fetchAsset(c, path, headers);
   const isMissing = asset.status === 404;
   if (isMissing && !c.req.header("Accept")?.includes("text/html")) return c.notFound();
