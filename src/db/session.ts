@@ -15,15 +15,7 @@ let newestBookmark = "";
  */
 export class Session {
   readonly #database: D1Database;
-  readonly usage: DatabaseUsage = {
-    bookmark: undefined,
-    duration: undefined,
-    rowsRead: 0,
-    rowsWritten: 0,
-    region: undefined,
-    primary: undefined,
-    repeated: undefined,
-  };
+  readonly usage: DatabaseUsage = {};
   readonly #start: string;
 
   /**
@@ -83,13 +75,13 @@ export class Session {
       // A violated constraint is a bug of the service. A retry would fail again.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }
-    this.usage.duration ??= 0;
+    const { usage } = this;
     for (const { meta } of results) {
-      this.usage.duration += meta.duration;
-      this.usage.rowsRead += meta.rows_read;
-      this.usage.rowsWritten += meta.rows_written;
-      this.usage.region = meta.served_by_region;
-      this.usage.primary = meta.served_by_primary;
+      usage.duration = (usage.duration ?? 0) + meta.duration;
+      usage.rowsRead = (usage.rowsRead ?? 0) + meta.rows_read;
+      usage.rowsWritten = (usage.rowsWritten ?? 0) + meta.rows_written;
+      usage.region = meta.served_by_region;
+      usage.primary = meta.served_by_primary;
     }
     return results.map((result) => result.results) as Results<Rows>;
   }
