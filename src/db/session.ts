@@ -17,6 +17,8 @@ export class Session {
   readonly #database: D1Database;
   readonly usage: DatabaseUsage = {};
   readonly #start: string;
+  /** The session of D1 in which the last round trip ran. */
+  #last: D1DatabaseSession | undefined;
 
   /**
    * @param start the state that reads must have seen: a bookmark, or "first-primary". Without one, they may use the nearest replica,
@@ -45,7 +47,7 @@ export class Session {
   /**
    * Runs statements in one transaction on the primary, without a retry. After a failure it is unknown whether they took effect.
    */
-  async writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+  writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements);
   }
 
@@ -53,7 +55,7 @@ export class Session {
    * Runs statements in one transaction on the primary, and repeats it after a transient failure. Only for statements whose
    * second run changes nothing and returns the same rows as the first.
    */
-  async writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+  writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements, retryTransient);
   }
 
@@ -62,9 +64,9 @@ export class Session {
     statements: Statements<Rows>,
     attempt: typeof retryTransient = (run) => run(),
   ): Promise<Results<Rows>> {
-    let results: D1Result[];
+    let sent: D1Result | D1Result[];
     try {
-      results = await attempt(() => this.#send(start, statements));
+      sent = await attempt(() => this.#send(start, statements));
     } catch (cause) {
       if (start !== "first-primary" && lacksSchema(cause)) {
         this.usage.repeated = true;
@@ -76,6 +78,10 @@ export class Session {
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }
     const { usage } = this;
+    const results = Array.isArray(sent) ? sent : [sent];
+    const bookmark = this.#last?.getBookmark() ?? undefined;
+    usage.bookmark = bookmark ?? usage.bookmark;
+    if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
     for (const { meta } of results) {
       usage.duration = (usage.duration ?? 0) + meta.duration;
       usage.rowsRead = (usage.rowsRead ?? 0) + meta.rows_read;
@@ -96,15 +102,11 @@ export class Session {
   }
 
   /** Takes one round trip. Several statements form a transaction. */
-  async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result[]> {
-    const session = this.#database.withSession(start);
+  #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result | D1Result[]> {
+    const session = (this.#last = this.#database.withSession(start));
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
     const [single] = prepared;
-    const results = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-    const bookmark = session.getBookmark() ?? undefined;
-    this.usage.bookmark = bookmark ?? this.usage.bookmark;
-    if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
-    return results;
+    return prepared.length === 1 && single ? single.all() : session.batch(prepared);
   }
 }
 

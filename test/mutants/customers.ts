@@ -231,8 +231,8 @@ const RESTRICTIONS = [
   workerd(
     "a retry that names its customer is another request",
     "changes/handlers.ts",
-    "return { parts: valuesOf(schema(), body), run: (call) => run(call, body) };\n  });",
-    "return { parts: valuesOf(schema(), given), run: (call) => run(call, body) };\n  });",
+    "return { parts: () => valuesOf(schema(), body), run: (call) => run(call, body) };\n  });",
+    "return { parts: () => valuesOf(schema(), given), run: (call) => run(call, body) };\n  });",
     "orders/customer",
   ),
   workerd(
