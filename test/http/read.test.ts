@@ -43,7 +43,7 @@ test("an id beyond 2^53 of a category or an order is exact, in its path and in i
   await env.DB.batch([
     env.DB.prepare(`INSERT INTO categories (id, name) VALUES (${id}, 'Far')`),
     env.DB.prepare(
-      `INSERT INTO orders (id, pet_id, status, created_at) VALUES (${id}, 77, 'cancelled', '2026-01-01T00:00:00.000Z')`,
+      `INSERT INTO orders (id, pet_id, status, created_at) VALUES (${id}, ${id}, 'cancelled', '2026-01-01T00:00:00.000Z')`,
     ),
   ]);
   for (const path of ["/v1/categories", "/v1/store/orders"]) {
@@ -51,6 +51,13 @@ test("an id beyond 2^53 of a category or an order is exact, in its path and in i
     expect(item).toMatch(new RegExp(`^{"id":${id},`));
     expect(await (await call(`${path}?sort=-id&limit=1`, { key })).text()).toBe(`[${item}]`);
     expect((await call(`${path}/9007199254740992`, { key })).status).toBe(404);
+  }
+  for (const [petId, found] of [
+    [id, 1],
+    ["9007199254740992", 0],
+  ] as const) {
+    const orders = await (await call(`/v1/store/orders?petId=${petId}`, { key })).text();
+    expect(orders.split(`"petId":${id},`)).toHaveLength(1 + found);
   }
   await env.DB.batch(["categories", "orders"].map((table) => env.DB.prepare(`DELETE FROM ${table} WHERE id = ${id}`)));
 });

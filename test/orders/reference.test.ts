@@ -315,6 +315,12 @@ describe("the filter", () => {
     ["reference=100%", UTF8],
     ["reference=%u0041", UTF8],
     ["reference=%4", UTF8],
+    // The other parameters.
+    ["status=gone", "status has to be one of placed, shipped, cancelled."],
+    ["petId=x", "petId has to be an integer from -2^63 to 2^63 - 1, in decimal digits."],
+    ["petId=01", /^petId /],
+    ["petId=9223372036854775808", /^petId /],
+    ["cursor=x", /^cursor /],
   ])("%s is refused", async (query, message) => {
     const actual = await expectError(await client.get(`${LIST}?${query}`), "invalid_request");
     if (typeof message === "string") expect(actual).toBe(message);
