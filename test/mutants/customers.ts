@@ -197,7 +197,7 @@ const RESTRICTIONS = [
     "a customer lists all orders",
     "orders/list-orders.ts",
     "ofToken === null ? asked : ofCustomer(asked, ofToken)",
-    "ofToken === null ? asked : { customer: undefined, ...ofCustomer(asked, ofToken), ...asked }",
+    "ofToken === null ? asked : { ...ofCustomer(asked, ofToken), customer: asked.customer }",
     "orders/customer",
   ),
   workerd(
