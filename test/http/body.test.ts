@@ -65,17 +65,22 @@ describe("a body", () => {
     expect(reads.mock.calls.length).toBe(1);
   });
 
-  test.each([true, false])("may have 64 KiB, and not a byte more: announced %s", async (announced) => {
-    const send = (bytes: number) =>
-      call("/v1/pets", {
-        method: "POST",
-        key,
-        body: REX.padEnd(bytes),
-        headers: announced ? { "Content-Length": String(bytes) } : {},
-      });
-    expect((await send(65_536)).status).toBe(201);
-    await expectError(await send(65_537), "payload_too_large");
-  });
+  // A Content-Length may be exact, lie, or be absent, also from a stream.
+  test.each([undefined, "exact", "10", "x", "stream"])(
+    "may have 64 KiB, and not a byte more: %s",
+    async (announced) => {
+      const send = (bytes: number) => {
+        const text = REX.padEnd(bytes);
+        const stream = () => new Blob([text]).stream().pipeThrough(new IdentityTransformStream());
+        const length = announced === "exact" ? String(bytes) : announced;
+        const headers = length === undefined || length === "stream" ? {} : { "Content-Length": length };
+        const body = announced === "stream" ? stream() : text;
+        return call("/v1/pets", { method: "POST", key, body, headers });
+      };
+      expect((await send(65_536)).status).toBe(201);
+      await expectError(await send(65_537), "payload_too_large");
+    },
+  );
 
   test("may begin with a byte order mark (RFC 8259, section 8.1)", async () => {
     const response = await call("/v1/pets", { method: "POST", key, body: `\ufeff${REX}` });

@@ -256,38 +256,13 @@ describe("the body", () => {
     "application/json, text/plain",
     "application/x-www-form-urlencoded",
     "json",
-  ])("cannot be declared as %s", async (type) => {
+    "",
+  ])("cannot be declared as %j", async (type) => {
     await expectError(await create({ name: "Rex", categoryId: 7 }, { "Content-Type": type }), "unsupported_media_type");
-  });
-
-  test("has to declare its media type", async () => {
-    const body = new TextEncoder().encode('{"name": "Rex", "categoryId": 7}');
-    const request = { method: "POST", key, body };
-    await expectError(
-      await call("/v1/pets", { ...request, headers: { "Content-Type": "" } }),
-      "unsupported_media_type",
-    );
   });
 
   test("cannot be missing", async () => {
     await expectError(await call("/v1/pets", { method: "POST", key }), "invalid_request");
-  });
-
-  const padded = (bytes: number) => '{"name": "Rex", "categoryId": 7}'.padEnd(bytes);
-
-  test("is measured when Content-Length is absent", async () => {
-    const send = (bytes: number) => {
-      const body = new Blob([padded(bytes)]).stream().pipeThrough(new IdentityTransformStream());
-      return call("/v1/pets", { method: "POST", key, body });
-    };
-    expect((await send(65_536)).status).toBe(201);
-    await expectError(await send(65_537), "payload_too_large");
-  });
-
-  test("is measured when Content-Length lies", async () => {
-    const request = { method: "POST", key, body: padded(65_537) };
-    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "10" } }), "payload_too_large");
-    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "x" } }), "payload_too_large");
   });
 });
 
