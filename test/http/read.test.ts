@@ -94,13 +94,6 @@ describe.each([0, 1, 2])("preconditions of a read: resource %i", (index) => {
     expect((await read({ "If-Match": tag })).status).toBe(200);
     expect((await read({ "If-Match": tag, "If-None-Match": "*" })).status).toBe(304);
   });
-
-  test("a resource that is not there is 404, whatever the preconditions say", async () => {
-    const path = (items[index] ?? "").replace(/\d+$/, "999999");
-    for (const headers of [{ "If-Match": '"1"' }, { "If-None-Match": "*" }]) {
-      await expectError(await call(path, { key, headers }), "not_found");
-    }
-  });
 });
 
 test("a 304 of a deprecated operation tells of the deprecation", async () => {
