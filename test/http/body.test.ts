@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { call, expectError } from "../support/client.ts";
 import { grantKey, key, storeKey } from "../support/keys.ts";
+import { openBody } from "../support/open-body.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 const REX = '{"name": "Rex", "categoryId": 7}';
@@ -14,18 +15,6 @@ afterEach(() => {
 
 async function countPets(): Promise<number | null> {
   return env.DB.prepare("SELECT count(*) AS n FROM pets").first<number>("n");
-}
-
-/** A body that a test writes in steps, with a count of its reads. */
-function openBody() {
-  const { readable, writable } = new IdentityTransformStream();
-  const writer = writable.getWriter();
-  const bytes = (text: string) => new TextEncoder().encode(text);
-  return {
-    body: readable,
-    write: (text: string) => writer.write(bytes(text)),
-    close: () => writer.close(),
-  };
 }
 
 describe("a body", () => {
