@@ -107,7 +107,7 @@ const BATCHES = [
     "changes/patch.ts",
     "await run(call, [plan], select);",
     "call.attempt ? await run(call, [plan], select) : { ...(await run(call, [plan])), found: await call.session.read(select) };",
-    "pets/update-pets",
+    "cost",
   ),
   workerd(
     "a batch stores its events only",
