@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { call } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
 
 const BODY = "body-that-nobody-may-see";
@@ -26,8 +26,8 @@ test("no log line, response or stored record holds a key or a body, and no respo
   // A new one for each request, because a faulty database works again after its faults.
   const faults: (() => Partial<Env>)[] = [
     () => ({}),
-    () => ({ DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
-    () => ({ DB: faultyDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB }),
+    () => ({ DB: observedDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
+    () => ({ DB: observedDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB }),
     () => ({ DB: { withSession: throwing("broken") } as unknown as D1Database }),
     () => ({ API_KEYS: { get: rejecting("KV GET failed: 500") } as unknown as KVNamespace }),
     () => ({ RATE_LIMITER: { limit: rejecting("limiter failed") } }),

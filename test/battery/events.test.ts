@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Call, call } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
+import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
@@ -105,7 +105,7 @@ const CHANGES = OPERATIONS.filter(
 describe.each(CHANGES)("$name", ({ path, request, template }) => {
   /** Sends the request and compares the events with the rows that changed. */
   async function expectEvents(headers: Record<string, string>, ...faults: Fault[]) {
-    return expectEventsOf({ ...request, headers, bindings: { DB: faultyDatabase(...faults).DB } });
+    return expectEventsOf({ ...request, headers, bindings: { DB: observedDatabase(...faults).DB } });
   }
   async function expectEventsOf(sent: Call) {
     const before = await snapshot();

@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { Client } from "../orders/store.ts";
 import { call, create, expectError } from "../support/client.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import type { Fault } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
-import { observedDatabase } from "../support/observed-d1.ts";
+import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 let path: string;

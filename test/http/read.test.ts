@@ -6,7 +6,6 @@ import { requestedAge } from "../../src/http/max-age.ts";
 import { MAX_CACHED_BYTES } from "../../src/http/read.ts";
 import { IsolateCache } from "../../src/isolate-cache.ts";
 import { call, create, expectError, idOf } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { wrappedDatabase } from "../support/wrapped-d1.ts";
@@ -254,7 +253,7 @@ describe("reads that may be old", () => {
   test("no failure is remembered", async () => {
     await expectError((await ask("/v1/pets/999999", maxAge(10))).response, "not_found");
     expect((await ask("/v1/pets/999999", maxAge(10))).asked).toBe(true);
-    const { DB } = faultyDatabase({
+    const { DB } = observedDatabase({
       when: "before",
       message: "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
     });
@@ -307,7 +306,7 @@ describe("reads that may be old", () => {
   });
 
   test("the age counts from before the query, however long it takes", async () => {
-    const { DB } = faultyDatabase();
+    const { DB } = observedDatabase();
     const slow = {
       withSession(start: string) {
         wait(4_000);

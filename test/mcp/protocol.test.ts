@@ -154,11 +154,14 @@ describe("revision 2026-07-28", () => {
 describe("messages", () => {
   const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
   test.each<unknown>([
-    ...[[PING], [], "ping", 5, '{"x":1}12345678901234567890', null],
-    ...[
-      { jsonrpc: "2.0", id: 1, result: {} },
-      { jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } },
-    ],
+    [PING],
+    [],
+    "ping",
+    5,
+    '{"x":1}12345678901234567890',
+    null,
+    { jsonrpc: "2.0", id: 1, result: {} },
+    { jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } },
     ...[undefined, "1.0", 2].map((jsonrpc) => ({ ...PING, jsonrpc })),
     ...[undefined, ["ping"]].map((method) => ({ ...PING, method })),
     ...[[], null, "x"].map((params) => ({ ...PING, params })),

@@ -60,21 +60,18 @@ const LABELS = [
       "null",
     ],
     never: [
-      ...["5", "true", '["x"]', "{}", '""', '" "'],
+      ...'5|true|["x"]|{}|""|" "'.split("|"),
       JSON.stringify("\t\n\u00a0\u3000\u2028\ufeff\u0085"),
       ...["x", "🐕", "\u0301"].map((character) => JSON.stringify(character.repeat(256))),
       // Lone surrogates.
-      ...[String.raw`"\ud83d"`, String.raw`"a\udc15b"`, String.raw`"\udc15\ud83d"`],
+      ...String.raw`"\ud83d"|"a\udc15b"|"\udc15\ud83d"`.split("|"),
     ],
   },
   {
     field: "customer" as const,
     rule: CUSTOMER_RULE,
     texts: ["!", "~".repeat(255), `"'\\<>%_*;--`, "null", "c_8f2Kq0"],
-    never: [
-      ...["5", "{}", '["a"]', '""', '" "', '"a b"', '"a\\n"', '"é"', '"а"', '"\\u007f"'],
-      JSON.stringify("x".repeat(256)),
-    ],
+    never: [...String.raw`5|{}|["a"]|""|" "|"a b"|"a\n"|"é"|"а"|"\u007f"`.split("|"), JSON.stringify("x".repeat(256))],
   },
 ];
 

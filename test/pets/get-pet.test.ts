@@ -8,7 +8,6 @@ import { lifecycle } from "../../src/http/lifecycle.ts";
 import { json } from "../../src/http/respond.ts";
 import { pets } from "../../src/pets/routes.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 
@@ -89,7 +88,7 @@ describe("every response announces the removal of the operation", () => {
       }),
       503: await call("/v1/pets/1", {
         key,
-        bindings: { DB: faultyDatabase({ when: "before", message: "D1_ERROR: overloaded" }).DB },
+        bindings: { DB: observedDatabase({ when: "before", message: "D1_ERROR: overloaded" }).DB },
       }),
     };
     for (const [status, response] of Object.entries(answers)) {
