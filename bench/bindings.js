@@ -58,11 +58,13 @@ const database = (real, inSession = false) => ({
 const stub = database();
 /** The objects of the webhooks, which answer without an effect. */
 const object = new Proxy({}, { get: () => async () => ({ deliveries: [] }) });
+const limiter = { limit: async () => ({ success: true }) };
 const bindings = {
   ENVIRONMENT: "production",
   LOG_SUCCESS_SHARE: "1",
   // A run sends more than one key may store.
   STORED_MIB: "999999",
+  TOKEN_SECRET: "a secret of this benchmark, and no other one",
   VERSION: { id: "5d9f7c1e-3c0b-4a55-8f6e-2b1d0c9a8e77", tag: "", timestamp: "2026-11-01T00:00:00.000Z" },
   API_KEYS: {
     async get(name, options) {
@@ -70,7 +72,9 @@ const bindings = {
       return options === "json" || options?.type === "json" ? { ...record } : keyRecord;
     },
   },
-  RATE_LIMITER: { limit: async () => ({ success: true }) },
+  RATE_LIMITER: limiter,
+  CUSTOMER_RATE_LIMITER: limiter,
+  TOKEN_RATE_LIMITER: limiter,
   ASSETS: { fetch: async () => new Response(tools) },
   WEBHOOKS: { getByName: () => object },
 };

@@ -26,7 +26,8 @@ const FILL_BATCH = 100_000;
 
 /** Inserts so many rows in batches. */
 export async function fill(database: D1Database, insert: string, rows: number): Promise<void> {
-  const numbers = "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
+  // D1 binds a number as a float.
+  const numbers = "WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
   for (let first = 1; first <= rows; first += FILL_BATCH) {
     const last = Math.min(rows, first + FILL_BATCH - 1);
     await database.prepare(`${numbers} ${insert}`).bind(first, last).run();

@@ -6,7 +6,7 @@ import { applyMigrations } from "../scripts/migrations.ts";
 import { forgetOld } from "../src/jobs/purge.ts";
 import { BATCH_SIZE } from "../src/db/purge.ts";
 import { encodeEventCursor } from "../src/feed/place.ts";
-import { type CostRequest, END } from "../register/cost.ts";
+import { type CostRequest, END, post } from "../register/cost.ts";
 import { BEFORE, REQUESTS, ROWS } from "../test/costs.ts";
 import type { Candidate } from "./candidates.ts";
 import { fill, startInstance } from "./instance.ts";
@@ -159,14 +159,20 @@ async function measure(candidate: Candidate, rows: number, path: string): Promis
     measured.set(row, figures);
   };
   let seen = 0;
+  /** A customer token. */
+  const grant = async (customer: string): Promise<string> => {
+    const { body } = await ask("", 200, "/v1/key/tokens", post({ customer }));
+    return JSON.parse(body).token;
+  };
   const ask = async (name: string, status: number, path: string, request: CostRequest = {}) => {
-    const { method = "GET", body, headers } = request;
+    const { method = "GET", body, headers, customer } = request;
+    const Authorization = customer === undefined ? AUTHORIZATION : `Bearer ${await grant(customer)}`;
     const answer = await send(port, {
       name,
       status,
       path,
       method: method as BenchRequest["method"],
-      headers: { Authorization: AUTHORIZATION, ...(body && { "Content-Type": "application/json" }), ...headers },
+      headers: { Authorization, ...(body && { "Content-Type": "application/json" }), ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
     const ran: Ran[] = JSON.parse((await send(port, { ...LIST, path: "/answers" })).body);

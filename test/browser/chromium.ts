@@ -1,4 +1,7 @@
 // Starts the built service, and a Chromium that can reach nothing else.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults, RunOptions } from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createTestHarness, type TestHarness } from "wrangler";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
@@ -117,4 +120,23 @@ export async function openConsole(
   await opened.page.getByRole("button", { name: "Sign in" }).click();
   await opened.page.locator('section[aria-busy="false"]').waitFor();
   return opened;
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES: RunOptions = {
+  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  rules: {
+    // A button of the renderer is called "Show all Pets endpoints" and says "Show More".
+    "label-content-name-mismatch": { enabled: false },
+    // The renderer names the responses of an operation by their statuses, which two operations may share. No rule of WCAG asks for more.
+    "landmark-unique": { enabled: false },
+  },
+};
+
+/** The elements of a page that break a rule of WCAG 2.2 AA. Playwright runs axe beside the policy of the page. */
+export async function violationsOf(page: Page, rules = RULES): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations, passes }: AxeResults = await page.evaluate(`axe.run(${JSON.stringify(rules)})`);
+  expect(passes.map(({ id }) => id)).toContain("color-contrast");
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
 }

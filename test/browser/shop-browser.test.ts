@@ -1,9 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
 import { cpSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import type { BrowserContext, Page } from "playwright-core";
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
@@ -15,7 +13,7 @@ import { keyRecordName } from "../../src/auth/key-record.ts";
 import { LOCAL_API_KEY, LOCAL_TOKEN_SECRET } from "../../src/local-api-key.ts";
 import { newProject } from "../built/project.ts";
 import { type Start, startShop } from "../built/shop-fronts.ts";
-import { openPage, origins } from "./chromium.ts";
+import { openPage, origins, violationsOf } from "./chromium.ts";
 
 // The shop of examples/shop-browser and the service have different origins.
 
@@ -117,6 +115,7 @@ test("a customer searches, orders with a double click, and cancels, and the page
   expect(errors()).toEqual([]);
 });
 
+// Promise: customers-have-their-own-orders
 test("two customers at once see their own orders only, and one of them gets the animal", async () => {
   const [both, own] = [newName(), newName()];
   await stock(both);
@@ -164,6 +163,7 @@ test("a response that is lost after the order is placed is asked for again, and 
   expect(lost).toBe(2);
 });
 
+// Promise: tokens-are-renewed
 test("a token that ends in the middle is renewed, and the order is placed once", async () => {
   const name = newName();
   const [{ id }, origin] = [await stock(name), await start()];
@@ -245,13 +245,9 @@ test("the page keeps to WCAG 2.2 AA, and runs no script but its own", async () =
     .getByRole("button", { name: /^Order / })
     .first()
     .waitFor();
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    // Playwright runs it beside the policy of the page.
-    await page.evaluate(axe);
-    const { violations }: AxeResults = await page.evaluate("axe.run()");
-    expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join())])).toEqual([]);
+    expect(await violationsOf(page, {})).toEqual([]);
   }
   expect((await ordersOf(id)).length).toBe(1);
   expect(errors()).toEqual([]);

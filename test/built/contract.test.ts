@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
-import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
+import { sendDocumented, useBuiltService } from "./service.ts";
 import document from "../../public/openapi.json" with { type: "json" };
 import { expectDocumented } from "../support/contract.ts";
 import { exchange, parseResponse } from "./socket.ts";
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
+const service = useBuiltService();
 
 const request = (path: string, init?: RequestInit, key?: string) => sendDocumented(service, path, init, key);
 
@@ -85,40 +81,6 @@ test("the key of local development is refused in production", async () => {
   const response = await request("/v1/pets", {}, LOCAL_API_KEY);
   expect(response.status).toBe(401);
   expect(response.headers.get("WWW-Authenticate")).toContain('error="invalid_token"');
-});
-
-describe("a client with 64-bit integers", () => {
-  const MAX = 2n ** 63n - 1n;
-  const MIN = -(2n ** 63n);
-
-  /** Parses JSON with bigints, for clients whose integers are all 64-bit. */
-  function parseBig(text: string): unknown {
-    const reviver = (_key: string, value: unknown, { source }: { source?: string } = {}) =>
-      typeof value === "number" && source !== undefined ? BigInt(source) : value;
-    return JSON.parse(text, reviver);
-  }
-
-  test.each([MAX, MIN, 2n ** 53n + 1n, -(2n ** 53n) - 1n])("gets %s back in the body and in the list", async (n) => {
-    const created = parseBig(await (await post(`{"name": "Rex", "categoryId": ${n}}`)).text()) as { id: bigint };
-    expect(created).toMatchObject({ categoryId: n });
-    expect(parseBig(await (await request(`/v1/pets/${created.id}`)).text())).toEqual(created);
-  });
-
-  // Promise: ids-are-exact
-  test("finds the largest id in the path and in the list, and pages past it", async () => {
-    const { DB } = await service.worker.getEnv();
-    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX - 1n}, 'Last but one', 1, 'sold')`);
-    await DB.exec(`INSERT INTO pets (id, name, category_id, status) VALUES (${MAX}, 'Last', 1, 'sold')`);
-    const first = await request("/v1/pets?status=sold&limit=1");
-    expect(parseBig(await first.text())).toEqual([expect.objectContaining({ id: MAX - 1n })]);
-    const next = await request(/^<(.+)>; rel="next"$/.exec(first.headers.get("Link") ?? "")?.[1] ?? "");
-    expect(parseBig(await next.text())).toEqual([expect.objectContaining({ id: MAX })]);
-    expect(next.headers.get("Link")).toBeNull();
-    expect(parseBig(await (await request(`/v1/pets/${MAX}`)).text())).toMatchObject({ id: MAX, name: "Last" });
-    // Restores the counter of ids.
-    await DB.exec(`DELETE FROM pets WHERE id > ${MAX - 2n}`);
-    await DB.exec("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM pets) WHERE name = 'pets'");
-  });
 });
 
 describe("over a raw socket", () => {

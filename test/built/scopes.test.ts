@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { operationsOf, parseDocument } from "../../openapi/read.ts";
 import { ROWS } from "../../register/operations.ts";
 import type { OperationId, Row } from "../../register/row.ts";
@@ -7,7 +7,7 @@ import { grantProductionKey } from "../../scripts/production-service.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { SCOPES } from "../../src/auth/scopes.ts";
 import { failure, fakeService, json, type Reply } from "./client/fake-service.ts";
-import { type BuiltService, sendDocumented, startBuiltService } from "./service.ts";
+import { sendDocumented, useBuiltService } from "./service.ts";
 
 /** Every operation of the document. Its scope is the one that the register names: the document has that of the guard. */
 const OPERATIONS = [...operationsOf(parseDocument(readFileSync("public/openapi.json", "utf8")))].map(
@@ -18,11 +18,7 @@ const OPERATIONS = [...operationsOf(parseDocument(readFileSync("public/openapi.j
   },
 );
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
+const service = useBuiltService();
 
 /** Sends a request without a body and with a key for these scopes. */
 async function send(method: string, path: string, scopes: readonly string[]): Promise<Response> {

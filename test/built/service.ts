@@ -1,4 +1,4 @@
-import { inject } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { type ProductionService, startProductionService } from "../../scripts/production-service.ts";
 import { expectDocumented } from "../support/contract.ts";
 
@@ -7,6 +7,14 @@ export type BuiltService = ProductionService;
 /** The bundle of this test run. */
 export function startBuiltService(): Promise<BuiltService> {
   return startProductionService(inject("bundle"));
+}
+
+/** One of a test file. */
+export function useBuiltService(): BuiltService {
+  const service = {} as BuiltService;
+  beforeAll(async () => void Object.assign(service, await startBuiltService()));
+  afterAll(() => service.harness.close());
+  return service;
 }
 
 /** Sends a request with a key, and asserts that the document describes the response. */

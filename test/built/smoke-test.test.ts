@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import getPort from "get-port";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
-import { type BuiltService, startBuiltService } from "./service.ts";
+import { serve } from "./serve.ts";
+import { useBuiltService } from "./service.ts";
 
 // The pauses between two attempts need not be waited for.
 vi.mock("node:timers/promises", () => ({ setTimeout: () => Promise.resolve() }));
@@ -23,11 +22,7 @@ async function run(address: URL, options: Partial<Parameters<typeof smokeTest>[0
 }
 
 describe("the service that would be deployed", () => {
-  let service: BuiltService;
-  beforeAll(async () => {
-    service = await startBuiltService();
-  });
-  afterAll(() => service.harness.close());
+  const service = useBuiltService();
 
   test("passes the smoke test, and fails it with a wrong key", async () => {
     const { deployment = VERSION } = (await (await fetch(new URL("/health", service.url))).json()) as {
@@ -52,18 +47,15 @@ describe("an address", () => {
   /** The responses of GET /health, one for each attempt. The last one repeats. */
   let healths: { status?: number; body?: object }[] = [];
   let stranger = 401;
-  const server = createServer((request, response) => {
-    const next = request.url === "/health" && healths.length > 1 ? healths.shift() : healths[0];
-    const { status = 200, body = {} } = request.url === "/health" ? (next ?? {}) : { status: stranger };
-    response.writeHead(status, { Location: "https://example.com/" }).end(JSON.stringify(body));
-  });
   let address: URL;
-  beforeAll(async () => {
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    address = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  beforeEach(async () => {
+    const origin = await serve((request, response) => {
+      const next = request.url === "/health" && healths.length > 1 ? healths.shift() : healths[0];
+      const { status = 200, body = {} } = request.url === "/health" ? (next ?? {}) : { status: stranger };
+      response.writeHead(status, { Location: "https://example.com/" }).end(JSON.stringify(body));
+    });
+    address = new URL(origin);
   });
-  afterAll(() => server.close());
   const failed = (problem: string) => `Error: The smoke test of ${address.origin} failed: ${problem}`;
 
   test("passes when the new version arrives in time", async () => {
@@ -94,12 +86,7 @@ describe("an address", () => {
     stranger = 200;
     expect((await run(address)).failure).toBe(failed("GET /v1/pets without a key is 200, not 401."));
     stranger = 401;
-    // The port of a closed server.
-    const closed = createServer().listen(0, "127.0.0.1");
-    await once(closed, "listening");
-    const gone = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`);
-    closed.close();
-    await once(closed, "close");
+    const gone = new URL(`http://127.0.0.1:${await getPort()}`);
     expect((await run(gone)).failure).toContain("It cannot be reached:");
   });
 });

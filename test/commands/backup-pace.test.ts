@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
-import { change, CHANGES, fill, randomNumbers } from "./backup-data.ts";
+import { change, CHANGES, contentsOf, disabled, fill, randomNumbers } from "./backup-data.ts";
 import type { CloudflareApi } from "./cloudflare/api.ts";
 import {
   addReleases,
@@ -83,20 +83,6 @@ function changeSome(seed: number): void {
   });
 }
 
-/** The ids of rows that only one of two databases has. */
-function differences(name: string, other: string): unknown[] {
-  const file = api.databases.use(other, (sqlite) => sqlite.location());
-  return api.databases.use(name, (sqlite) => {
-    sqlite.exec(`ATTACH '${file}' AS other`);
-    const only = (one: string, two: string) => (table: string) =>
-      sqlite
-        .prepare(`SELECT quote(id) FROM (SELECT * FROM ${one}.${table} EXCEPT SELECT * FROM ${two}.${table})`)
-        .all();
-    const tables = ["pets", "categories", "orders", "idempotency_keys"];
-    return [...tables.flatMap(only("main", "other")), ...tables.flatMap(only("other", "main"))];
-  });
-}
-
 test("a large store is copied in two runs, and restored, within the limit", { timeout: 3_600_000 }, async () => {
   api.databases.use(DATABASE, (sqlite) => {
     fill(sqlite);
@@ -133,6 +119,10 @@ test("a large store is copied in two runs, and restored, within the limit", { ti
   api.databases.restore("truth", bookmark);
   await clock.sleep(DAY);
   await measure("restore", () => restore(), 0);
-  expect(differences(DATABASE, "truth")).toEqual([]);
+  const rowsOf = (name: string) => ({ ...api.databases.use(name, contentsOf), events: [] });
+  const restored = rowsOf(DATABASE);
+  // Comparing texts is faster.
+  for (const [table, rows] of Object.entries(disabled(rowsOf("truth"))))
+    expect(JSON.stringify(restored[table as keyof typeof restored]) === JSON.stringify(rows), table).toBe(true);
   expect(limit.refused).toBe(1);
 });

@@ -22,7 +22,7 @@ test.each([
   [".ci/run", CHOSEN],
   ["a-new-folder/file.ts", CHOSEN],
   ["test/third-party/package-lock.json", ["third-party"]],
-  ["test/load/fuzz.test.ts", ["load"]],
+  ["test/load/shops.test.ts", ["load"]],
   ["docs/decisions/events.md", []],
   ...Object.keys(GUIDES).map((guide): [string, string[]] => [
     sourceOf(guide),

@@ -1,21 +1,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
 import { type KeyRecord, parseKeyRecord } from "../../src/auth/key-record.ts";
-import { addReleases, failureOf, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
+import { addReleases, failureOf, RECORD, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
 import type { Read } from "./cloudflare/namespaces.ts";
 import { type Effect, Refusal } from "./cloudflare/route.ts";
 
 // KV shows a change late: to the reads of values, to the listings with their metadata, or to both.
 
 const STAGING = "petstore-staging";
-const ID = "key_ABCDEFGHIJKL";
 const NAME = "key:0";
-const RECORD: KeyRecord = {
-  id: ID,
-  name: "Shop front",
-  scopes: ["pets:read"],
-  createdAt: "2026-01-01T00:00:00.000Z",
-};
+const ID = RECORD.id;
 const EARLY = "2026-02-01T00:00:00.000Z";
 
 const cloudflare = useAccount(STAGING);

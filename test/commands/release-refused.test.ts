@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { run as runRelease } from "../../ops/release/command-line.ts";
+import { refuseSettings } from "../../ops/release/settings.ts";
+import { readTarget } from "../../ops/release/target.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import {
   addReleases,
@@ -175,6 +177,10 @@ const REFUSED: { [name: string]: { prepare?: () => unknown; args?: string[]; lin
       },
       line: `wrangler.toml calls the database ${database} of staging petstore-staging, and its name is petstore-production.`,
     },
+    "a setting that the service does not understand": {
+      prepare: () => changeSettings((text) => text.replaceAll(/^READS = .*/gm, 'READS = "Primary"')),
+      line: 'READS is "Primary", which the service does not understand: [env.staging.vars] in wrangler.toml, docs/operations.md.',
+    },
     "without ids in wrangler.toml, a deployed Worker, whose ids are shown": {
       prepare: () => {
         forgetResources(cloudflare.checkout);
@@ -206,26 +212,26 @@ async function expectRefusal({ prepare, args = STAGING, line, more = "" }: (type
 test.each(Object.keys(REFUSED))("%s", (name) => expectRefusal(REFUSED[name] ?? expect.unreachable()));
 
 test.each([
-  ["WEBHOOK_DENIED_HOSTS", '"*.evil.com"'],
-  ["CONSOLE", '"On"'],
-  ["MCP_ORIGINS", '"https://a.example/"'],
-  ["LOG_SUCCESS_SHARE", '"10%"'],
-  ["READ_MAX_AGE", '"5s"'],
-  ["READS", '"Primary"'],
-  ["EVENT_DAYS", '"-1"'],
-  ["EVENT_DAYS", "7"],
-  ["STORED_MIB", '"0"'],
-  ["ENVIRONMENT", '"production"'],
-  ["READMAXAGE", '"5"'],
+  ["WEBHOOK_DENIED_HOSTS", "*.evil.com"],
+  ["CONSOLE", "On"],
+  ["MCP_ORIGINS", "https://a.example/"],
+  ["LOG_SUCCESS_SHARE", "10%"],
+  ["READ_MAX_AGE", "5s"],
+  ["READS", "Primary"],
+  ["EVENT_DAYS", "-1"],
+  ["EVENT_DAYS", 7],
+  ["STORED_MIB", "0"],
+  ["ENVIRONMENT", "production"],
+  ["READMAXAGE", "5"],
   ["READS", undefined],
-])("a setting that the service does not understand: %s = %s", async (name, value) => {
-  const line = value === undefined ? "" : `${name} = ${value}\n`;
-  const change = (lines: string) => lines.replace(new RegExp(`^${name} = .*\n`, "m"), "") + line;
-  const problem = value === undefined ? "is missing" : `is ${value}, which the service does not understand`;
-  await expectRefusal({
-    prepare: () => changeSettings((text) => text.replace(/(?<=^\[env\.staging\.vars\]\n)(?:.+\n)+/m, change)),
-    line: `${name} ${problem}: [env.staging.vars] in wrangler.toml, docs/operations.md.`,
-  });
+])("the setting %s does not have the value %j", (name, value) => {
+  const target = readTarget("staging");
+  const { vars } = target.configuration;
+  refuseSettings(target);
+  Object.assign(target.configuration, { vars: { ...vars, [name]: value } });
+  const problem =
+    value === undefined ? "is missing" : `is ${JSON.stringify(value)}, which the service does not understand`;
+  expect(() => refuseSettings(target)).toThrow(`${name} ${problem}: [env.staging.vars] in wrangler.toml`);
 });
 
 test("a promotion in production without a confirmation", async () => {

@@ -33,7 +33,7 @@ export async function workOff(
     const isSilent = () => performance.now() - Math.max(begin, received.at(-1) ?? 0) > SILENCE;
     while (received.length < least && !isSilent()) await wait(10);
   };
-  await using service = await FragileService.start(bundle, 1, [], "local");
+  await using service = await FragileService.start(bundle, 1, "local");
   const send = async (path: string, body: object) => {
     const headers = { Authorization: `Bearer ${service.keys[0]}`, "Content-Type": "application/json" };
     const response = await fetch(new URL(path, service.url), { method: "POST", headers, body: JSON.stringify(body) });

@@ -1,10 +1,10 @@
 import { execFile, spawnSync } from "node:child_process";
 import type { IncomingMessage, RequestListener } from "node:http";
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { type FaultName, startChaosProxy } from "./chaos/proxy.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { serve } from "../built/serve.ts";
-import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { useBuiltService } from "../built/service.ts";
 
 // Tests the programs in examples/clients, which do and print the same in four languages.
 
@@ -38,13 +38,11 @@ const EARLIER_ANIMALS = `
   WITH RECURSIVE animals (id) AS (SELECT ${ROUNDED_ID - 100n} UNION ALL SELECT id + 1 FROM animals WHERE id < ${ROUNDED_ID})
   INSERT INTO pets (id, name, category_id, status) SELECT id, 'Somebody else', 9007199254740993, 'available' FROM animals`;
 
-let service: BuiltService;
+const service = useBuiltService();
 beforeAll(async () => {
-  service = await startBuiltService();
   const { DB } = await service.worker.getEnv();
   await DB.prepare(EARLIER_ANIMALS).run();
 });
-afterAll(() => service.harness.close());
 
 interface Outcome {
   code: unknown;

@@ -13,13 +13,6 @@ import { type Environment, generateKey } from "../../src/auth/key-format.ts";
 // Without this, a signal would end this process before it ends its services.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-/** Ids that a `number` would round. These rows are older than the feed. */
-export const OLD_ROWS = [
-  "INSERT INTO pets (id, name, category_id, status) VALUES (9007199254740993, 'Old', 9223372036854775807, 'sold')",
-  "INSERT INTO categories (id, name) VALUES (9007199254740993, 'Old')",
-  "INSERT INTO orders (id, pet_id, status, created_at, ship_date) VALUES (9007199254740993, 9007199254740993, 'shipped', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')",
-];
-
 /** A service that can be killed, and started again on its storage. It ends with this process. */
 export class FragileService {
   /** Its present address. The same object through all restarts, for a proxy in front of it. */
@@ -51,19 +44,12 @@ export class FragileService {
 
   /**
    * @param keys how many keys it has.
-   * @param rows the statements that fill its storage.
    * @param environment what it takes itself for. Only `local` delivers to receivers on this machine.
    */
-  static async start(
-    bundle: string,
-    keys: number,
-    rows: string[] = [],
-    environment: Environment = "production",
-  ): Promise<FragileService> {
+  static async start(bundle: string, keys: number, environment: Environment = "production"): Promise<FragileService> {
     const folder = mkdtempSync(join(tmpdir(), "petstore-fragile-"));
     const granted = await useLocalState(join(folder, "state"), "production", async (bindings) => {
       await applyMigrations(bindings.DB, join(import.meta.dirname, "../../drizzle"));
-      for (const row of rows) await bindings.DB.prepare(row).run();
       const worker = { getEnv: async () => bindings };
       return Promise.all(Array.from({ length: keys }, () => grantProductionKey(worker, generateKey(environment))));
     });
@@ -107,17 +93,6 @@ export class FragileService {
     this.kills++;
   }
 
-  /** The resident memory of its workerd in MiB. Linux only. */
-  memory(): number {
-    const kibibytes = readdirSync("/proc").map((pid) => {
-      const status = readStatus(pid);
-      const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1];
-      const isIts = field("Name") === "workerd" && field("NSpgid") === String(this.#group);
-      return isIts ? Number(field("VmRSS") ?? 0) : 0;
-    });
-    return kibibytes.reduce((sum, value) => sum + value, 0) / 1_024;
-  }
-
   /** The rows of a table in the file of the database, with exact integers. The service is stopped. */
   read(sql: string): Record<string, unknown>[] {
     return readFile(this.#database, sql);
@@ -159,13 +134,4 @@ export function readFile(file: string, sql: string): Record<string, unknown>[] {
   const statement = database.prepare(sql);
   statement.setReadBigInts(true);
   return statement.all();
-}
-
-/** Empty for what is no process, or one that has ended. */
-function readStatus(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/status`, "utf8");
-  } catch {
-    return "";
-  }
 }

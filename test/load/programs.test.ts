@@ -1,39 +1,37 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createHmac } from "node:crypto";
-import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { PetStore } from "../../client/src/index.ts";
 import { grantProductionKey } from "../../scripts/production-service.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
-import { type BuiltService, startBuiltService } from "../built/service.ts";
+import { useBuiltService } from "../built/service.ts";
 import { link, newProject } from "../built/project.ts";
-import { type Choice, startChaosProxy } from "./chaos/proxy.ts";
+import { atRandom, type Choice, startChaosProxy } from "./chaos/proxy.ts";
 import { readFile } from "./fragile-service.ts";
+import { runPrograms } from "./stress/programs.ts";
 
 // The programs of examples/ that are no shop, as processes.
 
 const ANIMALS = 500;
 const PAGE = 100;
 
-let service: BuiltService;
+const service = useBuiltService();
 let project: string;
-beforeAll(async () => {
-  service = await startBuiltService();
+beforeAll(() => {
   project = newProject();
   link(project, "csv-parse");
-  for (const program of ["import", "rename", "claim", "webhook-receiver", "books", "offline"])
+  for (const program of ["import", "rename", "claim", "webhook-receiver", "books", "offline", "copy"])
     copyFileSync(`examples/${program}.mjs`, join(project, `${program}.mjs`));
 });
-afterAll(async () => {
-  await service.harness.close();
-  rmSync(project, { recursive: true });
-});
+afterAll(() => rmSync(project, { recursive: true }));
 
 const storeOf = ({ url, key }: { url: URL; key: string }) =>
   new PetStore({ baseUrl: new URL("/v1", url), apiKey: key }).session();
@@ -409,4 +407,61 @@ test("what was sold without a network is ordered once, also when responses are l
   expect(await sell(service.url)).toEqual([0, 3]);
   expect(await ordered()).toEqual([1, 1, 1]);
   expect(JSON.parse(readFileSync(QUEUE, "utf8"))).toEqual([]);
+});
+
+/** Milliseconds of changes. */
+const CHANGES = Number(process.env["CHANGES"] ?? 15) * 1_000;
+/** The rows of a copy, and the same of the database. */
+const COPIED = {
+  animals: ["pets", "version", "name", "category_id", "status"],
+  categories: ["categories", "version", "name", "description"],
+  orders: ["orders", "version", "pet_id", "status", "created_at", "ship_date", "reference"],
+} as const;
+
+// Promise: copies-survive-crashes, the-first-copy
+test("a copy equals the store after changes, faults, and kills of its program", { timeout: 240_000 }, async () => {
+  const FILE = join(project, "store.sqlite");
+  const place = () => {
+    try {
+      return readFile(FILE, "SELECT cursor FROM feed")[0]?.["cursor"];
+    } catch {
+      return undefined; // There is no table yet.
+    }
+  };
+  await using proxy = await startChaosProxy(service.url, atRandom(0.3), 3_000);
+  // Enough that none meets its limit.
+  const keys = await Promise.all(Array.from({ length: 16 }, () => grantProductionKey(service.worker)));
+  const end = performance.now() + CHANGES;
+  const isOver = () => performance.now() > end;
+  const options = { seed: Date.now(), isProxied: false, timeout: 60_000 };
+  const changes = runPrograms(service.url, keys, options, isOver);
+  let kills = 0;
+  while (!isOver()) {
+    const child = start("copy.mjs", proxy.url, { FILE, IDLE: "200" });
+    const closed = once(child, "close");
+    const written = Promise.withResolvers<void>();
+    const watcher = watch(project, (_, file) => file === "store.sqlite-wal" && written.resolve());
+    await Promise.race([written.promise, closed, changes]);
+    // Half of the kills come as soon as it writes.
+    if (Math.random() < 0.5) await wait(Math.random() * 500);
+    if (child.kill("SIGKILL")) kills++;
+    await closed;
+    watcher.close();
+  }
+  await changes;
+
+  const last = start("copy.mjs", service.url, { FILE, IDLE: "200" });
+  const { cursor } = await storeOf(service).events.list({ cursor: "latest" });
+  await expect.poll(place, { timeout: 60_000 }).toBe(cursor);
+  last.kill("SIGKILL");
+  await once(last, "close");
+  console.log({ kills, requests: proxy.requests });
+  expect(kills).toBeGreaterThan(2);
+  const { DB } = await service.worker.getEnv();
+  for (const [copy, [table, ...columns]] of Object.entries(COPIED)) {
+    const texts = ["id", ...columns].map((column) => `CAST(${column} AS TEXT) AS ${column}`);
+    const { results } = await DB.prepare(`SELECT ${texts.join()} FROM ${table} ORDER BY ${table}.id`).all();
+    expect(results.length).toBeGreaterThan(1);
+    expect(readFile(FILE, `SELECT ${texts.join()} FROM ${copy} ORDER BY ${copy}.id`), table).toEqual(results);
+  }
 });

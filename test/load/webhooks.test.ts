@@ -54,7 +54,7 @@ async function startReceiver(answer: Answer) {
 
 // Promise: numbers-of-webhooks
 test(`${KILLS} kills lose no event of ten webhooks, and change no order`, { timeout: 2 * TIMEOUT }, async () => {
-  await using service = await FragileService.start(inject("bundle"), 1, [], "local");
+  await using service = await FragileService.start(inject("bundle"), 1, "local");
   const send = async (method: string, path: string, body: object): Promise<{ id: number }> => {
     const headers = { Authorization: `Bearer ${service.keys[0]}`, "Content-Type": "application/json" };
     const response = await fetch(new URL(path, service.url), { method, headers, body: JSON.stringify(body) });

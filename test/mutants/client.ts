@@ -122,7 +122,7 @@ const LISTS = [
     "list.ts",
     "![...passed, query.cursor].includes(cursor) && (value.length > 0 || mayBeEmpty)",
     "true",
-    "hostile",
+    "client",
   ),
   client("a search ends at an empty page", "list.ts", "(value.length > 0 || mayBeEmpty)", "value.length > 0", "client"),
   client(

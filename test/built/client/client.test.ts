@@ -21,6 +21,23 @@ const page = (ids: number[], next?: string, bookmark?: string): Reply =>
     ...(bookmark !== undefined && { "x-d1-bookmark": bookmark }),
   });
 
+/** The ids of an iteration, and its error. */
+async function iterate(
+  list: AsyncIterable<{ id: bigint }>,
+  onItem = () => {},
+): Promise<{ ids: bigint[]; end: unknown }> {
+  const ids: bigint[] = [];
+  try {
+    for await (const { id } of list) {
+      ids.push(id);
+      onItem();
+    }
+    return { ids, end: undefined };
+  } catch (end) {
+    return { ids, end };
+  }
+}
+
 // Promise: lists-without-sessions, what-methods-return
 test("a list returns every item of every page, with the same filters and the bookmark of the previous page", async () => {
   const { store, sent } = fakeService([page([1, 2], "A-_9", MIDDLE), page([3], "B", NEW), page([])]);
@@ -47,9 +64,7 @@ test.each([
   '<?cursor=Z>; rel=prev, <?cursor=Y>; rel="nextish", <?cursor=A>; rel="next", </docs>; rel="deprecation"',
 ])("the list goes on after Link: %s", async (link) => {
   const { store, sent } = fakeService([json(200, animals(1), { Link: link }), json(200, animals(2))]);
-  const ids: bigint[] = [];
-  for await (const { id } of store.pets.list()) ids.push(id);
-  expect(ids).toEqual([1n, 2n]);
+  expect(await iterate(store.pets.list())).toEqual({ ids: [1n, 2n], end: undefined });
   expect(sent[1]?.path).toBe("/pets?cursor=A");
 });
 
@@ -163,28 +178,33 @@ test("the parts of a search among many ids are not empty when they go on", async
 });
 
 // Promise: lists-end
-test.each([
-  ["id", [1, 2], [2]],
-  ["id", [1, 3], [2]],
-  ["id", [2, 1], []],
-  ["-id", [5, 4], [4]],
-  ["-id", [5, 3], [4]],
-  ["-id", [4, 5], []],
-] as const)("with sort=%s, the page %j, and %j after it, does not go on", async (sort, first, second) => {
-  const { store } = fakeService([page([...first], "A"), page([...second], "B")], { retry: { attempts: 1 } });
-  const error = await errorOf(store.pets.list({ sort }).all(10));
-  expect(error).toMatchObject({ code: "unexpected_response" });
+test.each<[what: string, seen: bigint[], pages: Reply[], sort?: "-id"]>([
+  ["that is the previous one", [1n, 2n], [page([1, 2], "A"), page([1, 2], "A")]],
+  ["that is an earlier one", [1n, 2n], [page([1], "A"), page([2], "B"), page([1], "A")]],
+  ["that links to itself", [1n, 2n], [page([1, 2], "A"), page([3, 4], "A")]],
+  ["that is empty and links to another", [1n], [page([1], "A"), page([], "B")]],
+  ["with an animal twice", [], [page([1, 1])]],
+  ["with an animal of the page before", [1n, 2n], [page([1, 2], "A"), page([2], "B")]],
+  ["with an animal from between", [1n, 3n], [page([1, 3], "A"), page([2], "B")]],
+  ["in another order", [], [page([2, 1], "A")]],
+  ["with an animal of the page before, newest first", [5n, 4n], [page([5, 4], "A"), page([4], "B")], "-id"],
+  ["with an animal from between, newest first", [5n, 3n], [page([5, 3], "A"), page([4], "B")], "-id"],
+  ["in another order, newest first", [], [page([4, 5], "A")], "-id"],
+  ["whose link has an empty cursor", [], [page([1], "")]],
+  ["whose link has no cursor", [], [json(200, animals(1), { Link: '<?limit=1>; rel="next"' })]],
+])("a list ends with an error at a page %s", async (_what, seen, pages, sort) => {
+  const { store, sent } = fakeService(pages, { retry: { attempts: 1 } });
+  const { ids, end } = await iterate(store.pets.list({ sort }));
+  expect(end).toMatchObject({ code: "unexpected_response", status: 200 });
+  expect([ids, sent.length]).toEqual([seen, pages.length]);
 });
 
 test("many ids do not go on with an animal that came already, also after a part without any", async () => {
   const { store } = fakeService([page([1, 2]), page([]), page([2])], { retry: { attempts: 1 } });
   const id = Array.from({ length: 300 }, (_, index) => index + 1);
-  const seen: bigint[] = [];
-  const iteration = (async () => {
-    for await (const animal of store.pets.list({ id })) seen.push(animal.id);
-  })();
-  expect(await errorOf(iteration)).toMatchObject({ code: "unexpected_response" });
-  expect(seen).toEqual([1n, 2n]);
+  const { ids, end } = await iterate(store.pets.list({ id }));
+  expect(end).toMatchObject({ code: "unexpected_response" });
+  expect(ids).toEqual([1n, 2n]);
 });
 
 test("a response is read whole, also when its pieces cut characters", async () => {
@@ -249,15 +269,8 @@ test("pages are fetched one by one, and a cursor continues later", async () => {
 test("a signal ends an iteration", async () => {
   const controller = new AbortController();
   const { store } = fakeService([page([1], "A")]);
-  const seen: bigint[] = [];
-  const iteration = (async () => {
-    for await (const { id } of store.pets.list({}, { signal: controller.signal })) {
-      seen.push(id);
-      controller.abort("enough");
-    }
-  })();
-  expect(await errorOf(iteration)).toBe("enough");
-  expect(seen).toEqual([1n]);
+  const list = store.pets.list({}, { signal: controller.signal });
+  expect(await iterate(list, () => controller.abort("enough"))).toEqual({ ids: [1n], end: "enough" });
 });
 
 test("without a session, requests are independent", async () => {

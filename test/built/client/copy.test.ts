@@ -3,23 +3,19 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { PetStore } from "../../../client/src/index.ts";
 import { encodeEventCursor } from "../../../src/feed/place.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { useBuiltService } from "../service.ts";
 import { keepCopy } from "./copy.ts";
 
 const GUIDE = readFileSync("docs/events.md", "utf8");
 
-let service: BuiltService;
+const service = useBuiltService();
 let store: PetStore;
-beforeAll(async () => {
-  service = await startBuiltService();
+beforeAll(() => {
   store = new PetStore({ baseUrl: `${service.url.origin}/v1`, apiKey: service.key });
   // Every pause is as short as it may be.
   vi.spyOn(Math, "random").mockReturnValue(0);
 });
-afterAll(async () => {
-  vi.restoreAllMocks();
-  await service.harness.close();
-});
+afterAll(() => void vi.restoreAllMocks());
 
 /** A database with the tables of the guide, in which no version goes back. */
 class Copy extends DatabaseSync {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import {
   type Animal,
   type Category,
@@ -22,6 +22,7 @@ import {
   ORDER,
   type Reply,
   silent,
+  stopTime,
 } from "./fake-service.ts";
 
 const [OLD = "", NEW = ""] = BOOKMARKS;
@@ -338,13 +339,7 @@ describe("a signal ends it without an error", () => {
 });
 
 describe("time", () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
-    vi.useRealTimers();
-  });
+  stopTime();
 
   /** The milliseconds between requests, with this jitter. */
   async function gaps(replies: Reply[], jitter: number, count: number): Promise<number[]> {
@@ -381,12 +376,7 @@ describe("time", () => {
 describe("a reset", () => {
   const PETS = json(200, `[${ANIMAL}]`);
 
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  stopTime();
 
   /** Follows in a session, whose onReset lists the animals. Returns the pages, and the requests with their bookmarks. */
   async function followWithReset(replies: Reply[], cursor: string) {

@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import type { RequestListener } from "node:http";
+import { afterEach, beforeEach, vi } from "vitest";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
+import { serve } from "../serve.ts";
 
 /** A request that the client sent. */
 export interface Sent {
@@ -43,6 +42,9 @@ export const silent: Reply = ({ signal }) =>
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 
+/** Requests of a test. A client that does not stop sends more. */
+const MOST = 500;
+
 /** A client of a service that gives these replies and repeats the last one. Pauses are short. */
 export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> = {}) {
   const sent: Sent[] = [];
@@ -60,7 +62,7 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
       };
       sent.push(request);
       const reply = replies[Math.min(sent.length, replies.length) - 1];
-      if (reply === undefined) throw new Error("The fake service has no reply.");
+      if (reply === undefined || sent.length > MOST) throw new Error("The fake service has no reply.");
       return reply(request);
     },
     ...options,
@@ -68,15 +70,16 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
   return { store, sent };
 }
 
-/** Starts a server on 127.0.0.1, until the test ends. Returns the address of its API. */
-export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
+/** Starts a server until the test ends. Returns the address of its API. */
+export const serveApi = async (listener: RequestListener) => `${await serve(listener)}/v1`;
+
+/** Stops the time in the tests of a group. */
+export function stopTime(): void {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 /** The error of a rejected promise. */

@@ -1,24 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { createInterface } from "node:readline";
 import getPort from "get-port";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventsIn } from "../../../client/src/command/page.ts";
 import { verifyWebhook } from "../../../client/src/index.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { serve } from "../serve.ts";
+import { useBuiltService } from "../service.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 /** Milliseconds in which events arrive, also on a busy machine. */
 const TIMEOUT = 60_000;
 
-let service: BuiltService;
-beforeAll(async () => {
-  service = await startBuiltService();
-});
-afterAll(() => service.harness.close());
+const service = useBuiltService();
 
 const send = async (method: string, path: string, body?: object) => {
   const headers = { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" };
@@ -29,19 +25,14 @@ const send = async (method: string, path: string, body?: object) => {
 /** A receiver of this machine. */
 async function startReceiver(answer: (type: string) => number = () => 204) {
   const received: { headers: IncomingHttpHeaders; body: Buffer; type: string; version: number }[] = [];
-  const server = createServer(async (request, response) => {
+  const origin = await serve(async (request, response) => {
     const body = await buffer(request);
     const { type, version } = JSON.parse(String(body)) as { type: string; version: number };
     received.push({ headers: request.headers, body, type, version });
     // Nobody may follow a redirect to there.
     response.writeHead(answer(type), { Location: "http://127.0.0.1:1/" }).end();
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  await once(server, "listening");
-  return { received, address: `http://localhost:${(server.address() as AddressInfo).port}/hook` };
+  return { received, address: `${origin.replace("127.0.0.1", "localhost")}/hook` };
 }
 
 /** Runs the command as it is installed, but for the build. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi, onTestFinished } from "vitest";
+import { describe, expect, test, vi, onTestFinished } from "vitest";
 import { type Attempt, PetStore, PetStoreError } from "../../../client/src/index.ts";
 import {
   ANIMAL,
@@ -12,6 +12,7 @@ import {
   ORDER,
   type Reply,
   silent,
+  stopTime,
 } from "./fake-service.ts";
 
 const CREATED = json(201, ANIMAL, { ETag: '"1"' });
@@ -139,13 +140,7 @@ describe("a 404 for a deletion", () => {
 });
 
 describe("time", () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
-    vi.useRealTimers();
-  });
+  stopTime();
 
   /** Milliseconds until a request failed, with maximum jitter. */
   async function timeToFail(replies: Reply[], retry: object, jitter = 1) {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import getPort from "get-port";
 import { describe, expect, test, vi } from "vitest";
 import { type Deprecation, PetStore, PetStoreError } from "../../../client/src/index.ts";
-import { ANIMAL, errorOf, failure, fakeService, json, serve } from "./fake-service.ts";
+import { ANIMAL, errorOf, failure, fakeService, json, serveApi } from "./fake-service.ts";
 
 // No printed form of an error or an object of the client contains the API key.
 
@@ -142,7 +142,7 @@ describe("the code of the runtime is kept, and tells", () => {
 
   // Promise: codes-of-errors
   test("that the server closed the connection", async () => {
-    const baseUrl = await serve(({ socket }) => socket.destroy());
+    const baseUrl = await serveApi(({ socket }) => socket.destroy());
     expect(await errorOf(client(baseUrl))).toMatchObject({
       code: "network",
       message: expect.stringMatching(/^The connection to the service failed: (UND_ERR_SOCKET|ECONNRESET)\.$/),
@@ -156,12 +156,12 @@ test.each([
   ["another path of the server, which would get the API key", "/login"],
 ])("a redirect to %s is an error, and nothing is sent there", async (place, path) => {
   const received: (string | undefined)[] = [];
-  const elsewhere = await serve(({ url }, response) => {
+  const elsewhere = await serveApi(({ url }, response) => {
     received.push(url);
     response.end(ANIMAL);
   });
   const Location = new URL(path, place === "another server" ? elsewhere : "http://service").href;
-  const baseUrl = await serve(({ url, headers }, response) => {
+  const baseUrl = await serveApi(({ url, headers }, response) => {
     if (url?.startsWith("/v1/")) response.writeHead(307, { Location: Location.replace("service", headers.host ?? "") });
     else received.push(url);
     response.end(ANIMAL);

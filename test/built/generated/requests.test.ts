@@ -1,4 +1,4 @@
-// Requests that are made from the document alone, good and bad, and along its links. The document describes every response.
+// Requests that are made from the document alone, good, bad and spoilt, and along its links. The document describes every response.
 import { readFileSync } from "node:fs";
 import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
@@ -11,11 +11,12 @@ import type {
   ResponseObject,
   SchemaObject,
 } from "openapi3-ts/oas31";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { expand, operationsOf, parseDocument, resolve, write } from "../../../openapi/read.ts";
 import { grantProductionKey } from "../../../scripts/production-service.ts";
+import { ERRORS } from "../../../src/errors.ts";
 import { comparisonWith } from "../../support/comparison.ts";
-import { type BuiltService, startBuiltService } from "../service.ts";
+import { useBuiltService } from "../service.ts";
 import { valuesOf } from "./values.ts";
 import { MAX_BODY_BYTES } from "../../../src/http/body.ts";
 
@@ -37,14 +38,12 @@ const IN_WORDS =
 /** Succeeds only for a webhook that somebody enabled, that nobody deleted and that replays nothing yet. */
 const RARE = new Set(["replayWebhook"]);
 
-let service: BuiltService;
+const service = useBuiltService();
 let keys: string[];
 beforeAll(async () => {
-  service = await startBuiltService();
   const count = Math.ceil((operations.length * REQUESTS) / REQUESTS_OF_A_KEY);
   keys = await Promise.all(Array.from({ length: count }, () => grantProductionKey(service.worker)));
 });
-afterAll(() => service.harness.close());
 
 interface Sent {
   path: Record<string, string>;
@@ -181,4 +180,78 @@ test(`${plan.length} requests made from the document get the responses that it d
   }
   expect(faults.slice(0, 5), `${faults.length} faults`).toEqual([]);
   for (const [name, found] of outcomes) if (!RARE.has(name)) expect([...found], name).toContain("success");
+});
+
+// Anything that HTTP permits (RFC 9110, sections 5.5, 5.6.2 and 9.1).
+const anyField = fc.stringMatching(/^[\x21-\x7e]([\x20-\x7e\t]{0,60}[\x21-\x7e])?$/);
+const anyHeader = fc.oneof(
+  fc.constantFrom(
+    "Idempotency-Key",
+    "x-d1-bookmark",
+    "X-Request-Id",
+    "Accept",
+    "Range",
+    "If-None-Match",
+    "Cache-Control",
+  ),
+  fc.stringMatching(/^X-[!#$%&'*+.^_`|~0-9A-Za-z-]{1,12}$/),
+);
+const anyPath = fc.stringMatching(/^\/[\w.~!$&'()*+,;=:@/%-]{0,40}$/);
+/** What spoils a request, in one or two ways. */
+const SPOILING = {
+  method: fc.constantFrom("HEAD", "PUT", "DELETE", "PATCH", "POST", "OPTIONS", "PROPFIND", "QUERY"),
+  path: fc.oneof(
+    anyPath,
+    anyPath.map((path) => `/v1${path}`),
+  ),
+  query: fc.stringMatching(/^[\w.~!$'()*+,;:@/?%-]{0,20}$/),
+  header: fc.tuple(anyHeader, anyField),
+  authorization: fc.constantFrom("", "x", "\u00e9"),
+  mediaType: fc.constantFrom("", "text/plain"),
+  body: fc.oneof(
+    fc.uint8Array({ maxLength: 400 }),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.integer({ min: 65_000, max: 70_000 }).map((length) => new Uint8Array(length).fill(0x20)),
+  ),
+  /** Of the body, by their place. */
+  bytes: fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 3 }),
+  isChunked: fc.constant(true),
+};
+const spoiling = fc
+  .subarray(Object.keys(SPOILING) as (keyof typeof SPOILING)[], { minLength: 1, maxLength: 2 })
+  .chain((names) =>
+    fc.record(SPOILING).map((all): Partial<typeof all> => Object.fromEntries(names.map((name) => [name, all[name]]))),
+  );
+
+test("requests that are spoilt in any way get responses of the service, none of them a 5xx", async () => {
+  let key = "";
+  const statuses = new Set<number>();
+  const spoilings = fc.sample(spoiling, { numRuns: 10 * REQUESTS, seed: SEED });
+  for (const [count, { bytes = [], isChunked, ...spoilt }] of spoilings.entries()) {
+    if (count % REQUESTS_OF_A_KEY === 0) key = await grantProductionKey(service.worker);
+    const [route, operation] = operations[count % operations.length] ?? expect.unreachable();
+    const [sent] = fc.sample(requestsOf(operation, undefined, true), { numRuns: 1, seed: SEED + count }) as [Sent];
+    const [own = "", template = ""] = route.split(" ");
+    const { method = own, query = new URLSearchParams(sent.query).toString() } = spoilt;
+    const path = spoilt.path ?? `/v1${template.replaceAll(/\{(\w+)\}/g, (_, name: string) => sent.path[name] ?? "")}`;
+    const url = new URL(`${service.url.origin}${path}?${query}`);
+    const headers = new Headers(sent.headers);
+    headers.set("Authorization", `Bearer ${key}${spoilt.authorization ?? ""}`);
+    if (spoilt.mediaType !== undefined) headers.set("Content-Type", spoilt.mediaType);
+    if (spoilt.header !== undefined) headers.set(...spoilt.header);
+    const body = spoilt.body ?? Buffer.from(sent.body === undefined ? "" : write(sent.body));
+    for (const [place, byte] of bytes) if (body.length > 0) body[place % body.length] = byte;
+    const whole = isChunked ? new Blob([body]).stream() : (body as BodyInit);
+    const hasBody = !["GET", "HEAD"].includes(method) && body.length > 0;
+    const response = await fetch(url, { method, headers, ...(hasBody && { body: whole, duplex: "half" }) });
+    const [text, { status }] = [await response.text(), response];
+    statuses.add(status);
+    const what = `${count}: ${method} ${url.href} ${JSON.stringify([...headers])} ${status} ${text.slice(0, 300)}`;
+    expect(response.headers.get("X-Request-Id") !== null && status < 500, what).toBe(true);
+    if (status < 400 || method === "HEAD") continue;
+    const { code, message, ...rest } = JSON.parse(text) as { code: keyof typeof ERRORS; message: string };
+    expect([typeof message, rest, ERRORS[code].status], what).toEqual(["string", { status }, status]);
+  }
+  // They reach all parts of the service.
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 405, 413, 415]));
 });

@@ -1,21 +1,14 @@
-import type { KeyRecord } from "../../../src/auth/key-record.ts";
 import { keyRecordName } from "../../../src/auth/key-record.ts";
 import { generateKey } from "../../../src/auth/key-format.ts";
 import { resolve } from "node:path";
 import { CloudflareApi } from "../cloudflare/api.ts";
 import type { Checkout } from "../cloudflare/checkout.ts";
 import { Edge } from "../cloudflare/edge.ts";
-import { addReleases } from "../cloudflare/fixture.ts";
+import { addReleases, RECORD } from "../cloudflare/fixture.ts";
 import { WRANGLER_SETTINGS } from "../../../scripts/wrangler.ts";
 import { Reader } from "./reader.ts";
 
-const KEY_ID = "key_ABCDEFGHIJKL";
-const KEY_RECORD: KeyRecord = {
-  id: KEY_ID,
-  name: "Shop front",
-  scopes: ["pets:read", "pets:write"],
-  createdAt: "2026-01-01T00:00:00.000Z",
-};
+const KEY_ID = RECORD.id;
 const ANIMAL = "INSERT INTO pets (name, category_id, status) VALUES ('Rex', 9007199254740993, 'available')";
 const IDEMPOTENCY_KEY = `INSERT INTO idempotency_keys (api_key_id, idempotency_key, fingerprint, resource_id, created_at)
   VALUES ('${KEY_ID}', '1', '', 1, unixepoch())`;
@@ -63,7 +56,7 @@ export class Operator {
       addReleases(api, worker, 3, checkout.git("rev-parse", "HEAD"));
       for (const sql of [ANIMAL, ANIMAL, IDEMPOTENCY_KEY, WEBHOOK]) api.databases.query(worker, sql);
       const keys = api.namespaces.titled(`${worker}-api-keys`);
-      const entry = { value: JSON.stringify(KEY_RECORD), metadata: KEY_RECORD };
+      const entry = { value: JSON.stringify(RECORD), metadata: RECORD };
       keys?.entries.set(await keyRecordName(operator.key), entry);
       api.databases.snapshot(worker);
     }
