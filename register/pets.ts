@@ -358,7 +358,7 @@ export const pets = {
       answer({ query, view }, model) {
         const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
         const [status, categoryId, q] = ["status", "categoryId", "q"].map((name) => query.get(name) ?? undefined);
-        return model.listPets({ status: status as never, categoryId, ids, q }, view);
+        return model.listPets({ status, categoryId, ids, q }, view);
       },
     },
   },

@@ -12,18 +12,7 @@ import {
   newToken,
   type Token,
 } from "../../src/key/create-token.ts";
-import {
-  CUSTOMER_TEXT,
-  fieldsOf,
-  int32,
-  object,
-  objectSchema,
-  ref,
-  type Resource,
-  ok,
-  time,
-  values,
-} from "../describe.ts";
+import { CUSTOMER_TEXT, fieldsOf, int32, object, objectSchema, ref, type Resource, ok, time } from "../describe.ts";
 
 /** Any text of an operator. A record of a key has at most so many bytes. */
 const TEXT = { type: "string", maxLength: 1_024, pattern: "^[\\s\\S]*$" } as const;
@@ -78,7 +67,13 @@ export const key: Resource = {
           maxItems: 100,
           examples: [KEY.scopes],
         },
-        expiresAt: time("When the key ends, in UTC. Absent for a key that does not expire.", KEY.expiresAt),
+        expiresAt: {
+          type: "string",
+          format: "date-time",
+          description: "When the key ends, in UTC. Absent for a key that does not expire.",
+          maxLength: KEY.expiresAt.length,
+          examples: [KEY.expiresAt],
+        },
         customer: { ...CUSTOMER, description: "Of a customer token: its customer. Absent for a key." },
       },
       required: ["id", "name", "scopes"],
@@ -119,7 +114,7 @@ export const key: Resource = {
       scopes: { ...SCOPES_OF_TOKENS, description: "What the token may do, as long as its key may." },
       expiresAt: time("When the token ends, in UTC.", TOKEN.expiresAt),
     }),
-    Scope: values(SCOPES, "The scopes of this version."),
+    Scope: { type: "string", description: "The scopes of this version.", enum: [...SCOPES], examples: [KEY.scopes[0]] },
   },
   operations: {
     getKey: {

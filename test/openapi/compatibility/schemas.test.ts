@@ -107,13 +107,7 @@ test.each<[string, SchemaObject, SchemaObject, sent: Verdict, received: Verdict]
     null,
     null,
   ],
-  [
-    "fields with names that every object has",
-    {},
-    { properties: { constructor: text(), title: text() } } as SchemaObject,
-    null,
-    null,
-  ],
+  ["fields with names that every object has", {}, { properties: { constructor: text(), title: text() } }, null, null],
 ])("%s", (_, before, after, sent, received) => {
   expectVerdict(sending(before), sending(after), sent);
   expectVerdict(answering(before), answering(after), received);
