@@ -34,7 +34,6 @@ const PREBUNDLED = [
   "hono",
   "hono/hono-base",
   "hono/router/trie-router",
-  "hono/cors",
   "hono/route",
   "zod/mini",
 ];

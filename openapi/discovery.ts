@@ -1,11 +1,13 @@
 // What programs read to find the API and its guides: llms.txt, robots.txt, the sitemap, the catalogue, and the headers of the pages.
-import { PAGE_LINKS, PLACEHOLDER } from "./content.ts";
+import { MISSING_PAGE, PAGE_LINKS, PLACEHOLDER } from "./content.ts";
 import type { Guide } from "./guides.ts";
 import { REFERENCE } from "./reference.ts";
 
 /** Where programs find what is below. */
 const CATALOGUE = "/.well-known/api-catalog";
 const LLMS_FULL = "/llms-full.txt";
+/** Texts at one path. */
+const TEXTS = ["/openapi.json", "/llms.txt", LLMS_FULL, "/robots.txt", "/sitemap.xml"];
 
 /** The API for agents (docs/agents.md). */
 const MCP = "/mcp";
@@ -23,13 +25,41 @@ export function discoveryFiles(introduction: string, start: Guide, guides: Guide
   };
 }
 
-/** The rules of `_headers` for the pages and the files. */
+/** Headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy for old browsers. */
+export const PAGE_HEADERS = {
+  // Everything comes from this origin. The script of the renderer sets inline styles.
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Origin-Agent-Cluster": "?1",
+  "Referrer-Policy": "no-referrer",
+  "X-Frame-Options": "DENY",
+};
+/**
+ * The page of the console holds an API key: no inline style, and no markup from text but that of its library, which makes templates alone.
+ */
+const CONSOLE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html";
+/** Pages of any origin may read the OpenAPI document and the texts. A cache may store them, so this does not depend on the `Origin`. */
+const TEXT_HEADERS = { "Access-Control-Allow-Origin": "*" };
+
+/** The rules of `_headers` for the pages and the files. Without its rule, a page has the strict policy of JSON. */
 export function discoveryHeaders(pages: Guide[]): { [path: string]: { [header: string]: string } } {
   const negotiated = { Vary: "Accept", Link: PAGE_LINKS };
   return {
-    ...Object.fromEntries(pages.flatMap(({ path }) => [path, `${path}.md`].map((address) => [address, negotiated]))),
-    [REFERENCE]: { Link: PAGE_LINKS },
+    ...Object.fromEntries(
+      pages.flatMap(({ path }) => [
+        [path, { ...PAGE_HEADERS, ...negotiated }],
+        [`${path}.md`, { ...TEXT_HEADERS, ...negotiated }],
+      ]),
+    ),
+    ...Object.fromEntries(TEXTS.map((path) => [path, TEXT_HEADERS])),
+    [REFERENCE]: { ...PAGE_HEADERS, Link: PAGE_LINKS },
+    [MISSING_PAGE]: PAGE_HEADERS,
+    "/console/*": { ...PAGE_HEADERS, "Content-Security-Policy": CONSOLE_POLICY },
     [CATALOGUE]: {
+      ...TEXT_HEADERS,
       "Content-Type": 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
       Link: `<${CATALOGUE}>; rel="api-catalog"`,
     },

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { navigationBadges } from "./badges.ts";
 import { writeConsole } from "./console.ts";
 import { document, LOCAL_API_KEY, tools, TOOLS_FILE } from "./content.ts";
-import { discoveryFiles, discoveryHeaders } from "./discovery.ts";
+import { discoveryFiles, discoveryHeaders, PAGE_HEADERS } from "./discovery.ts";
 import { guides, startPage } from "./guides.ts";
 import { readPackages, RELEASED } from "./packages.ts";
 import { ASSETS, removeStale, write, writeAssets } from "./public-files.ts";
@@ -56,8 +56,8 @@ for (const [path, text] of Object.entries(discoveryFiles(introduction, start, gu
 write(
   "_headers",
   headerRules({
-    [`${ASSETS}/*`]: { "Cache-Control": "public, max-age=31536000, immutable" },
-    "/docs/*.tgz": { "Content-Type": "application/gzip" },
+    [`${ASSETS}/*`]: { ...PAGE_HEADERS, "Cache-Control": "public, max-age=31536000, immutable" },
+    "/docs/*.tgz": { ...PAGE_HEADERS, "Content-Type": "application/gzip" },
     ...discoveryHeaders([start, ...guides]),
   }),
 );

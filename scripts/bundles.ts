@@ -20,6 +20,8 @@ export interface Bundles extends AsyncDisposable {
   database: D1Database;
   keys: { put(name: string, record: string): Promise<void> };
   dispatchFetch: Miniflare["dispatchFetch"];
+  /** Runs the hourly job of a bundle. */
+  runJob(name: string): Promise<void>;
 }
 
 /**
@@ -63,6 +65,7 @@ export async function startBundles(
     database: await miniflare.getD1Database("DB", first),
     keys,
     dispatchFetch: miniflare.dispatchFetch,
+    runJob: async (name) => void (await (await miniflare.getWorker(name)).scheduled()),
     [Symbol.asyncDispose]: () => miniflare.dispose(),
   };
 }

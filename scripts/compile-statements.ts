@@ -1,10 +1,11 @@
 // Writes .dist/drizzle-orm.ts, which the bundle has in the place of drizzle: the SQL of every statement. wrangler runs it before each build.
-// It evaluates the Worker twice: with drizzle for the SQL, and with src/db/stand-in.ts for the names under which the bundle looks it up.
+// It evaluates the Worker twice: with drizzle for the SQL, and with src/db/stand-in.ts for the calls by which the bundle looks it up.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type * as Drizzle from "drizzle-orm";
 import { build, type Plugin } from "esbuild";
-import { readStatement, SEPARATOR } from "../src/db/stand-in.ts";
+import { readStatements } from "../src/db/stand-in.ts";
+import { writeStatements } from "./write-statements.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const FOLDER = join(ROOT, ".dist");
@@ -20,22 +21,22 @@ const OWN = ["sqliteTable", "getTableColumns", "fillPlaceholders"];
  * @throws Error when a statement cannot be built.
  */
 export async function compileStatements(entries = ["src/index.ts"]): Promise<string> {
-  const named = "standInFor((name) => ({ sql: name, params: [] }))";
+  const called = "standInFor((calls) => ({ sql: calls, params: [] }))";
   const { queries, drizzle } = await evaluate(entries);
   const exported = Object.keys(drizzle);
-  const { queries: names } = await evaluate(entries, moduleOf(named, exported));
-  if (queries.length !== names.length) throw new Error("The statements with drizzle and with the stand-in differ");
+  const { queries: calls } = await evaluate(entries, moduleOf(called, exported));
+  if (queries.length !== calls.length) throw new Error("The statements with drizzle and with the stand-in differ");
   const statements = new Map<string, string>();
-  for (const [index, { sql: name }] of names.entries()) {
+  for (const [index, { sql: call }] of calls.entries()) {
     const text = textOf(queries[index] as BuiltQuery, drizzle);
-    if ((statements.get(name) ?? text) !== text)
-      throw new Error(`Two statements have one name. Change one of them:\n${text}\n${statements.get(name)}`);
-    statements.set(name, text);
+    const other = statements.get(call) ?? text;
+    if (other !== text) throw new Error(`Two statements have one name. Change one of them:\n${text}\n${other}`);
+    statements.set(call, text);
   }
-  const lines = linesOf(statements);
-  for (const [name, text] of statements)
-    if (readStatement(lines, name) !== text) throw new Error(`This is not read again: ${text}`);
-  return moduleOf(`standIn(${JSON.stringify(lines)})`, exported);
+  const written = writeStatements(statements);
+  const read = readStatements(written);
+  for (const [call, text] of statements) if (read(call) !== text) throw new Error(`This is not read again: ${text}`);
+  return moduleOf(`standIn(${JSON.stringify(written)})`, exported);
 }
 
 const moduleOf = (standIn: string, exported: string[]) => `// Written by scripts/compile-statements.ts.
@@ -134,33 +135,6 @@ function written(param: unknown, sql: string, drizzle: typeof Drizzle): string {
   if (!drizzle.is(placeholder, drizzle.Placeholder) || converts)
     throw new Error(`A parameter has no plain value: ${sql}`);
   return placeholder.name;
-}
-
-/** Characters. A statement that has fewer in common with the one before is written whole, so that reading it takes few lines. */
-const LEAST_IN_COMMON = 20;
-
-/** The lines of `readStatement`. Statements that begin alike follow each other. */
-function linesOf(statements: ReadonlyMap<string, string>): string {
-  let before = "";
-  const lines = [...statements]
-    .toSorted(([, a], [, b]) => (a < b ? -1 : 1))
-    .map(([name, text]) => {
-      const shorter = Math.min(text.length, before.length);
-      const begin = count(shorter, (place) => text[place] === before[place]);
-      const end = count(shorter - begin, (place) => text.at(-1 - place) === before.at(-1 - place));
-      before = text;
-      return begin < LEAST_IN_COMMON
-        ? `${name} 0 0 ${text}`
-        : `${name} ${begin} ${end} ${text.slice(begin, text.length - end)}`;
-    });
-  return ["", ...lines, ""].join(SEPARATOR);
-}
-
-/** The number of places from the first on for which something is so. */
-function count(most: number, isSo: (place: number) => boolean): number {
-  let places = 0;
-  while (places < most && isSo(places)) places++;
-  return places;
 }
 
 if (import.meta.main) {

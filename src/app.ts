@@ -2,7 +2,6 @@ import { version } from "../package.json";
 import { consolePage, documentation, PAGE_LINKS } from "./http/documentation.ts";
 import { onError } from "./http/error-handler.ts";
 import { lifecycle } from "./http/lifecycle.ts";
-import { lingeringClose } from "./http/lingering-close.ts";
 import { boundedPath } from "./http/path.ts";
 import { createRoutes } from "./operation.ts";
 import { addLink, json } from "./http/respond.ts";
@@ -30,7 +29,7 @@ export function createApp() {
   app.onError(onError);
   app.notFound(unmatched(app, "/v1", "/mcp"));
 
-  app.use(lingeringClose, lifecycle);
+  app.use(lifecycle);
   app.all("/mcp", allowedOrigin);
   // Before the nudges: the request of a call has its own.
   app.post("/mcp", endpoint(app.fetch));

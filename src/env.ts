@@ -38,20 +38,20 @@ export interface RequestLog {
   agent?: boolean | undefined;
 }
 
-/** The work that D1 did for a request. */
+/** The work that D1 did for a request. Nothing is there until D1 has responded. */
 export interface DatabaseUsage {
   /** The state that the session has reached. A session that starts from it sees everything that this one saw or wrote. */
-  bookmark: string | undefined;
-  /** Milliseconds that the SQL took inside the database. Undefined until D1 has responded. */
-  duration: number | undefined;
-  rowsRead: number;
-  rowsWritten: number;
+  bookmark?: string | undefined;
+  /** Milliseconds that the SQL took inside the database. */
+  duration?: number;
+  rowsRead?: number;
+  rowsWritten?: number;
   /** The region of the instance that responded last. Undefined in local development. */
-  region: string | undefined;
-  /** Whether that instance was the primary. Undefined until D1 has responded. */
-  primary: boolean | undefined;
+  region?: string | undefined;
+  /** Whether that instance was the primary. */
+  primary?: boolean | undefined;
   /** Whether an instance lacked a table or a column, so that the primary was asked too. */
-  repeated: true | undefined;
+  repeated?: true;
 }
 
 /**

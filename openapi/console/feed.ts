@@ -1,9 +1,9 @@
-// The feed: what happened, the newest first, and what happens now.
-import { html, nothing, type TemplateResult } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { EventPage, EventType, PetStoreEvent } from "../../client/src/index.ts";
-import { button, choice, fail, field, hashOf, submit, time, update, type View } from "./page.ts";
-import { current, may } from "./session.ts";
+// The feed: what happened, the newest first, and what happens now. Other views read it too.
+import { html, nothing } from "lit-html";
+import type { EventPage, EventType, PetStoreError, PetStoreEvent } from "../../client/src/index.ts";
+import { addressOf, asks, button, fail, filters, time, update } from "./page.ts";
+import { may, store } from "./session.ts";
+import { AT_ONCE, listOf, type View } from "./table.ts";
 
 /** Each type in words. */
 export const WORDS: Record<EventType, string> = {
@@ -18,100 +18,92 @@ export const WORDS: Record<EventType, string> = {
   "order.cancelled": "Order cancelled",
   "order.updated": "Order changed",
 };
-/** Requests for events of the past, one after the other. */
+/** Requests that a view makes for the past, until somebody reads on. */
 const MAX_REQUESTS = 50;
-const AT_ONCE = 100;
-/** Milliseconds between two looks for new events. */
-const [IN_FRONT, BEHIND] = [2_000, 30_000];
 
-let filter = { type: "", animal: "" };
-let events = new Map<string, PetStoreEvent>();
-let shown = AT_ONCE;
-let newest = "";
-let isRead = false;
-/** Where the past that was not read yet begins. */
-let rest: string | undefined;
-let typesOfFilter: EventType[] = [];
+/** What was read, with the place in the feed before the page of an event, and how many of the page come before it. */
+const read = new Map<string, { event: PetStoreEvent; place: string | undefined; index: number }>();
+/** How far the feed was read, from the oldest event on. */
+let [place, until]: [string | undefined, string] = [undefined, ""];
+let reading: "goes on" | "stopped" | "ended" = "goes on";
+let [shown, newest] = [AT_ONCE, ""];
 
-/** The types that the key may read. */
-export const readable = () =>
-  (Object.keys(WORDS) as EventType[]).filter((type) => may(type.startsWith("order.") ? "store:read" : "pets:read"));
-
-export const mayReadFeed = () => may("events:read") && readable().length > 0;
+/** It has the events that the key may read. */
+export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
+export const eventOf = (id: string): PetStoreEvent | undefined => read.get(id)?.event;
+/** What was read, in the order of the changes. */
+export const history = () => [...read.values()].map(({ event }) => event).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 export const feed: View = {
   title: "Feed",
   isAllowed: mayReadFeed,
-  async open(query, signal) {
-    filter = { type: query.get("type") ?? "", animal: query.get("animal") ?? "" };
-    const isAsked = (type: string) => (filter.animal === "" ? true : !type.startsWith("category."));
-    typesOfFilter = readable().filter((type) => (filter.type === "" ? isAsked(type) : type === filter.type));
-    [events, shown, newest, rest, isRead] = [new Map(), AT_ONCE, "", undefined, false];
-    const idle = () => (document.hidden ? BEHIND : IN_FRONT);
-    const live = current().store.events.follow({
-      cursor: "latest",
-      types: typesOfFilter,
-      signal,
-      idle,
-      onReset: () => {},
-    });
+  async open(signal) {
+    [shown, newest] = [AT_ONCE, ""];
     // The present end comes first, so that nothing is missed between it and the past.
-    await live.next();
-    follow(live).catch(fail);
-    await readPast(signal);
-    isRead = true;
+    const { cursor } = await store.events.list({ cursor: "latest", signal });
+    follow(cursor, signal).catch(fail);
+    await readFeed(signal);
   },
-  view: () => html`
-    <form class="filters" role="search" @submit=${submit((value) => go({ animal: value("animal").replace(/^#/, "") }))}>
-      ${field("Number of an animal", html`<input type="search" inputmode="numeric" name="animal" pattern="#?-?[0-9]{1,19}" .value=${filter.animal} />`)}
-      <button class="primary">Find</button>
-      ${choice("Type", "type", [["", "all"], ...readable().map((type): [string, string] => [type, WORDS[type]])], filter.type, (type) => go({ type }))}
-    </form>
-    <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
-    <ol class="rows" reversed>${repeat(wanted().slice(0, shown), ({ id }) => id, rowOf)}</ol>
-    ${wanted().length === 0 ? html`<p>${isRead ? "Nothing happened, as far as the feed goes back." : "Reading the feed …"}</p>` : nothing}
-    ${wanted().length > shown ? button("more", `Show ${AT_ONCE} more`, () => void (shown += AT_ONCE)) : nothing}
-    ${rest === undefined ? nothing : html`<p>This is not all: there are events between these and now. ${button("read-on", "Read on", () => readPast())}</p>`}
-  `,
+  view() {
+    const events = history().filter(isWanted).toReversed();
+    const empty = reading === "goes on" ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
+    const more = () => void (shown += AT_ONCE);
+    return html`
+      ${filters("Number of an animal", "animal", [["Type", "type", Object.entries(WORDS)]])}
+      <p class="live">New events appear here by themselves. <span role="status">${newest}</span></p>
+      ${listOf(events.slice(0, shown), rowOf, empty)}
+      ${events.length > shown ? button("more", `Show ${AT_ONCE} more`, more) : nothing}
+      ${restOfFeed()}
+    `;
+  },
 };
 
-const go = (change: Partial<typeof filter>) => (location.hash = hashOf("feed", { ...filter, ...change }));
-
-function take(page: PetStoreEvent[]): void {
-  for (const event of page) events.set(event.id, event);
+/** @param from the place before the page. */
+function take({ events }: EventPage, from: string | undefined): void {
+  for (const [index, event] of events.entries()) read.set(event.id, { event, place: from, index });
+  update();
 }
 
-async function follow(live: AsyncIterable<EventPage>): Promise<void> {
-  for await (const page of live) {
-    if (page.events.length === 0) continue;
-    take(page.events);
+/** Reads on in the feed, for some requests or to its end. It may take turns with another reading. */
+export async function readFeed(signal?: AbortSignal): Promise<void> {
+  reading = "goes on";
+  for (let request = 0; request < MAX_REQUESTS; request++) {
+    const from = place;
+    const page = await store.events.list({ cursor: from, signal }).catch(startAgain);
+    take(page, from);
+    [place, until] = [page.cursor, page.events.at(-1)?.timestamp ?? until];
+    if (!page.more) return void (reading = "ended");
+  }
+  reading = "stopped";
+}
+
+/** The service keeps events for some days: a later reading begins with the oldest one. */
+function startAgain(error: PetStoreError): never {
+  if (error.code === "cursor_expired") place = undefined;
+  throw error;
+}
+
+async function follow(from: string, signal: AbortSignal): Promise<void> {
+  // In milliseconds.
+  const idle = () => (document.hidden ? 30_000 : 2_000);
+  for await (const page of store.events.follow({ cursor: from, signal, idle, onReset: () => {} })) {
     newest = page.events.filter(isWanted).map(textOf).at(-1) ?? newest;
-    update();
+    take(page, from);
+    from = page.cursor;
   }
 }
 
-async function readPast(signal?: AbortSignal): Promise<void> {
-  rest = await walk({ types: typesOfFilter, cursor: rest, signal }, take);
-}
+/** Says when not all was read. */
+export const restOfFeed = () =>
+  reading === "stopped"
+    ? html`<p><b>This is not all</b>: the feed is read up to ${time(until)}. ${button("read-on", "Read on", () => readFeed())}</p>`
+    : nothing;
 
-/**
- * Reads events from a place on, or from the oldest on.
- *
- * @returns where it stopped after 50 requests, or undefined at the end.
- */
-export async function walk(
-  query: { types: EventType[]; cursor?: string | undefined; signal?: AbortSignal | undefined },
-  onPage: (events: PetStoreEvent[], cursor: string) => void,
-): Promise<string | undefined> {
-  let { cursor } = query;
-  for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const page = await current().store.events.list({ ...query, cursor });
-    onPage(page.events, page.cursor);
-    if (!page.more) return undefined;
-    cursor = page.cursor;
-    update();
-  }
-  return cursor;
+/** The place in the feed before an event that was read. Before the oldest one is none: it is then after it. */
+export async function placeBefore(id: string): Promise<string> {
+  const { place, index = 0 } = read.get(id) ?? {};
+  if (place !== undefined && index === 0) return place;
+  return (await store.events.list({ cursor: place, limit: Math.max(1, index) })).cursor;
 }
 
 /** The animal that an event is about. */
@@ -120,27 +112,24 @@ function animalOf({ type, data }: PetStoreEvent): bigint | undefined {
   return petId ?? (type.startsWith("pet.") ? id : undefined);
 }
 
-const isWanted = (event: PetStoreEvent) => filter.animal === "" || String(animalOf(event)) === filter.animal;
-const wanted = () => [...events.values()].filter(isWanted).toSorted((one, other) => (one.id < other.id ? 1 : -1));
-
-/** What an event says: "Order placed: order 12 for animal 17". */
-export function textOf(event: PetStoreEvent): string {
-  const { id, name, status, petId, reference, customer } = event.data as Record<string, bigint | string | undefined>;
-  const kind = event.type.split(".")[0]?.replace("pet", "animal");
-  const more = [
-    name,
-    petId && `animal ${petId}`,
-    kind !== "category" && status,
-    reference && `reference ${reference}`,
-    customer && `customer ${customer}`,
-  ];
-  return `${WORDS[event.type as EventType] ?? event.type}: ${[`${kind} ${id}`, ...more.filter(Boolean)].join(", ")}`;
+function isWanted(event: PetStoreEvent): boolean {
+  const [type, animal] = [asks("type"), asks("animal").replace(/^#/, "")];
+  return ["", event.type].includes(type) && (animal === "" || String(animalOf(event)) === animal);
 }
 
-function rowOf(event: PetStoreEvent): TemplateResult {
+/** What an event says: "Order placed: order 12, placed, animal 17". */
+export function textOf({ type, data }: PetStoreEvent): string {
+  const { id, name, status, petId: animal, reference, customer } = data as Record<string, bigint | string | undefined>;
+  const [of = ""] = type.split(".");
+  const about = { [of === "pet" ? "animal" : of]: id, ...(of === "order" && { animal, reference, customer }) };
+  const said = Object.entries(about).map(([label, value]) => value && `${label} ${value}`);
+  return `${WORDS[type as EventType] ?? type}: ${[...said, name, status].filter(Boolean).join(", ")}`;
+}
+
+function rowOf(event: PetStoreEvent) {
   const animal = animalOf(event);
-  const link = html`<a href=${hashOf("feed", { animal: String(animal) })} aria-label="History of animal ${String(animal)}">History</a>`;
+  const link = html`<a href=${addressOf("feed", { animal })} aria-label="History of animal ${animal}">History</a>`;
   return html`<li>
-    <div>${textOf(event)} ${animal === undefined || filter.animal !== "" ? nothing : link}<p>${time(event.timestamp)} · version ${event.version} · <code>${event.id}</code></p></div>
+    <div>${textOf(event)} ${animal === undefined || asks("animal") !== "" ? nothing : link}<p>${time(event.timestamp)} · version ${event.version} · <code>${event.id}</code></p></div>
   </li>`;
 }

@@ -1,80 +1,109 @@
-// Many animals from a file: what is refused first, then the progress.
-import { html, nothing, type TemplateResult } from "lit-html";
-import { PetStoreError } from "../../client/src/index.ts";
-import { categoryIdOf, fetchCategories, STATUSES } from "./animals.ts";
-import { type Import, readAnimals } from "./csv.ts";
-import { act, asked, asking, field, type Notice, page, update } from "./page.ts";
-import { current, isUnanswered, once } from "./session.ts";
+// Many animals from a CSV file (RFC 4180): what is refused first, then the progress.
+import { html, nothing } from "lit-html";
+import { type NewPet, type PetStatus, PetStoreError } from "../../client/src/index.ts";
+import { categoryIdOf, STATUSES } from "./animals.ts";
+import { act, type Ended, field, page, update } from "./page.ts";
+import { isUnanswered, once, store } from "./session.ts";
 
-const [SHOWN, MAX_SHOWN] = [5, 100];
+/** A file: what can be added, and what not, with its row as spreadsheets count. */
+interface Import {
+  name: string;
+  animals: NewPet[];
+  refused: { row: number; reason: string }[];
+}
+
+const MAX_CHARACTERS = 255;
 const MAX_BYTES = 20 * 2 ** 20;
+const [SHOWN, MAX_SHOWN] = [5, 100];
 /** A large file reaches the rate limit, which passes within a minute. */
 const RETRY = { longestRetryAfter: 60_000, totalTime: 600_000 };
 
-let file: (Import & { name: string }) | undefined;
+let file: Import | undefined;
 let created: number | undefined;
 
 // An import that ends halfway would have to begin with a new key.
 addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
 
-/** @param onEnd is called when animals were added. */
-export function importForm(onEnd: () => Promise<void>): TemplateResult {
+export function importFields(): unknown {
   const choose = ({ target }: Event) => act("read", () => read((target as HTMLInputElement).files?.[0]));
-  return html`<div class="change" id="import" tabindex="-1">
-    ${field("CSV file", html`<input type="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`, html`Its first row is <code>name,category,status</code>. Without a status, an animal is available.`)}
-    ${file === undefined ? nothing : preview(file, onEnd)}
-  </div>`;
+  const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`;
+  const hint = html`Its first row is <code>name,category,status</code>. Without a status, an animal is available.`;
+  return [field("CSV file", input, hint), file ? preview(file) : nothing];
 }
 
-async function read(chosen: File | undefined): Promise<void> {
-  file = undefined;
-  if (chosen === undefined) return;
-  if (chosen.size > MAX_BYTES) throw new Error("The file has more than 20 MB. Divide it.");
-  await fetchCategories();
-  const text = await chosen.text();
-  file = { ...readAnimals(text, STATUSES, categoryIdOf), name: chosen.name };
-  page.notice = { text: `${file.animals.length} animals can be added, and ${file.refused.length} rows are refused.` };
-}
-
-function preview({ animals, refused, name }: NonNullable<typeof file>, onEnd: () => Promise<void>): TemplateResult {
-  const count = `${animals.length.toLocaleString("en")} animals`;
+function preview({ name, animals, refused }: Import): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
-  const question = `Add ${count} from ${name}, without the ${refused.length} rows that are refused?`;
+  const reasons = refused.slice(0, MAX_SHOWN).map(({ row, reason }) => html`<li>Row ${row}: ${reason}</li>`);
   return html`
-    <p><b>${count}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
+    <p>${name}: <b>${animals.length} animals</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
     <p><b>${refused.length} rows</b> are refused, and not added.</p>
-    <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${refused.slice(0, MAX_SHOWN).map(({ row, reason }) => html`<li>Row ${row}: ${reason}</li>`)}</ul>
-    ${created === undefined ? nothing : html`<label>${created.toLocaleString("en")} of ${count} are added <progress max=${animals.length} value=${created}></progress></label>`}
-    ${
-      animals.length === 0
-        ? nothing
-        : asked(
-            "import",
-            asking("import", "Add", count, question, () => add(onEnd), "primary"),
-          )
-    }
+    <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${reasons}</ul>
+    ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}
   `;
 }
 
+async function read(chosen: File | undefined): Promise<Ended> {
+  file = undefined;
+  if (chosen === undefined) return;
+  if (chosen.size > MAX_BYTES) throw new Error("The file has more than 20 MB. Divide it.");
+  const [titles = [], ...rows] = parse(await chosen.text());
+  const columns = titles.map((title) => title.toLowerCase().replace(/^category[ _]?id$/, "category"));
+  if (!columns.includes("name") || !columns.includes("category"))
+    throw new Error("The first row has to name the columns: name and category, and perhaps status.");
+  const found: Import = { name: chosen.name, animals: [], refused: [] };
+  for (const [index, row] of rows.entries()) {
+    if (row.every((cell) => cell === "")) continue;
+    try {
+      found.animals.push(animalOf((column) => row[columns.indexOf(column)] ?? ""));
+    } catch (error) {
+      found.refused.push({ row: index + 2, reason: (error as Error).message });
+    }
+  }
+  file = found;
+  return `${file.animals.length} animals can be added, and ${file.refused.length} rows are refused.`;
+}
+
+/** @throws Error in words. */
+function animalOf(cell: (column: string) => string): NewPet {
+  const [name, category, status] = [cell("name"), cell("category"), cell("status").toLowerCase() || "available"];
+  if (name === "") throw new Error("The name is missing.");
+  if ([...name].length > MAX_CHARACTERS) throw new Error(`The name has more than ${MAX_CHARACTERS} characters.`);
+  if (!STATUSES.includes(status as PetStatus))
+    throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
+  if (category === "") throw new Error("The category is missing.");
+  return { name, categoryId: categoryIdOf(category), status: status as PetStatus };
+}
+
+/** The rows of a file. Spreadsheets of some countries separate by semicolons. Takes linear time. */
+function parse(text: string): string[][] {
+  const csv = text.replace(/^\uFEFF/, "");
+  const separator = /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
+  const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|(?!")([^${separator}\\r\\n]*))(${separator}|\\r?\\n|\\r|$)`, "y");
+  const rows: string[][] = [[]];
+  while (cell.lastIndex < csv.length) {
+    const [, quoted, plain = "", end] = cell.exec(csv) ?? [];
+    if (end === undefined) throw new Error(`Row ${rows.length} has a quotation mark in the wrong place.`);
+    rows.at(-1)?.push((quoted?.replaceAll('""', '"') ?? plain).trim());
+    if (end !== separator) rows.push([]);
+  }
+  return rows;
+}
+
 /** Adds every animal once: without an answer, another try of the same animals goes on where this one ended. */
-async function add(onEnd: () => Promise<void>): Promise<Notice> {
-  const { animals } = file as NonNullable<typeof file>;
-  const digest = await digestOf(JSON.stringify(animals.map((animal) => Object.values(animal).map(String))));
+export async function addAll(): Promise<Ended> {
+  if (!file?.animals.length) throw new Error("Choose a file with animals first.");
+  const { animals } = file;
   const onProgress = (progress: { created: number }) => {
-    // Screen readers hear each quarter.
-    const quarter = (count: number) => Math.floor((4 * count) / animals.length);
-    const isNew = quarter(progress.created) > quarter(created ?? 0);
-    if (isNew) page.notice = { text: `${progress.created} of ${animals.length} animals are added.` };
-    created = progress.created;
+    ({ created } = progress);
+    page.notice = { text: `${created} of ${animals.length} animals are added.` };
     update();
   };
   created = 0;
   try {
-    await once(`import ${digest}`, (options) =>
-      current().store.pets.createMany(animals, { ...options, retry: RETRY, onProgress }),
-    );
+    const change = `import ${await digestOf(animals.map((animal) => Object.values(animal).map(String)))}`;
+    await once(change, (attempt) => store.pets.createMany(animals, { ...attempt, retry: RETRY, onProgress }));
     file = undefined;
-    return { text: `${animals.length} animals are added.` };
+    return `${animals.length} animals are added.`;
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
     if (file && error instanceof PetStoreError && !isUnanswered(error))
@@ -82,11 +111,10 @@ async function add(onEnd: () => Promise<void>): Promise<Notice> {
     throw error;
   } finally {
     created = undefined;
-    await onEnd();
   }
 }
 
-async function digestOf(text: string): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+async function digestOf(content: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(content));
+  return String(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }

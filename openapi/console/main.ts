@@ -4,102 +4,103 @@ import { animals } from "./animals.ts";
 import { feed } from "./feed.ts";
 import { numbers } from "./numbers.ts";
 import { orders } from "./orders.ts";
-import { act, button, fail, field, focusOn, noticeBar, page, start, submit, update, type View } from "./page.ts";
-import { current, rememberedKey, signIn, signOut } from "./session.ts";
+import { act, button, fail, field, focusOn, page, start, submit, update } from "./page.ts";
+import { key, rememberedKey, signIn, signOut } from "./session.ts";
+import type { View } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
 
 const VIEWS: Record<string, View> = { orders, animals, feed, webhooks, numbers };
 /** Of the deployment, and the key that its page fills in: that of local development has one. */
-const { environment = "", key = "" } = document.documentElement.dataset;
+const { environment, key: localKey = "" } = document.documentElement.dataset;
 const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
-let name = "";
 let isOpening = false;
 let opened = new AbortController();
-/** The id of the key that signed in. */
-let by: string | undefined;
 
-const allowed = () => Object.entries(VIEWS).filter(([, view]) => view.isAllowed());
+const allowed = () => Object.keys(VIEWS).filter((name) => VIEWS[name]?.isAllowed());
+const isIn = () => key !== undefined && !page.isLocked;
 
 async function open(): Promise<void> {
-  const [, wanted = "", query] = /^#(\w*)\??(.*)$/.exec(location.hash) ?? [];
-  const [[first] = [""]] = allowed();
-  const next = allowed().some(([one]) => one === wanted) ? wanted : first;
-  const isOther = next !== name;
-  [name, isOpening, page.question] = [next, true, undefined];
+  const [, wanted, query] = /^#(\w*)\??(.*)$/.exec(location.hash) ?? [];
+  const name = allowed().find((one) => one === wanted) ?? allowed()[0] ?? "";
+  if (name !== page.name) focusOn("#title");
+  Object.assign(page, { name, query: new URLSearchParams(query) });
   document.title = `${VIEWS[name]?.title ?? "Console"} · Pet Store Service`;
   opened.abort();
   const { signal } = (opened = new AbortController());
-  if (isOther) focusOn("title");
+  isOpening = true;
   update();
-  await VIEWS[name]?.open(new URLSearchParams(query), signal).catch((error: unknown) => signal.aborted || fail(error));
-  if (signal.aborted) return;
-  isOpening = false;
+  await VIEWS[name]?.open(signal).catch((error: unknown) => signal.aborted || fail(error));
+  isOpening = opened.signal !== signal;
   update();
 }
 
 async function enter(apiKey: string): Promise<void> {
-  const { key } = await signIn(apiKey, (isRetrying) => {
+  const before = key?.id;
+  await signIn(apiKey, (isRetrying) => {
     page.isRetrying = isRetrying;
     update();
   });
   // Somebody else sees nothing of what the page shows.
-  if (by !== undefined && by !== key.id) return location.reload();
+  if (before !== undefined && before !== key?.id) return location.reload();
   page.isLocked = false;
-  by = key.id;
   await open();
 }
-
-const isIn = () => by !== undefined && !page.isLocked;
 
 start(
   () => html`
     <header class="bar">
-      <a href="#orders">Pet Store</a> <span class="environment">${environment}</span>
-      ${isIn() ? signedIn() : nothing}
+      <a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}
     </header>
     ${noticeBar()}
     <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page may be old, and goes on when you are back."}</p>
     <main id="content" tabindex="-1">
-      <section ?hidden=${isIn()}>${by === undefined || page.isLocked ? signInForm() : nothing}</section>
+      <section ?hidden=${isIn()}>${isIn() ? nothing : signInForm()}</section>
       <section ?hidden=${!isIn()} aria-busy=${isOpening}>
         <div class="title">
-          <h1 id="title" tabindex="-1">${VIEWS[name]?.title ?? "This key allows nothing here"}</h1>
+          <h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1>
           ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}
         </div>
-        ${VIEWS[name]?.view() ?? nothing}
+        ${VIEWS[page.name]?.view()}
       </section>
     </main>
   `,
 );
 
 function signedIn(): TemplateResult {
-  const { key } = current();
-  return html`<nav aria-label="Console">
-      ${allowed().map(([one, { title }]) => html`<a href="#${one}" aria-current=${one === name ? "page" : nothing}>${title}</a>`)}
-    </nav>
-    <span class="key" title="The key ${key.id} allows ${key.scopes.join(", ")}">${key.name} <small>${key.id}</small></span>
+  const link = (name: string) =>
+    html`<a href="#${name}" aria-current=${name === page.name ? "page" : nothing}>${VIEWS[name]?.title}</a>`;
+  return html`<nav aria-label="Console">${allowed().map(link)}</nav>
+    <span class="key" title="The key ${key?.id} allows ${key?.scopes.join(", ")}">${key?.name} <small>${key?.id}</small></span>
     ${button("sign-out", "Sign out", signOut)}`;
 }
 
 function signInForm(): TemplateResult {
-  const enterKey = submit((value) => act("sign-in", () => enter(value("key"))));
-  return html`<form class="sign-in" @submit=${enterKey}>
-    <h1>${by === undefined ? "Sign in to the shop" : "Sign in again"}</h1>
-    ${field("API key", html`<input type="password" id="key" name="key" required autocomplete="off" spellcheck="false" value=${isLoopback ? key : ""} />`, "This tab alone keeps it, until you close the tab or sign out. Whoever runs the service gives you one.")}
-    <button class="primary">Sign in</button>
+  const input = html`<input type="password" id="key" name="key" required autocomplete="off" spellcheck="false" value=${isLoopback ? localKey : ""} />`;
+  const hint = "This tab alone keeps it, until you close the tab or sign out. Whoever runs the service gives you one.";
+  return html`<form class="sign-in" @submit=${submit("sign-in", (value) => enter(value("key")))}>
+    <h1>Sign in ${key === undefined ? "to the shop" : "again"}</h1>
+    ${field("API key", input, hint)}<button class="primary">Sign in</button>
   </form>`;
 }
 
+/** The last outcome. Screen readers read what appears in the two elements, which are always there. */
+function noticeBar(): TemplateResult {
+  const { text = "", isError = false, requestId, undo } = page.notice ?? {};
+  const copy = () => navigator.clipboard.writeText(requestId ?? "").then(() => ({ text: "The request id is copied." }));
+  return html`<div class="notices ${isError ? "error" : ""}" ?hidden=${!page.notice && !page.isRetrying}>
+    <p role="status">${isError ? "" : text || (page.isRetrying ? "No answer yet. Trying again …" : "")}</p>
+    <p role="alert">${isError ? text : ""}</p>
+    ${requestId ? html`<p>Request <code>${requestId}</code> ${button("copy", "Copy the request id", copy)}</p>` : nothing}
+    ${undo ? button("undo", "Undo", undo) : nothing} ${page.notice ? button("dismiss", "Dismiss", () => {}) : nothing}
+  </div>`;
+}
+
 addEventListener("hashchange", () => {
-  page.notice = undefined;
+  Object.assign(page, { notice: undefined, question: undefined });
   if (isIn()) void open();
 });
-for (const event of ["online", "offline"]) {
-  addEventListener(event, () => {
-    update();
-    if (isIn() && navigator.onLine) void open();
-  });
-}
+for (const event of ["online", "offline"])
+  addEventListener(event, () => (isIn() && navigator.onLine ? void open() : update()));
 const remembered = rememberedKey();
 if (remembered !== null) void act("sign-in", () => enter(remembered));

@@ -1,54 +1,33 @@
 // How many animals there are, and what happened in the last 24 hours.
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import type { Inventory } from "../../client/src/index.ts";
-import { mayReadFeed, readable, walk } from "./feed.ts";
-import { button, type View } from "./page.ts";
-import { current, may } from "./session.ts";
+import { history, mayReadFeed, readFeed, restOfFeed } from "./feed.ts";
+import { may, store } from "./session.ts";
+import type { View } from "./table.ts";
 
 const HOUR = 3_600_000;
 const HOURS = 24;
 const [WIDTH, HEIGHT] = [480, 120];
+const hourFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-let inventory: { inventory: Inventory; age: number } | undefined;
-/** Orders placed and changes, by their hour since the epoch. */
-let hours = new Map<number, { orders: number; changes: number }>();
-let isAll = false;
-let rest: string | undefined;
-/** When the last event that was read happened. */
-let last: string | undefined;
+let stock: { inventory: Inventory; age: number } | undefined;
 
 export const numbers: View = {
   title: "Numbers",
   isAllowed: () => may("store:read"),
-  async open(_query, signal) {
-    inventory = await current().store.orders.inventory({ signal });
-    [hours, rest, isAll] = [new Map(), undefined, false];
-    if (mayReadFeed()) await read(signal);
+  async open(signal) {
+    stock = await store.orders.inventory({ signal });
+    if (mayReadFeed()) await readFeed(signal);
   },
-  view: () => html`
-    ${inventory === undefined ? nothing : stock(inventory)}
-    ${mayReadFeed() ? activity() : nothing}
-  `,
+  view: () => [stock === undefined ? nothing : stockOf(stock), mayReadFeed() ? activity() : nothing],
 };
 
-async function read(signal?: AbortSignal): Promise<void> {
-  rest = await walk({ types: readable(), cursor: rest, signal }, (events) => {
-    for (const { type, timestamp } of events) {
-      last = timestamp;
-      const hour = Math.floor(Date.parse(timestamp) / HOUR);
-      const { orders, changes } = hours.get(hour) ?? { orders: 0, changes: 0 };
-      hours.set(hour, { orders: orders + Number(type === "order.placed"), changes: changes + 1 });
-    }
-  });
-  isAll = rest === undefined;
-}
-
-function stock({ inventory, age }: { inventory: Inventory; age: number }): TemplateResult {
+function stockOf({ inventory, age }: NonNullable<typeof stock>): TemplateResult {
   const entries = Object.entries(inventory);
   const total = entries.reduce((sum, [, count]) => sum + count, 0);
   let x = 0;
   const bars = entries.map(([status, count]) => {
-    const width = total === 0 ? 0 : (WIDTH * count) / total;
+    const width = (WIDTH * count) / Math.max(1, total);
     x += width;
     return svg`<rect class=${status} x=${x - width} y="0" width=${width} height="24"></rect>`;
   });
@@ -59,32 +38,32 @@ function stock({ inventory, age }: { inventory: Inventory; age: number }): Templ
 }
 
 function activity(): TemplateResult {
-  const now = Math.floor(Date.now() / HOUR);
-  const list = Array.from({ length: HOURS }, (_, index) => {
-    const hour = now - HOURS + 1 + index;
-    return {
-      hour: new Date(hour * HOUR).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }),
-      ...(hours.get(hour) ?? { orders: 0, changes: 0 }),
-    };
-  });
-  const sum = (name: "orders" | "changes") => list.reduce((all, one) => all + one[name], 0);
-  const text = `${sum("orders").toLocaleString("en")} orders placed and ${sum("changes").toLocaleString("en")} changes in all`;
-  const top = Math.max(1, ...list.map(({ changes }) => changes));
-  const step = WIDTH / HOURS;
+  const first = Math.floor(Date.now() / HOUR) - HOURS + 1;
+  const hours = Array.from({ length: HOURS }, (_, index) => ({ start: (first + index) * HOUR, orders: 0, changes: 0 }));
+  const all = { orders: 0, changes: 0 };
+  for (const { type, timestamp } of history()) {
+    const hour = hours[Math.floor(Date.parse(timestamp) / HOUR) - first];
+    for (const sum of hour ? [hour, all] : []) {
+      sum.orders += Number(type === "order.placed");
+      sum.changes += 1;
+    }
+  }
+  const text = `${all.orders.toLocaleString("en")} orders placed and ${all.changes.toLocaleString("en")} changes in all`;
+  const [step, top] = [WIDTH / HOURS, Math.max(1, ...hours.map(({ changes }) => changes))];
   const bar = (index: number, count: number, kind: string) => {
     const height = (HEIGHT * count) / top;
     return svg`<rect class=${kind} x=${index * step + 1} y=${HEIGHT - height} width=${step - 2} height=${height}></rect>`;
   };
   return html`<h2>The last 24 hours</h2>
-    <p>${isAll || rest !== undefined ? `${text}.` : "Reading the feed …"}</p>
-    ${rest === undefined || last === undefined ? nothing : html`<p><b>This is not all</b>: the feed is read up to ${new Date(last).toLocaleString("en-GB")}. ${button("read-on", "Read on", () => read())}</p>`}
+    <p>${text}.</p>
+    ${restOfFeed()}
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}, by the hour">
-      ${list.map(({ orders, changes }, index) => [bar(index, changes, "changes"), bar(index, orders, "orders")])}
+      ${hours.map(({ orders, changes }, index) => [bar(index, changes, "changes"), bar(index, orders, "orders")])}
     </svg>
     <p class="title"><small>24 hours ago</small><small>now</small></p>
     <ul class="legend"><li><span class="state orders">orders placed</span></li><li><span class="state changes">changes</span></li></ul>
     <details><summary>As a table</summary>
       <table><thead><tr><th>Hour</th><th>Orders placed</th><th>Changes</th></tr></thead>
-      <tbody>${list.map(({ hour, orders, changes }) => html`<tr><td>${hour}</td><td>${orders}</td><td>${changes}</td></tr>`)}</tbody></table>
+      <tbody>${hours.map(({ start, orders, changes }) => html`<tr><td>${hourFormat.format(start)}</td><td>${orders}</td><td>${changes}</td></tr>`)}</tbody></table>
     </details>`;
 }

@@ -1,59 +1,64 @@
-// How the page is drawn, and what its parts share: notices, questions, buttons, fields and times.
+// What the views share: the address, how something ended, buttons with what they ask, fields and times. Everything that is done runs here.
 import { html, nothing, render, type TemplateResult } from "lit-html";
-import { PetStoreError } from "../../client/src/index.ts";
-import { forgetKey, isUnanswered } from "./session.ts";
+import type { PetStoreError } from "../../client/src/index.ts";
+import { type Attempt, forgetKey, isUnanswered, once } from "./session.ts";
 
-/** A part of the console, at `#<name>`. */
-export interface View {
-  title: string;
-  isAllowed(): boolean;
-  /** Shows what the address asks for. The signal ends with the view. */
-  open(query: URLSearchParams, signal: AbortSignal): Promise<void>;
-  view(): TemplateResult;
+/** How something ended: well, with a text alone. `undo` takes it back. */
+export type Ended = string | { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | void;
+export type Run = () => Promise<Ended> | Ended;
+/** What a form has in the field of a name. */
+export type Value = (name: string) => string;
+
+/** What somebody can do with an element. The question is asked and the fields are filled in first. */
+export interface Action {
+  label: string;
+  isPrimary?: boolean;
+  question?: string;
+  fields?: () => unknown;
+  run: (attempt: Attempt, value: Value) => ReturnType<Run>;
 }
-
-/** How something ended. */
-export interface Notice {
-  text: string;
-  isError?: boolean;
-  requestId?: string | undefined;
-  /** Takes back what was done. */
-  undo?: Run;
-}
-
-type Run = () => Promise<Notice | void> | void;
 
 export const page = {
-  notice: undefined as Notice | undefined,
+  /** The name of the view, and what the address asks of it. */
+  name: "",
+  query: new URLSearchParams(),
+  notice: undefined as Exclude<Ended, string>,
   /** `at` is the id of the element that asks, and `from` that of the button that was pressed. */
-  question: undefined as { at: string; from: string; text: string; label: string; run: Run } | undefined,
+  question: undefined as (Action & Record<"at" | "from" | "of" | "version", string>) | undefined,
   /** Whether the service refused the key after somebody signed in. */
   isLocked: false,
   isRetrying: false,
 };
 
+export const asks = (name: string): string => page.query.get(name) ?? "";
+
+/** The address of a view, without what is empty. */
+export function addressOf(name: string, query: object): string {
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
+  return search.size === 0 ? `#${name}` : `#${name}?${search}`;
+}
+
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
-let frame: () => TemplateResult;
+let draw: () => TemplateResult;
 let isQueued = false;
 
-export function start(draw: () => TemplateResult): void {
-  frame = draw;
-  root.replaceChildren();
+export function start(frame: () => TemplateResult): void {
+  draw = frame;
   update();
 }
 
 /** Draws the page soon. Without an animation frame, which a tab in the background does not get. */
 export function update(): void {
-  if (!isQueued) queueMicrotask(() => ((isQueued = false), render(frame(), root)));
+  if (!isQueued) queueMicrotask(() => ((isQueued = false), render(draw(), root)));
   isQueued = true;
 }
 
-/** Moves the focus after the page is drawn, to the heading if there is no such element any more. */
-export function focusOn(id: string): void {
-  const find = (one: string) => document.querySelector<HTMLElement>(`#${CSS.escape(one)}`);
+/** Moves the focus after the page is drawn, to the first of the elements that is there. */
+export function focusOn(...selectors: string[]): void {
+  const find = (selector: string) => document.querySelector<HTMLElement>(selector) ?? [];
   update();
-  queueMicrotask(() => (find(id) ?? find("title"))?.focus());
+  queueMicrotask(() => selectors.flatMap(find)[0]?.focus());
 }
 
 /** Runs what a person asked for, once at a time, and tells how it ended. */
@@ -63,7 +68,8 @@ export async function act(name: string, run: Run): Promise<void> {
   page.notice = undefined;
   update();
   try {
-    page.notice = (await run()) ?? page.notice;
+    const ended = await run();
+    if (ended) page.notice = typeof ended === "string" ? { text: ended } : ended;
   } catch (error) {
     fail(error);
   }
@@ -73,115 +79,99 @@ export async function act(name: string, run: Run): Promise<void> {
 
 /** Says in words what failed. */
 export function fail(error: unknown): void {
-  const { message, code, status, requestId, retryAfter, idempotencyKey } = error as PetStoreError;
   if (error instanceof DOMException && error.name === "AbortError") return;
+  const { message, code, status, requestId, retryAfter = 60, idempotencyKey } = error as PetStoreError;
   let text = message;
   if (code === "insufficient_scope") text = "Your key may not do this.";
-  else if (code === "rate_limited") text = `Too many requests. Try again in ${Math.ceil(retryAfter ?? 60)} seconds.`;
+  else if (code === "rate_limited") text = `Too many requests. Wait ${Math.ceil(retryAfter)} seconds.`;
   else if (code === "network" || code === "timeout") text = "The service did not answer.";
   if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
     forgetKey();
     page.isLocked = true;
     text = "The service does not accept the key. Sign in, and go on where you were.";
-    focusOn("key");
+    focusOn("#key");
   }
   page.notice = { text, isError: true, requestId };
   update();
 }
 
-/** The last outcome. Screen readers read what appears in the two elements, which are always there. */
-export function noticeBar(): TemplateResult {
-  const { text = "", isError = false, requestId, undo } = page.notice ?? {};
-  const copy = () => navigator.clipboard.writeText(requestId ?? "").then(() => ({ text: "The request id is copied." }));
-  return html`<div class="notices ${isError ? "error" : ""}" ?hidden=${!page.notice && !page.isRetrying}>
-    <p role="status">${isError ? "" : text || (page.isRetrying ? "No answer yet. Trying again …" : "")}</p>
-    <p role="alert">${isError ? text : ""}</p>
-    ${requestId ? html`<p>Request <code>${requestId}</code> ${button("copy", "Copy the request id", copy)}</p>` : nothing}
-    ${undo ? button("undo", "Undo", undo) : nothing}
-    ${page.notice ? button("dismiss", "Dismiss", () => {}) : nothing}
-  </div>`;
-}
+/** A button, of something that screen readers hear too. While it is at work, it keeps the focus. */
+export const button = (id: string, label: string, run: Run, of = "", isPrimary = false) =>
+  html`<button type="button" id=${id} class=${isPrimary ? "primary" : ""} aria-label="${label} ${of}" aria-disabled=${busy.has(id)} @click=${() => act(id, run)}>${label}</button>`;
 
-/**
- * A button. While it is at work, it keeps the focus.
- *
- * @param what it is about, for screen readers.
- */
-export function button(id: string, label: string, run: Run, what = "", kind = ""): TemplateResult {
-  return html`<button type="button" id=${id} class=${kind} aria-label="${label} ${what}" aria-disabled=${busy.has(id)} @click=${() => act(id, run)}>${label}</button>`;
-}
-
-/** A button of the element `at` that asks before it acts. */
-export function asking(at: string, label: string, what: string, text: string, run: Run, kind = ""): TemplateResult {
-  const from = `${at}-${label.toLowerCase().replaceAll(" ", "-")}`;
-  const ask = () => {
-    page.question = { at, from, text, label: `${label} ${what}`, run };
-    focusOn("confirm");
-  };
-  return button(from, label, ask, what, kind);
-}
-
-/** The question of an element if it asks one, or else its buttons. A question that failed stays. */
-export function asked(at: string, buttons: unknown): TemplateResult {
-  if (page.question?.at !== at) return html`<div class="actions">${buttons}</div>`;
-  const { from, text, label, run } = page.question;
-  const close = (focus: string) => {
-    page.question = undefined;
-    focusOn(focus);
-  };
-  const confirm = async () => {
-    const notice = await run();
-    close(at);
-    return notice;
-  };
-  return html`<div class="question" role="group" aria-label=${text} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && close(from)}>
-    <p>${text}</p>
-    ${button("confirm", label, confirm, "", "primary")} ${button("back", "Back", () => close(from))}
-  </div>`;
-}
-
-/** A field with its label. */
-export const field = (label: string, input: TemplateResult, hint: unknown = nothing): TemplateResult =>
-  html`<label><span>${label}</span>${input}${hint === nothing ? nothing : html`<small>${hint}</small>`}</label>`;
-
-/** A list of choices: values, each with its text. */
-export function choice(label: string, name: string, options: [string, string][], chosen: string, choose?: Choose) {
-  const change = ({ target }: Event) => choose?.((target as HTMLSelectElement).value);
-  const list = options.map(
-    ([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`,
-  );
-  return field(label, html`<select name=${name} @change=${change}>${list}</select>`);
-}
-
-type Choose = (value: string) => void;
-type Submit = (value: (name: string) => string, form: HTMLFormElement) => unknown;
-
-/** Handles a form without leaving the page. */
-export const submit = (run: Submit) => (event: SubmitEvent) => {
+/** Runs what a form asks for, without leaving the page. */
+export const submit = (name: string, run: (value: Value, all: string) => ReturnType<Run>) => (event: SubmitEvent) => {
   event.preventDefault();
-  const form = event.target as HTMLFormElement;
-  run((name) => (form.elements.namedItem(name) as HTMLInputElement).value.trim(), form);
+  const data = new FormData(event.target as HTMLFormElement);
+  const text = (value: FormDataEntryValue | null) => (typeof value === "string" ? value.trim() : "");
+  void act(name, () => run((field) => text(data.get(field)), JSON.stringify([...data])));
 };
 
-/** The address of a view, without what is empty. */
-export function hashOf(name: string, query: Record<string, string> = {}): string {
-  const search = String(new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")));
-  return `#${name}${search && `?${search}`}`;
+/** The buttons of the element `at`, or what one of them asks. Until an action is answered, it has the same `Idempotency-Key`. */
+export function actionsOf(at: string, of: string, actions: Action[], version = ""): TemplateResult {
+  if (page.question?.at === at) return questionOf(page.question);
+  const buttons = actions.map((action) => {
+    const from = `${at}-${action.label.toLowerCase().replaceAll(" ", "-")}`;
+    const ask = () => {
+      page.question = { ...action, at, from, of, version };
+      focusOn(".question :is(input, select, #confirm)");
+    };
+    const run = () => once(`${from} ${version}`, (attempt) => action.run(attempt, () => ""));
+    return button(from, action.label, action.question || action.fields ? ask : run, of, action.isPrimary);
+  });
+  return html`<div class="actions">${buttons}</div>`;
 }
 
-const SECONDS = { day: 86_400, hour: 3_600, minute: 60 };
-const relative = new Intl.RelativeTimeFormat("en");
+/** A question that failed stays. */
+function questionOf({ at, from, of, version, label, question, fields, run }: NonNullable<typeof page.question>) {
+  const close = () => {
+    page.question = undefined;
+    focusOn(`#${from}`, `#${at}`, "#title");
+  };
+  const send = submit(from, async (value, all) => {
+    const ended = await once(`${from} ${version} ${all}`, (attempt) => run(attempt, value));
+    if (page.question?.from === from) close();
+    return ended;
+  });
+  return html`<form class="question" aria-label="${label} ${of}" @submit=${send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && close()}>
+    ${question ? html`<p>${question}</p>` : nothing} ${fields?.()}
+    <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}
+  </form>`;
+}
+
+export const field = (label: string, input: TemplateResult, hint: unknown = ""): TemplateResult =>
+  html`<label><span>${label}</span>${input}<small>${hint}</small></label>`;
+
+/** Values, each with its text. */
+export type Options = [value: string, text: string][];
+
+export function choice(label: string, name: string, options: Options, chosen = "", onChange: unknown = nothing) {
+  const optionOf = ([value, text]: Options[0]) =>
+    html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
+  return field(label, html`<select name=${name} @change=${onChange}>${options.map(optionOf)}</select>`);
+}
+
+/** A search and choices. The address keeps what they ask for. */
+export function filters(label: string, name: string, choices: [label: string, name: string, options: Options][] = []) {
+  const ask = (name: string, value: string) =>
+    void (location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), [name]: value }));
+  const choose = ({ target }: { target: HTMLSelectElement }) => ask(target.name, target.value);
+  return html`<form class="fields" role="search" @submit=${submit("find", (value) => ask(name, value(name)))}>
+    ${field(label, html`<input type="search" name=${name} maxlength="255" .value=${asks(name)} />`)}
+    <button class="primary">Find</button>
+    ${choices.map(([label, name, options]) => choice(label, name, [["", "all"], ...options], asks(name), choose))}
+  </form>`;
+}
+
+const MINUTES = { day: 1_440, hour: 60 };
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** How long ago a time was, or how long it takes. A pointer shows the exact time. */
 export function time(timestamp: string): TemplateResult {
-  const seconds = (Date.parse(timestamp) - Date.now()) / 1_000;
-  const [unit, size] = Object.entries(SECONDS).find(([, size]) => Math.abs(seconds) >= size) ?? [];
-  const text = size
-    ? relative.format(Math.trunc(seconds / size), unit as "day")
-    : seconds > 0
-      ? "in a moment"
-      : "just now";
+  const minutes = (Date.parse(timestamp) - Date.now()) / 60_000;
+  const [unit, size] = Object.entries(MINUTES).find(([, size]) => Math.abs(minutes) >= size) ?? ["minute", 1];
+  const text = relative.format(Math.trunc(minutes / size), unit as "day");
   return html`<time datetime=${timestamp} title=${exact.format(new Date(timestamp))}>${text}</time>`;
 }

@@ -1,153 +1,108 @@
 // The webhooks: whether each delivers, and what its receiver answered.
-import { html, nothing, type TemplateResult } from "lit-html";
-import { repeat } from "lit-html/directives/repeat.js";
-import type { Delivery, EventType, PetStoreEvent, Webhook, WebhookState } from "../../client/src/index.ts";
-import { mayReadFeed, readable, textOf, walk, WORDS } from "./feed.ts";
-import { act, asked, asking, button, choice, type Notice, submit, time, update, type View } from "./page.ts";
-import { current, may, once } from "./session.ts";
+import { html, nothing } from "lit-html";
+import type { Delivery, EventType, Webhook, WebhookState } from "../../client/src/index.ts";
+import { eventOf, history, mayReadFeed, placeBefore, readFeed, textOf, WORDS } from "./feed.ts";
+import { button, choice, type Ended, time, type Value } from "./page.ts";
+import { type Attempt, may, store } from "./session.ts";
+import { AT_ONCE, tableView } from "./table.ts";
 
-interface Row extends Webhook {
-  etag: string;
-  state: WebhookState;
-  deliveries?: Delivery[] | undefined;
-  cursor?: string | undefined;
-  secret?: string | undefined;
-}
+type Row = Webhook & { etag: string; state?: WebhookState };
 
 const HOUR = 3_600_000;
 const SINCE = Object.entries({ 1: "the last hour", 24: "the last 24 hours", 168: "the last 7 days" });
+const ROTATE = "Make a new secret? For 24 hours, deliveries are signed with both. Give the new one to the receiver.";
 
-let rows: Row[] | undefined;
-/** What events are about, by their ids. */
-const texts = new Map<string, string>();
+/** What is shown of each on demand. */
+const opened = new Map<bigint, { deliveries: Delivery[]; cursor: string | undefined }>();
 
-export const webhooks: View = {
+export const webhooks = tableView<Row>({
   title: "Webhooks",
+  kind: "webhook",
   isAllowed: () => may("webhooks:manage"),
-  async open(_query, signal) {
-    const { webhooks } = current().store;
-    const found = await webhooks.list({ limit: 100, etags: true }, { signal }).page();
-    const states = await Promise.all(found.items.map(({ id }) => webhooks.state(id, { signal })));
-    rows = found.items.map((webhook, index) => ({ ...webhook, state: states[index] as WebhookState }));
+  list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
+  fetch: (id) => store.webhooks.get(id).then(({ webhook, etag }) => ({ ...webhook, etag })),
+  complete: (rows) => Promise.all(rows.map(async (row) => (row.state = await store.webhooks.state(row.id)))),
+  head: () => nothing,
+  empty: () =>
+    html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
+  nameOf: ({ id }) => `webhook ${id}`,
+  viewOf({ url, types, enabled, disabledReason, state }) {
+    const { health = "ok", pending, lastSuccessAt, nextAttemptAt, replay } = state ?? {};
+    const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
+    const failing = "Its receiver takes nothing. It goes on by itself when the receiver is back.";
+    const word = !enabled ? "disabled" : health === "ok" ? "enabled" : "fails";
+    const missing = (Object.keys(WORDS) as EventType[]).filter((type) => !types.includes(type));
+    return html`
+      <strong>${url}</strong> <span class="state ${word}">${word}</span>
+      <p>${enabled ? "" : `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
+      <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${nextAttemptAt ? html` · next attempt ${time(nextAttemptAt)}` : nothing}${replay ? " · a replay runs" : ""}</p>
+      <p>Hears of: ${types.map((type) => WORDS[type as EventType] ?? type).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map((type) => WORDS[type]).join(", ")}.`}</p>`;
   },
-  view: () => html`
-    <ul class="rows">${repeat(rows ?? [], ({ id }) => id, rowOf)}</ul>
-    ${rows?.length === 0 ? html`<p>No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.</p>` : nothing}
-  `,
-};
-
-function rowOf(row: Row): TemplateResult {
-  const { id, url, types, enabled, state, secret, deliveries } = row;
-  const missing = (Object.keys(WORDS) as EventType[]).filter((type) => !types.includes(type));
-  const [at, name] = [`webhook-${id}`, `webhook ${id}`];
-  const since = submit((value) => act(`replay-${id}`, () => replay(row, Number(value("since")))));
-  const look = async () => (deliveries ? change(id, { deliveries: undefined }) : fetchDeliveries(row));
-  const show = async () => change(id, { secret: secret ? undefined : await current().store.webhooks.secret(id) });
-  const question =
-    "Make a new secret? For 24 hours, deliveries are signed with both. Give the new one to the receiver.";
-  return html`<li id=${at} tabindex="-1">
-    <div>
-      <strong>${url}</strong> <span class="state ${enabled ? state.health : "off"}">${!enabled ? "disabled" : state.health === "ok" ? "enabled" : "fails"}</span>
-      <p>${healthOf(row)} Deliveries that wait: ${state.pending} · last success ${state.lastSuccessAt === undefined ? "never" : time(state.lastSuccessAt)}${state.nextAttemptAt === undefined ? nothing : html` · next attempt ${time(state.nextAttemptAt)}`}${state.replay ? " · a replay runs" : ""}</p>
-      <p>Hears of: ${types.map((type) => WORDS[type as EventType] ?? type).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map((type) => WORDS[type]).join(", ")}.`}</p>
-      ${secret === undefined ? nothing : html`<p>Secret <code>${secret}</code></p>`}
-    </div>
-    ${asked(at, [
-      button(`deliveries-${id}`, deliveries ? "Hide deliveries" : "Deliveries", look, `of ${name}`, "primary"),
-      button(`test-${id}`, "Test", () => test(row), name),
-      button(`enable-${id}`, enabled ? "Disable" : "Enable", () => enable(row), name),
-      button(`secret-${id}`, secret ? "Hide secret" : "Show secret", show, `of ${name}`),
-      asking(at, "Rotate secret", `of ${name}`, question, () => rotate(row)),
-      !mayReadFeed()
-        ? nothing
-        : html`<form class="filters" @submit=${since}>${choice("Deliver again what happened in", "since", SINCE, "1")}<button aria-label="Replay to ${name}">Replay</button></form>`,
-    ])}
-    ${
-      deliveries === undefined
-        ? nothing
-        : html`<ul class="deliveries" aria-label="Deliveries of ${name}">${deliveries.map(deliveryOf)}</ul>
+  actions(row) {
+    const { id, enabled } = row;
+    const rotate = async () => `The new secret is ${await store.webhooks.rotateSecret(id)}`;
+    const replay = (_: Attempt, value: Value) => replaySince(id, value("since"));
+    const fields = () => choice("Deliver again what happened in", "since", SINCE);
+    return [
+      opened.has(id)
+        ? { label: "Hide deliveries", run: () => void opened.delete(id) }
+        : { label: "Deliveries", isPrimary: true, run: () => fetchDeliveries(id) },
+      { label: "Test", run: () => test(id) },
+      ...(mayReadFeed() ? [{ label: "Replay", fields, run: replay }] : []),
+      { label: enabled ? "Disable" : "Enable", run: (attempt) => enable(row, !enabled, attempt) },
+      { label: "Show secret", run: async () => `The secret is ${await store.webhooks.secret(id)}` },
+      { label: "Rotate secret", question: ROTATE, run: rotate },
+    ];
+  },
+  below({ id }) {
+    const { deliveries, cursor } = opened.get(id) ?? {};
+    if (deliveries === undefined) return nothing;
+    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(id, delivery))}</ul>
       ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}
-      ${row.cursor === undefined ? nothing : button(`more-${id}`, "Show older deliveries", () => fetchDeliveries(row), `of ${name}`)}`
-    }
-  </li>`;
-}
+      ${cursor ? button(`older-${id}`, "Show older deliveries", () => fetchDeliveries(id, cursor, deliveries)) : nothing}`;
+  },
+});
 
-function healthOf({ enabled, state, disabledReason }: Row): string {
-  const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
-  if (!enabled) return `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`;
-  return state.health === "ok" ? "" : "Its receiver takes nothing. It goes on by itself when the receiver is back.";
-}
-
-function deliveryOf({ event, type, status, attempts, response, error, replay, ...delivery }: Delivery): TemplateResult {
-  const { lastAttemptAt, nextAttemptAt } = delivery;
-  const answer = response === undefined ? (error ?? "no answer yet") : `answered ${response}`;
+function deliveryOf(id: bigint, delivery: Delivery) {
+  const { event, type, status, attempts, response, error, replay, lastAttemptAt, nextAttemptAt } = delivery;
+  const known = eventOf(event);
   return html`<li>
-    <span class="state ${status}">${status}</span> ${texts.get(event) ?? WORDS[type as EventType] ?? type}${replay ? " (replay)" : ""}
-    <small>${answer} · attempts: ${attempts}${lastAttemptAt === undefined ? nothing : html` · ${time(lastAttemptAt)}`}${nextAttemptAt === undefined ? nothing : html` · next ${time(nextAttemptAt)}`} · <code>${event}</code></small>
+    <span class="state ${status}">${status}</span> ${known ? textOf(known) : (WORDS[type as EventType] ?? type)}${replay ? " (replay)" : ""}
+    <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${lastAttemptAt ? html` · ${time(lastAttemptAt)}` : nothing}${nextAttemptAt ? html` · next ${time(nextAttemptAt)}` : nothing} · <code>${event}</code></small>
+    ${known && status !== "pending" ? button(`from-${id}-${event}`, "Replay from here", () => replayFrom(id, event), event) : nothing}
   </li>`;
 }
 
-function change(id: bigint, values: Partial<Row>): void {
-  rows = rows?.map((row) => (row.id === id ? { ...row, ...values } : row));
-  update();
+async function fetchDeliveries(id: bigint, from?: string, before: Delivery[] = []): Promise<void> {
+  const { deliveries, cursor } = await store.webhooks.deliveries(id, { limit: AT_ONCE, cursor: from });
+  opened.set(id, { deliveries: [...before, ...deliveries], cursor });
+  if (mayReadFeed()) await readFeed();
 }
 
-async function fetchDeliveries({ id, cursor, deliveries = [], types }: Row): Promise<void> {
-  const page = await current().store.webhooks.deliveries(id, { limit: 50, cursor });
-  change(id, { deliveries: [...deliveries, ...page.deliveries], cursor: page.cursor });
-  if (!mayReadFeed() || page.deliveries.every(({ event }) => texts.has(event))) return;
-  const name = (event: PetStoreEvent) => texts.set(event.id, textOf(event));
-  await walk({ types: types as EventType[] }, (events) => events.forEach(name));
-}
-
-async function test({ id }: Row): Promise<Notice> {
-  const { response, error, milliseconds } = await current().store.webhooks.test(id);
-  change(id, { state: await current().store.webhooks.state(id) });
+async function test(id: bigint): Promise<Ended> {
+  const { response, error, milliseconds } = await store.webhooks.test(id);
   const isError = response === undefined || response < 200 || response > 299;
   const answer = response === undefined ? `gave no answer (${error})` : `answered ${response}`;
   const meaning = isError ? "A delivery would fail too." : "That is a success.";
   return { text: `The receiver ${answer} after ${milliseconds} ms. ${meaning}`, isError };
 }
 
-async function enable({ id, enabled, etag: ifMatch }: Row): Promise<Notice> {
-  const { webhooks } = current().store;
-  const [patch, word] = [{ enabled: !enabled }, enabled ? "disabled" : "enabled"];
-  const run = (options: object) => webhooks.update(id, patch, { ...options, ifMatch });
-  const { webhook, etag } = await once(`webhook ${id} ${ifMatch} ${word}`, run);
-  change(id, { ...webhook, etag, state: await webhooks.state(id) });
-  const undo = () => enable(rows?.find((row) => row.id === id) as Row);
-  return { text: `Webhook ${id} is ${word}.`, undo };
+async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: Attempt): Promise<Ended> {
+  const { webhook, etag } = await store.webhooks.update(id, { enabled }, { ...attempt, ifMatch });
+  const undo = () => enable({ ...webhook, etag }, !enabled);
+  return { text: `Webhook ${id} is ${enabled ? "enabled" : "disabled"}.`, undo };
 }
 
-async function rotate({ id }: Row): Promise<Notice> {
-  change(id, { secret: await current().store.webhooks.rotateSecret(id) });
-  return { text: `Webhook ${id} has a new secret, which is shown.` };
+async function replaySince(id: bigint, hours: string): Promise<Ended> {
+  await readFeed();
+  const since = Date.now() - Number(hours) * HOUR;
+  const first = history().find(({ timestamp }) => Date.parse(timestamp) >= since);
+  if (first === undefined) throw new Error("Nothing happened since then, as far as the feed was read.");
+  return replayFrom(id, first.id);
 }
 
-async function replay({ id }: Row, hours: number): Promise<Notice> {
-  const state = await current().store.webhooks.replay(id, await placeBefore(Date.now() - hours * HOUR));
-  change(id, { state });
-  const undo = async () => {
-    await current().store.webhooks.stopReplay(id);
-    change(id, { state: await current().store.webhooks.state(id) });
-    return { text: "The replay is stopped." };
-  };
+async function replayFrom(id: bigint, event: string): Promise<Ended> {
+  await store.webhooks.replay(id, await placeBefore(event));
+  const undo = () => store.webhooks.stopReplay(id).then(() => "The replay is stopped.");
   return { text: `Webhook ${id} delivers again what it had passed. The receiver may get an event twice.`, undo };
-}
-
-/**
- * The last place of the feed before a time, in milliseconds since the epoch. In a feed that begins later, it is after the first event.
- *
- * @throws Error in words when it is too far.
- */
-async function placeBefore(time: number): Promise<string> {
-  let [before, count]: [string | undefined, number] = [undefined, -1];
-  const rest = await walk({ types: readable() }, (page, cursor) => {
-    if (count === -1) count = page.findIndex(({ timestamp }) => Date.parse(timestamp) >= time);
-    if (count === -1) before = cursor;
-  });
-  if (rest !== undefined && count === -1) throw new Error("The place is too far in the feed. Choose a longer time.");
-  if (count === -1 || (count === 0 && before !== undefined)) return before ?? "";
-  const page = await current().store.events.list({ cursor: before, limit: Math.max(1, count), types: readable() });
-  return page.cursor;
 }

@@ -8,7 +8,7 @@ import { upload } from "../release/deployment.ts";
 import { createNamespace, findNamespace } from "../release/namespace.ts";
 import { smokeTest } from "../release/smoke-test.ts";
 import { addressOf } from "../release/target.ts";
-import { hasTokenSecret, withNewTokenSecret } from "../release/token-secret.ts";
+import { versionOfSecret, withNewTokenSecret } from "../release/token-secret.ts";
 import { SEED } from "../../scripts/seed.ts";
 import type { Terminal } from "../terminal.ts";
 import { writePreviewConfiguration } from "./configuration.ts";
@@ -52,9 +52,8 @@ export async function createPreview(
 
   // The secret of a preview stays, so that an update does not end its tokens.
   const deploy = (more: readonly string[]) => upload(cloudflare, ["deploy", `--config=${config}`, "--env=", ...more]);
-  const version = (await hasTokenSecret(cloudflare, preview.worker))
-    ? await deploy([])
-    : await withNewTokenSecret(deploy);
+  const hasOne = (await versionOfSecret(cloudflare, preview.worker)) !== undefined;
+  const version = await (hasOne ? deploy([]) : withNewTokenSecret(deploy));
   const address = url ?? (await addressOf(cloudflare, { name: preview.worker }));
   await smokeTest({ address, version, key, wait }, terminal);
   // Has GitHub Actions hide the key in its logs, wherever it appears from here on.

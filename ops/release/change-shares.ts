@@ -24,7 +24,7 @@ import type { TargetOptions } from "./options.ts";
 /** Cloudflare refuses to go back to a version whose secrets are not those of the newest version, unless it is forced. */
 const OTHER_SECRETS = 10_220;
 const SECRETS_MEANING =
-  "the tokens of now end, and those that it signed before are good again until they expire. A secret that leaked is in use again.";
+  "has another secret for customer tokens than the newest one, or none. If it is not that of now, the tokens of now end, and those that it signed before are good again until they expire. A leaked one is in use again.";
 
 interface Change {
   cloudflare: Cloudflare;
@@ -97,9 +97,7 @@ async function changeSharesOnce(
       if (namespace === undefined) throw new Error("The version has no KV namespace.");
       return createReadinessKey(cloudflare, namespace, env, terminal);
     });
-    const confirmLease = () =>
-      unlessLost("Nobody knows whether the lease of this command lasts", async () => lease?.confirm());
-    await confirmLease();
+    await unlessLost("Nobody knows whether the lease of this command lasts", async () => lease?.confirm());
     const isWhole = present.versions.length === 1 && present.versions[0].version_id === version;
     const shares: Shares = [{ version_id: version, percentage: 100 }];
     // A rollback does not let bad code go on.
@@ -113,9 +111,9 @@ async function changeSharesOnce(
           return await share(cloudflare, worker, division);
         } catch (error) {
           if (!isRollback || !(error instanceof ApiFailure && error.codes.includes(OTHER_SECRETS))) throw error;
-          terminal.say(`\nVersion ${version} has another secret for customer tokens, or none: ${SECRETS_MEANING}`);
-          await confirmProduction(options, terminal);
-          await confirmLease();
+          terminal.say(`\nVersion ${version} ${SECRETS_MEANING}`);
+          const again = `Nothing was changed. To go back nevertheless: npm run rollback -- --env ${env} --to ${version} --other-token-secret`;
+          if (!options.otherTokenSecret) throw new Error(again, { cause: error });
           return share(cloudflare, worker, { ...division, force: true });
         }
       },

@@ -51,6 +51,7 @@ export async function runRollback(args: readonly string[], terminal: Terminal): 
   const program = newProgram("npm run rollback --", terminal)
     .description("Gives an earlier version of the code all requests of an environment. The data stays as it is.")
     .option("--to <version id>", "The version. The last good one before the present one unless given.", toVersionId)
+    .option("--other-token-secret", "Goes back to another secret of customer tokens too.")
     .action((options: TargetOptions & { to?: string }) => rollback(options, terminal));
   for (const option of targetOptions()) program.addOption(option);
   return runProgram(program, args, terminal);

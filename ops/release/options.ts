@@ -10,6 +10,7 @@ export interface TargetOptions {
   /** Seconds. */
   wait: number;
   yes?: true;
+  otherTokenSecret?: true;
 }
 
 /** Seconds. A deployment takes some to reach every location, and a new key may take more than a minute. */

@@ -34,7 +34,7 @@ import { smokeTest } from "./smoke-test.ts";
 import { codeRollback, oneWay, type Outcome, showOutcome } from "./summary.ts";
 import { refuseChange, refuseSurvey, type Survey, surveyWorker } from "./survey.ts";
 import { addressOf, readTarget, type Target } from "./target.ts";
-import { hasSecret, hasTokenSecret, withNewTokenSecret } from "./token-secret.ts";
+import { hasSecret, versionOfSecret, withNewTokenSecret } from "./token-secret.ts";
 import type { TargetOptions } from "./options.ts";
 
 export interface ReleaseOptions extends TargetOptions, ResourceOptions {
@@ -144,9 +144,13 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
   const wayBack = `To roll back: ${codeRollback(known)}`;
   const key = await createReadinessKey(cloudflare, namespace, target.env, terminal);
   try {
-    const keepsSecret = options.newTokenSecret !== true && (await hasTokenSecret(cloudflare, target.worker));
-    if (!keepsSecret) terminal.say("\nThe new version gets a new secret for customer tokens.");
-    const withSecret = keepsSecret ? withoutMore : withNewTokenSecret;
+    const kept = options.newTokenSecret === true ? undefined : await versionOfSecret(cloudflare, target.worker);
+    const of = `the secret for customer tokens of version ${kept}, which has no requests now. If it is another one, the tokens of now end.`;
+    // A release with a new secret may have failed.
+    if (!survey.versions.some(({ id }) => id === kept))
+      terminal.say(`\nThe new version gets ${kept ? of : "a new secret for customer tokens."}`);
+    if (!kept && !bundle) interruption.state += " The next release may take its new secret for customer tokens.";
+    const withSecret: typeof withNewTokenSecret = kept ? (upload) => upload([]) : withNewTokenSecret;
     const uploaded = bundle ?? (await withSecret((more) => uploadVersion(cloudflare, work.revision, config, more)));
     await d1.use(async () => work.lease?.confirm());
     if (present !== undefined) await confirmPresent(cloudflare, target.worker, present);
@@ -182,9 +186,6 @@ async function isGone(cloudflare: Cloudflare, before: string | undefined, presen
 function isAtOnce({ deployments, migration }: Survey): boolean {
   return deployments.length === 0 || migration !== undefined;
 }
-
-/** Runs an upload that keeps the secret of the version before. */
-const withoutMore: typeof withNewTokenSecret = (upload) => upload([]);
 
 interface Uploaded {
   config: string;

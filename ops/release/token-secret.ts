@@ -14,10 +14,10 @@ const LENGTH = 43;
 export const hasSecret = ({ resources }: Version): boolean =>
   resources?.bindings?.some(({ name, type }) => name === TOKEN_SECRET && type === "secret_text") ?? false;
 
-/** Whether the next version of a Worker has a secret already: an upload keeps those of the newest version. */
-export async function hasTokenSecret(cloudflare: Cloudflare, worker: string): Promise<boolean> {
+/** The version whose secret the next version of a Worker has, if there is one: an upload keeps those of the newest version. */
+export async function versionOfSecret(cloudflare: Cloudflare, worker: string): Promise<string | undefined> {
   const [newest] = await listVersions(cloudflare, worker);
-  return newest !== undefined && hasSecret(await readVersion(cloudflare, worker, newest.id));
+  return newest && hasSecret(await readVersion(cloudflare, worker, newest.id)) ? newest.id : undefined;
 }
 
 /**

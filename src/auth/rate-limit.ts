@@ -12,7 +12,7 @@ type Limiters = Pick<Env, "RATE_LIMITER" | "CUSTOMER_RATE_LIMITER" | "TOKEN_RATE
  */
 export async function limitRate(limiters: Limiters, { id, token }: ApiKey, owner: string): Promise<void> {
   if (token === undefined)
-    return limit(limiters.RATE_LIMITER, owner, "Too many requests with this API key. Slow down.");
+    return await limit(limiters.RATE_LIMITER, owner, "Too many requests with this API key. Slow down.");
   await limit(limiters.CUSTOMER_RATE_LIMITER, owner, "Too many requests of this customer. Slow down.");
   // Second: what the first refuses must not use up what the other customers share.
   await limit(limiters.TOKEN_RATE_LIMITER, id, "Too many requests with the tokens of this API key. Slow down.");

@@ -9,7 +9,7 @@ import { lazy } from "../lazy.ts";
 import { category } from "./shape.ts";
 import { categories } from "./table.ts";
 
-export const listCategoriesQuery = lazy(() => z.object(pageFields()));
+export const listCategoriesQuery = lazy(() => z.strictObject(pageFields()));
 
 const selects = inEachOrder((sort) =>
   compile((db, parameter: Parameter<Bounds>) =>

@@ -27,7 +27,7 @@ type WithBody<Schema extends z.ZodMiniType> = Context<
 /** What a request for a change says beside its body. */
 interface Begun<Body> {
   /** The parts of the request, for its fingerprint. */
-  parts: unknown[];
+  parts: () => unknown[];
   /** The number of resources. */
   count?: number;
   run: (call: Call) => Promise<Responded<Body>>;
@@ -42,7 +42,7 @@ function changes<Schema extends z.ZodMiniType, Body, Status extends 200 | 201>(
 ) {
   const handler = async (c: WithBody<Schema>) => {
     const { parts, count = 1, run } = begin(c, c.req.valid("json"));
-    const attempt = await idempotentAttempt(c, facts.operationId, ...parts);
+    const attempt = await idempotentAttempt(c, facts.operationId, parts);
     const session = openSession(c);
     const owner = ownerOf(c);
     const { STORED_MIB } = c.env;
@@ -72,7 +72,7 @@ export const creates = <Schema extends z.ZodMiniObject, Body>(
 ) =>
   changes(jsonBody(schema), 201, { operationId, headers: ["ETag", "Idempotency-Replayed"] }, (c, given) => {
     const body = completed(c, given);
-    return { parts: valuesOf(schema(), body), run: (call) => run(call, body) };
+    return { parts: () => valuesOf(schema(), body), run: (call) => run(call, body) };
   });
 
 /**
@@ -96,7 +96,7 @@ export const changesAll = <
 ) =>
   changes(jsonBody(schema), status, { operationId, headers: ["Idempotency-Replayed"] }, (c, items) => {
     if (status === 200) refusePreconditions(c, "send the version of each");
-    const parts = items.map((one) => valuesOf(item(), one));
+    const parts = () => items.map((one) => valuesOf(item(), one));
     return { parts, count: items.length, run: (call) => run(call, items) };
   });
 
@@ -115,7 +115,7 @@ export function patches<Schema extends z.ZodMiniObject, Body, Columns>(
   return changes<Schema, Body, 200>(jsonBody(schema, MERGE_PATCH), 200, facts, (c, values) => {
     const preconditions = preconditionsOf(c);
     return {
-      parts: [...Object.values(c.req.param()), preconditions, ...valuesOf(schema(), values)],
+      parts: () => [...Object.values(c.req.param()), preconditions, ...valuesOf(schema(), values)],
       run: (call) => patchRow(call, patch, { id: id(c), ...versionsParameters(preconditions) }, values, preconditions),
     };
   });

@@ -16,7 +16,7 @@ import {
   compileEntry,
   compileEvents,
   type Consequence,
-  type Plan,
+  type Outcome,
   type Responded,
   run,
 } from "./plan.ts";
@@ -145,8 +145,7 @@ export function compileInsert<
       const after = { id: sql`NULL`, value: sql.placeholder };
       return db.select({ reason: sql`${reason(db, after)}`.as("reason") }).from(sql`(SELECT 1)`);
     });
-  async function insert(call: Call, plan: Plan<Inserted<Body>>, fields: object = {}) {
-    const { changed, entry, found } = await run(call, [plan], selectReason?.(fields));
+  function settle(call: Call, { changed, entry, found }: Outcome<Inserted<Body>, { reason: unknown }>) {
     if (entry === undefined && (changed.length === 0 || call.attempt !== undefined))
       throw rule?.error(call.c, found[0]?.reason) ?? new Error("Nothing was inserted");
     return { changed, entry, replayed: changed.length === 0 };
@@ -154,7 +153,8 @@ export function compileInsert<
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
       const plan = planOfOne()(derive(resource, fields), call.attempt);
-      const { changed, entry, replayed } = await insert(call, plan, fields);
+      const outcome = await run(call, [plan], selectReason?.(fields));
+      const { changed, entry, replayed } = settle(call, outcome);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
@@ -162,7 +162,7 @@ export function compileInsert<
       const planOf = (planOfSeveral as typeof planOfOne)();
       const rows = JSON.stringify(items.map((item) => derive(resource, item)));
       const plan = planOf({ items: rows, count: items.length }, call.attempt);
-      const { changed, entry, replayed } = await insert(call, plan);
+      const { changed, entry, replayed } = settle(call, await run(call, [plan]));
       if (entry !== undefined) return { response: entry.response, replayed };
       // RETURNING has no order.
       const ascending = changed.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));

@@ -109,7 +109,7 @@ export const changeLast = <Row>({ entry, events, change }: ChangeLast<Row>) =>
   present(["stored", entry], ["followed", events], ["changed", change]) as readonly Step[] as Plan<Row>;
 
 /** The outcome of a transaction. */
-interface Outcome<Row, Found> {
+export interface Outcome<Row, Found> {
   /** What the changes returned: a row for each that they changed. */
   changed: Row[];
   /** Whether this attempt is the first one that stored the entry of the key. */
@@ -141,7 +141,10 @@ export async function run<Row, Found = never>(
   select?: Statement<Found>,
   isRepeatable = false,
 ): Promise<Outcome<Row, Found>> {
-  const steps = [...plans.flat(), ...present(["entry", attempt && selectEntry(attempt)], ["found", select])];
+  const steps: Step[] = [];
+  for (const plan of plans) steps.push(...plan);
+  if (attempt !== undefined) steps.push(["entry", selectEntry(attempt)]);
+  if (select !== undefined) steps.push(["found", select]);
   const statements = steps.map(([, statement]) => statement);
   const results: unknown[][] =
     attempt !== undefined || isRepeatable

@@ -33,6 +33,10 @@ interface Options<Field extends string, Columns> {
   columns?: Columns;
   /** Of one row: columns that change with a field, with SQL for their values. */
   also?: { [Name in Field]?: { [column: string]: SQL } };
+  /**
+   * One statement sets all fields, and keeps the value of each whose parameter is null. For fields that have no index and are never null.
+   */
+  together?: boolean;
   /** Of one row: the condition of its change, unless it is that a value differs. */
   differs?: SQL;
   companions?: (target: Target) => readonly Consequence[];
@@ -43,7 +47,8 @@ const stored = { stored: sql<1>`1`.as("stored") };
 
 /**
  * Compiles the patches of one row, and of several rows, all of them or none. There is one statement for each set of fields, so that an
- * omitted field and its index are not written. A row that does not change keeps its version, and has no event.
+ * omitted field and its index are not written, unless the fields are set `together`. A row that does not change keeps its version, and has
+ * no event.
  *
  * @param event undefined for a resource whose changes leave none. It has no patches of several rows.
  */
@@ -56,21 +61,22 @@ export function compileUpdate<
 >(
   resource: Resource<Body, Table> & { readonly fields: { readonly [Name in Field]: unknown } },
   event: Event,
-  { missing, rule, columns, also = {}, differs, companions }: Options<NoInfer<Field>, Columns>,
+  { missing, rule, columns, also = {}, together = false, differs, companions }: Options<NoInfer<Field>, Columns>,
 ) {
   type Patch = { [Name in Field]?: unknown };
   const { table, body } = resource;
   const all: { [column: string]: SQLiteColumn } = getTableColumns(table);
 
-  /** Statements for each set of fields: 2^n sets of n fields. All sets are known, because the build writes the SQL of each. */
+  /** Statements for each set of fields: 2^n sets of n fields, or one. All sets are known, because the build writes the SQL of each. */
   function byFields<Of>(compileFields: (fields: Field[]) => Of) {
     const names = Object.keys(resource.fields) as Field[];
     const statements = lazy(() => {
-      const sets = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+      const some = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+      const sets = together ? [names] : some;
       return new Map(sets.map((fields) => [fields.join(), lazy(() => compileFields(fields))]));
     });
     return (patches: readonly Patch[]): Of => {
-      const fields = names.filter((field) => patches.some((patch) => patch[field] !== undefined));
+      const fields = names.filter((field) => together || patches.some((patch) => patch[field] !== undefined));
       return (statements().get(fields.join()) as () => Of)();
     };
   }
@@ -115,7 +121,11 @@ export function compileUpdate<
   const record = compileEvents(resource, event, () => changedRow(table, id));
   const one = byFields((fields) => {
     const more = Object.assign({}, ...fields.map((field) => also[field]));
-    const change = changeOf(fields, id, (field) => sql`${sql.placeholder(field)}`, undefined, more);
+    const valueOf = (field: Field) => {
+      const given = sql.placeholder(field);
+      return together ? sql`coalesce(${given}, ${all[field]})` : sql`${given}`;
+    };
+    const change = changeOf(fields, id, valueOf, undefined, more);
     const isAllowed = (db: QueryBuilder) => and(hasVersion(table.version, sql.placeholder), not(change.broken(db)));
     const update = (db: QueryBuilder, isNew?: SQL) =>
       db
@@ -124,9 +134,11 @@ export function compileUpdate<
         .where(and(eq(table.id, id), differs ?? change.differs, isAllowed(db), isNew))
         .returning(changed);
     return {
-      isEmpty: fields.length === 0,
-      update: compile((db) => update(db)),
-      updateOnce: compile((db) => update(db, isUnused(db, sql.placeholder))),
+      // A patch without fields changes nothing.
+      change: fields.length > 0 && {
+        always: compile((db) => update(db)),
+        once: compile((db) => update(db, isUnused(db, sql.placeholder))),
+      },
       // A patch that had nothing to change uses its key, and a refused one does not.
       store: compile((db) => {
         // A patch without fields is alone: `changes()` would tell of an earlier transaction.
@@ -207,12 +219,12 @@ export function compileUpdate<
     rule,
     /** Of one row. The patch has the parameters of `also` too. */
     plans(target: Target, patch: Patch & { [parameter: string]: unknown }, attempt: Attempt | undefined) {
-      const { isEmpty, update, updateOnce, store } = one([patch]);
+      const { change, store } = one([patch]);
       const once = { ...derive(resource, patch), ...target, ...attempt };
       const entry = attempt && store(once);
-      if (isEmpty) return [changeFirst({ events: undefined, entry })];
-      const change = attempt === undefined ? update(once) : updateOnce(once);
-      return [changeFirst({ change, events: record(once), companions: companions?.(once), entry })];
+      if (!change) return [changeFirst({ events: undefined, entry })];
+      const update = attempt === undefined ? change.always(once) : change.once(once);
+      return [changeFirst({ change: update, events: record(once), companions: companions?.(once), entry })];
     },
     select: (target: Target, patch: Patch) => one([patch]).select({ ...patch, ...target }),
     /** Compiles the patches of several rows, each with the statement that reads them afterwards. */

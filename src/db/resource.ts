@@ -26,8 +26,10 @@ export interface Resource<Body, Table extends Versioned = Versioned, Column exte
 export function derive<Values extends object>({ derived }: Pick<Resource<unknown>, "derived">, values: Values): Values {
   if (derived === undefined) return values;
   const all = { ...values } as { [column: string]: unknown };
-  for (const [column, { field, from }] of Object.entries(derived))
+  for (const column in derived) {
+    const { field, from } = derived[column] as Derived;
     if (all[field] !== undefined) all[column] = from(all[field] as string);
+  }
   return all as Values;
 }
 

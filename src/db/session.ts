@@ -15,16 +15,10 @@ let newestBookmark = "";
  */
 export class Session {
   readonly #database: D1Database;
-  readonly usage: DatabaseUsage = {
-    bookmark: undefined,
-    duration: undefined,
-    rowsRead: 0,
-    rowsWritten: 0,
-    region: undefined,
-    primary: undefined,
-    repeated: undefined,
-  };
+  readonly usage: DatabaseUsage = {};
   readonly #start: string;
+  /** The session of D1 in which the last round trip ran. */
+  #last: D1DatabaseSession | undefined;
 
   /**
    * @param start the state that reads must have seen: a bookmark, or "first-primary". Without one, they may use the nearest replica,
@@ -53,7 +47,7 @@ export class Session {
   /**
    * Runs statements in one transaction on the primary, without a retry. After a failure it is unknown whether they took effect.
    */
-  async writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+  writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements);
   }
 
@@ -61,7 +55,7 @@ export class Session {
    * Runs statements in one transaction on the primary, and repeats it after a transient failure. Only for statements whose
    * second run changes nothing and returns the same rows as the first.
    */
-  async writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
+  writeRepeatably<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
     return this.#run("first-primary", statements, retryTransient);
   }
 
@@ -70,9 +64,9 @@ export class Session {
     statements: Statements<Rows>,
     attempt: typeof retryTransient = (run) => run(),
   ): Promise<Results<Rows>> {
-    let results: D1Result[];
+    let sent: D1Result | D1Result[];
     try {
-      results = await attempt(() => this.#send(start, statements));
+      sent = await attempt(() => this.#send(start, statements));
     } catch (cause) {
       if (start !== "first-primary" && lacksSchema(cause)) {
         this.usage.repeated = true;
@@ -83,13 +77,17 @@ export class Session {
       // A violated constraint is a bug of the service. A retry would fail again.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }
-    this.usage.duration ??= 0;
+    const { usage } = this;
+    const results = Array.isArray(sent) ? sent : [sent];
+    const bookmark = this.#last?.getBookmark() ?? undefined;
+    usage.bookmark = bookmark ?? usage.bookmark;
+    if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
     for (const { meta } of results) {
-      this.usage.duration += meta.duration;
-      this.usage.rowsRead += meta.rows_read;
-      this.usage.rowsWritten += meta.rows_written;
-      this.usage.region = meta.served_by_region;
-      this.usage.primary = meta.served_by_primary;
+      usage.duration = (usage.duration ?? 0) + meta.duration;
+      usage.rowsRead = (usage.rowsRead ?? 0) + meta.rows_read;
+      usage.rowsWritten = (usage.rowsWritten ?? 0) + meta.rows_written;
+      usage.region = meta.served_by_region;
+      usage.primary = meta.served_by_primary;
     }
     return results.map((result) => result.results) as Results<Rows>;
   }
@@ -104,15 +102,11 @@ export class Session {
   }
 
   /** Takes one round trip. Several statements form a transaction. */
-  async #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result[]> {
-    const session = this.#database.withSession(start);
+  #send(start: string, statements: readonly Statement<unknown>[]): Promise<D1Result | D1Result[]> {
+    const session = (this.#last = this.#database.withSession(start));
     const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
     const [single] = prepared;
-    const results = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-    const bookmark = session.getBookmark() ?? undefined;
-    this.usage.bookmark = bookmark ?? this.usage.bookmark;
-    if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
-    return results;
+    return prepared.length === 1 && single ? single.all() : session.batch(prepared);
   }
 }
 

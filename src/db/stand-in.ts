@@ -1,6 +1,7 @@
 // The bundle has this in the place of drizzle: scripts/compile-statements.ts writes the SQL of each statement when the Worker is built. A
 // call of drizzle makes an expression, which only knows the calls that it comes from. They name the statement.
 import { crc32 } from "../hash/crc32.ts";
+import { lazy } from "../lazy.ts";
 
 /** A parameter: the name of its placeholder in an array, or a constant. */
 export type Param = readonly [placeholder: string] | string | number;
@@ -11,8 +12,6 @@ export interface Query {
 
 const CALLS = Symbol("calls");
 const COLUMNS = Symbol("columns");
-/** Of the checksum that is the name of a statement. */
-const BITS = 24;
 
 /** Whatever drizzle exports. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -27,45 +26,86 @@ function callsOf(value: Expression): string {
   return `{${members.join()}}`;
 }
 
-const nameOf = (calls: string) => (crc32(new TextEncoder().encode(calls)) >>> (32 - BITS)).toString(36);
+/** Characters of a name, each of 6 bits. */
+export const NAME_LENGTH = 3;
+
+/**
+ * The name of a statement: a part of a checksum of its calls.
+ *
+ * @param salt an odd number, with which no two statements have one name. The build finds it.
+ */
+export function nameOf(calls: string, salt: number): string {
+  const checksum = Math.imul(crc32(new TextEncoder().encode(calls)), salt);
+  return String.fromCharCode(...[26, 20, 14].map((shift) => ((checksum >>> shift) & 63) + 58));
+}
+
+/** Between the salt, the names and the lines. SQL has line breaks, and none of these (ASCII's record separator). */
+export const SEPARATOR = "\u001e";
+/** Between the edits of a line (ASCII's group separator). */
+export const EDIT_SEPARATOR = "\u001d";
+/** A number is one character: the one with the code of 0, or one that follows it. */
+export const ZERO = 33;
+/** Stands for the first table of a statement, but where it is first. */
+export const SAME_TABLE = "~";
+/** The first table of a statement. */
+export const TABLE = /"\w+"(?=\.)/;
+/** Between words. */
+export const SPACE = / (?=[^ ])/;
+
+const numberAt = (text: string, place: number) => text.charCodeAt(place) - ZERO;
+
+/**
+ * The words of a line. It says how many lines before it another one is, and which edits of the words of that one make its own. An edit
+ * leaves some words as they are, removes some, and inserts others.
+ */
+function wordsOf(lines: readonly string[], index: number): string[] {
+  const [line = ""] = lines.slice(index);
+  const back = numberAt(line, 0);
+  const words = back > 0 ? wordsOf(lines, index - back) : [];
+  let place = 0;
+  for (const edit of line.slice(1).split(EDIT_SEPARATOR)) {
+    const inserted = edit.length > 2 ? edit.slice(2).split(SPACE) : [];
+    place += numberAt(edit, 0);
+    words.splice(place, numberAt(edit, 1), ...inserted);
+    place += inserted.length;
+  }
+  return words;
+}
+
+/**
+ * Reads the statements that the build has written: the salt of their names, the names, and a line for each.
+ *
+ * @returns the SQL of the statement with some calls, or undefined when there is none.
+ */
+export function readStatements(written: string): (calls: string) => string | undefined {
+  const read = lazy(() => {
+    const [salt, names = "", ...lines] = written.split(SEPARATOR);
+    return { salt: Number(salt), names, lines };
+  });
+  return (calls) => {
+    const { salt, names, lines } = read();
+    const name = nameOf(calls, salt);
+    let place = names.indexOf(name);
+    // Parts of two names are no name.
+    while (place % NAME_LENGTH > 0) place = names.indexOf(name, place + 1);
+    if (place === -1) return undefined;
+    const text = wordsOf(lines, place / NAME_LENGTH).join(" ");
+    return text.replaceAll(SAME_TABLE, TABLE.exec(text)?.[0] ?? "");
+  };
+}
 
 /** A parameter in a written statement: a constant in JSON, or the name of a placeholder. */
 const PARAM = /\?(?:(\d+|"(?:[^"\\]|\\.)*")|(\w+))/g;
 
-/** Between the lines. SQL has line breaks, and none of these (ASCII's record separator). */
-export const SEPARATOR = "\u001e";
-
-/**
- * Reads a statement that the build has written. Each has a line: its name, how many characters its beginning and its end have in common with
- * those of the line before, and what is between.
- *
- * @returns undefined when there is none of this name.
- */
-export function readStatement(lines: string, name: string): string | undefined {
-  let start = lines.indexOf(`${SEPARATOR}${name} `);
-  if (start === -1) return undefined;
-  const needed: [begin: number, end: number, middle: string][] = [];
-  for (let begin = 1; begin > 0; start = lines.lastIndexOf(SEPARATOR, start - 1)) {
-    const line = lines.slice(start + 1, lines.indexOf(SEPARATOR, start + 1));
-    const [name = "", beginning = "", ending = ""] = line.split(" ", 3);
-    begin = Number(beginning);
-    needed.push([begin, Number(ending), line.slice(name.length + beginning.length + ending.length + 3)]);
-  }
-  return needed.reduceRight(
-    (text, [begin, end, middle]) => text.slice(0, begin) + middle + text.slice(text.length - end),
-    "",
-  );
-}
-
-/** @param queryOf the query of a name. */
-export function standInFor(queryOf: (name: string, calls: string) => Query) {
+/** @param queryOf the query that some calls make. */
+export function standInFor(queryOf: (calls: string) => Query) {
   function expression(calls: string, columns: object = {}): Expression {
     const call = (given: unknown[]) => expression(`${calls}(${given.map(callsOf).join()})`);
     return new Proxy(function () {}, {
       get(_target, name) {
         if (name === CALLS) return calls;
         if (name === COLUMNS) return columns;
-        if (name === "toSQL") return () => queryOf(nameOf(calls), calls);
+        if (name === "toSQL") return () => queryOf(calls);
         // A column in a template string.
         if (name === Symbol.toPrimitive) return () => calls;
         return typeof name === "symbol" ? undefined : expression(`${calls}.${name}`);
@@ -90,10 +130,11 @@ export function standInFor(queryOf: (name: string, calls: string) => Query) {
   };
 }
 
-/** @param lines of `readStatements`. */
-export function standIn(lines: string) {
-  return standInFor((name, calls) => {
-    const text = readStatement(lines, name);
+/** @param written the statements, as `readStatements` reads them. */
+export function standIn(written: string) {
+  const read = readStatements(written);
+  return standInFor((calls) => {
+    const text = read(calls);
     if (text === undefined) throw new Error(`The build has no SQL for ${calls}`);
     const params: Param[] = [];
     const sql = text.replace(PARAM, (_text, constant: string | undefined, placeholder: string) => {

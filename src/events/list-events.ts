@@ -24,7 +24,7 @@ const LATEST = "latest";
 export const MAX_TYPES = 100;
 
 export const listEventsQuery = lazy(() =>
-  z.object({
+  z.strictObject({
     cursor: z.optional(
       parsed<string, Place | typeof LATEST>(
         toPlace,

@@ -1,4 +1,4 @@
-import { type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { type SQLWrapper, sql } from "drizzle-orm";
 import { customType } from "drizzle-orm/sqlite-core";
 import type { Int64 } from "./int64.ts";
 
@@ -7,15 +7,6 @@ import type { Int64 } from "./int64.ts";
  * the exact integer. It is read through `exact()`, because D1 rounds large integers in results.
  */
 export const int64 = customType<{ data: Int64; driverData: string }>({ dataType: () => "integer" });
-
-/**
- * The rule of a text column, for writers that bypass the API. Counts bytes, because SQLite's length() of a text stops at the
- * first NUL. A character has at most four bytes in UTF-8.
- */
-export function isTextOf(column: SQLWrapper, minBytes: number, maxCharacters: number): SQL {
-  const bounds = sql.raw(`${minBytes} AND ${4 * maxCharacters}`);
-  return sql`typeof(${column}) = 'text' AND length(CAST(${column} AS BLOB)) BETWEEN ${bounds}`;
-}
 
 /** Reads an INTEGER exactly. D1 returns integers as JavaScript numbers, which are exact only up to 2^53. */
 export function exact(column: SQLWrapper) {

@@ -4,6 +4,9 @@ import { type Int64, isInt64 } from "./int64.ts";
 /** A text that is the JSON of a value of this type. Any text is assignable: it carries the type, and checks nothing. */
 export type Json<Value> = string & { readonly json?: Value };
 
+/** A number as `JSON.stringify` writes it, which would round a JavaScript number. Any JSON text but that of an object or an array. */
+export const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+
 /** Only a number with more than 15 digits can be rounded (DBL_DIG of IEEE 754), or one whose exponent is so small that it becomes zero. */
 const MAY_BE_ROUNDED = /\d[\d.]{15}|[eE]-\d{3}/;
 

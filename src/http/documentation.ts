@@ -2,32 +2,6 @@ import type { Context, Handler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { ORIGIN } from "./paging.ts";
 
-/** Everything comes from this origin. The script of the renderer sets inline styles. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/**
- * The page of the console holds an API key: no inline style, and no markup from text but that of its library, which makes templates alone.
- */
-const CONSOLE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html";
-
-/** Further headers that protect a page. JSON needs none of them. `X-Frame-Options` repeats the policy for old browsers. */
-const PAGE_HEADERS = {
-  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Origin-Agent-Cluster": "?1",
-  "Referrer-Policy": "no-referrer",
-  "X-Frame-Options": "DENY",
-};
-
-/**
- * The OpenAPI document and the texts, which pages of any origin may read. A cache may store them, so their headers do not depend on the
- * `Origin`.
- */
-const DOCUMENT_HEADERS = { "Access-Control-Allow-Origin": "*" };
-
 /** Stands for the address of the deployment in what openapi/build.ts writes. */
 export const PLACEHOLDER = "https://petstore.example";
 
@@ -47,14 +21,14 @@ const SERVER = '"url": "/v1"';
 const BEGINNING_BYTES = 4_096;
 
 /** The page at a path without one, for browsers. */
-const MISSING_PAGE = "/docs/404";
+export const MISSING_PAGE = "/docs/404";
 
-/** The OpenAPI document, the pages about it and the texts for programs: static assets, built by openapi/build.ts. */
+/** The OpenAPI document, the pages about it and the texts for programs: static assets with their headers, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
   const { path } = c.req;
   const { headers } = c.req.raw;
   const isNegotiated = !path.includes(".") && prefersMarkdown(headers.get("Accept") ?? "");
-  const markdown = isNegotiated ? await fetchAsset(c, `${path}.md`, headers) : undefined;
+  const markdown = isNegotiated ? await fetchAsset(c, `${path.replace(/\/$/, "")}.md`, headers) : undefined;
   const asset = markdown !== undefined && markdown.status !== 404 ? markdown : await fetchAsset(c, path, headers);
   const isMissing = asset.status === 404;
   if (isMissing && !c.req.header("Accept")?.includes("text/html")) return c.notFound();
@@ -66,8 +40,6 @@ export const documentation: Handler<AppEnv> = async (c) => {
   const response = new Response(body, { status: asset.status, headers: page.headers });
   if (namesAddress) response.headers.delete("Content-Length");
   if (isMissing) response.headers.set("Cache-Control", "no-store");
-  const own = namesAddress ? DOCUMENT_HEADERS : PAGE_HEADERS;
-  for (const [name, value] of Object.entries(own)) response.headers.set(name, value);
   return response;
 };
 
@@ -75,13 +47,7 @@ export const documentation: Handler<AppEnv> = async (c) => {
 export const consolePage: Handler<AppEnv> = async (c) => {
   const { CONSOLE, ENVIRONMENT } = c.env;
   const page = CONSOLE === "on" && (await fetchAsset(c, `/console/${ENVIRONMENT}`, c.req.raw.headers));
-  if (!page || page.status === 404) return c.notFound();
-  const headers = new Headers({
-    ...Object.fromEntries(page.headers),
-    ...PAGE_HEADERS,
-    "Content-Security-Policy": CONSOLE_POLICY,
-  });
-  return new Response(page.body, { status: page.status, headers });
+  return page && page.status !== 404 ? page : c.notFound();
 };
 
 /** A media range and its weight (RFC 9110, section 12.5.1). */

@@ -47,7 +47,7 @@ export function guard(
     await limitRate(c.env, key, ownerOf(c));
     c.set("customer", token === undefined || isShared(customers) ? null : token.customer);
     readQuery(c);
-    return next();
+    return await next();
   };
   return Object.assign(middleware, { scope, customers });
 }

@@ -1,9 +1,10 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { logRequest, startLog } from "../log/log.ts";
+import { linger, unreadBody } from "./lingering-close.ts";
 import { completeResponse, startHeaders } from "./respond.ts";
 
-/** The middleware of every request: its id, the headers of every response, and the log line. */
+/** The middleware of every request: its id, the headers of every response, the log line, and the lingering close. */
 export const lifecycle: MiddlewareHandler<AppEnv> = async (c, next) => {
   const start = Date.now();
   const { requestId } = startLog(c);
@@ -11,4 +12,6 @@ export const lifecycle: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
   completeResponse(c);
   if (!c.get("isDelegated")) logRequest(c, start);
+  const body = unreadBody(c);
+  if (body !== null) await linger(body);
 };

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler, Next } from "hono";
+import type { Context } from "hono";
 import { ERRORS } from "../errors.ts";
 
 /** Limits in milliseconds and bytes. When either is reached, the response is sent and the rest of the body is not read. */
@@ -10,20 +10,19 @@ export const LINGER_BYTES = 256 * 1024;
  */
 const PIECE_BYTES = 8 * 1024;
 
+/** The body of a request, if the response did not need it or only a part. */
+export function unreadBody({ req: { raw }, res }: Context): ReadableStream<Uint8Array> | null {
+  // A body that was too large was read in part. Any other was read to its end, or not at all.
+  if (raw.bodyUsed && res.status !== ERRORS.payload_too_large.status) return null;
+  // Last: the first access makes an object of the stream.
+  return raw.body;
+}
+
 /**
  * Reads a part of the rest of a body that the response did not need. Closing a connection while its client still sends resets
  * it, and the reset can reach the client before the response (RFC 9112, section 9.6).
  */
-export const lingeringClose: MiddlewareHandler = (c, next) => {
-  const { body } = c.req.raw;
-  return body === null ? next() : linger(c, body, next);
-};
-
-async function linger(c: Context, body: ReadableStream<Uint8Array>, next: Next): Promise<void> {
-  await next();
-  // A body that was too large was read in part. Any other was read to its end, or not at all.
-  const readToItsEnd = c.req.raw.bodyUsed && c.res.status !== ERRORS.payload_too_large.status;
-  if (readToItsEnd) return;
+export async function linger(body: ReadableStream<Uint8Array>): Promise<void> {
   const rest = discard(body).catch(() => {
     // The client hung up.
   });

@@ -9,7 +9,7 @@ import type { Json } from "../exact/json.ts";
 import { ApiError } from "../errors.ts";
 import { decodeCursor, encodeCursor, type Position } from "./cursor.ts";
 import { addLink } from "./respond.ts";
-import { parameterRule, parsed } from "./validation.ts";
+import { oneOf, parameterRule, parsed } from "./validation.ts";
 
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
@@ -33,8 +33,8 @@ export const pageFields = () => ({
       parameterRule(CURSOR_RULE),
     ),
   ),
-  sort: z.optional(z.enum(SORTS, parameterRule(`one of ${SORTS.join(", ")}`))),
-  include: z.optional(z.literal("version", parameterRule("version"))),
+  sort: z.optional(oneOf(SORTS, parameterRule)),
+  include: z.optional(z.enum(["version"], parameterRule("version"))),
 });
 
 function toLimit(value: unknown): number | undefined {

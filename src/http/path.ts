@@ -1,5 +1,7 @@
+import type { Context } from "hono";
 import { getPath } from "hono/utils/url";
-import type { ApiError } from "../errors.ts";
+import type { AppEnv } from "../env.ts";
+import { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
 
 /** Maximum number of characters of a path that are read, many times the length of the longest path of the interface. */
@@ -21,11 +23,17 @@ export function boundedPath(request: Request): string {
 }
 
 /**
- * The id in a path. Any text but the canonical decimal form of an int64 fails.
+ * How the paths of a resource name one of it.
  *
- * @throws ApiError from `notFound`.
+ * @param parameter of the path. Any text but the canonical decimal form of an int64 names nothing.
+ * @returns a function that reads the id in a path, and throws ApiError `not_found`, and one that makes this failure.
  */
-export function idInPath(text: string, notFound: () => ApiError): Int64 {
-  if (!isInt64(text)) throw notFound();
-  return text;
+export function idIn<Parameter extends string>(parameter: Parameter, resource: string) {
+  const missing = () => new ApiError("not_found", `There is no ${resource} with this id.`);
+  const read = (c: Context<AppEnv, `/:${Parameter}`>): Int64 => {
+    const text = (c as Context<AppEnv>).req.param(parameter) ?? "";
+    if (!isInt64(text)) throw missing();
+    return text;
+  };
+  return [read, missing] as const;
 }

@@ -35,7 +35,7 @@ const NOTHING = Object.freeze({});
 export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
   const known = new KnownQueries<z.output<Schema>>();
   const validator = lazy(() =>
-    zValidator("query", z.catchall(schema(), z.never()) as unknown as Schema, (result, c: Context) => {
+    zValidator("query", schema(), (result, c: Context) => {
       const text: AppEnv["Variables"]["query"] = c.get("query");
       const issues = result.success ? [] : result.error.issues;
       const undeclared = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));

@@ -132,7 +132,11 @@ export function shapeOf<Table extends Versioned, All extends Fields, Column exte
     fields,
     creation: lazy(() => jsonObject(each<Schemas<All, "created">>(({ created }) => created()))),
     patch: lazy(() => jsonObject(each<Schemas<All, "changed">>(({ changed }) => changed()))),
-    row: (created) => each((_field, name) => created[name] ?? null),
+    row(created) {
+      const row: { [Name in keyof All]?: unknown } = {};
+      for (const name of names) row[name] = created[name] ?? null;
+      return row as RowOf<All>;
+    },
     values: (sqlOf) => each((_field, name) => sql`${sqlOf(name)}`),
     select: compileSelect(resource),
   };

@@ -4,7 +4,7 @@ import type { App, AppEnv } from "../env.ts";
 import { lazy } from "../lazy.ts";
 import { authenticateRequest } from "./authentication.ts";
 import { acceptHeader } from "./body.ts";
-import { isPreflight, preflight } from "./cors.ts";
+import { isPreflight, preflightHeaders } from "./cors.ts";
 import { onError, respondWithError } from "./error-handler.ts";
 import { noBody } from "./respond.ts";
 
@@ -13,11 +13,14 @@ import { noBody } from "./respond.ts";
  * a caller without a key learns only that a key is needed. The operations are below the first of them. A path that is registered with `all` gets here with its other methods.
  */
 export function unmatched(app: App, ...protectedPaths: [string, ...string[]]): NotFoundHandler<AppEnv> {
-  const respondToPreflight = lazy(() => preflight(operationMethods(app)));
+  const ofPreflight = lazy(() => preflightHeaders(operationMethods(app)));
   const routesAt = lazy(() => routeFinder(app));
 
   const respond = async (c: Context<AppEnv>): Promise<Response> => {
-    if (isPreflight(c)) return respondToPreflight()(c);
+    if (isPreflight(c)) {
+      Object.assign(c.get("headers"), ofPreflight());
+      return noBody(c, 204);
+    }
     const isProtected = protectedPaths.some((path) => `${c.req.path}/`.startsWith(`${path}/`));
     if (isProtected) {
       const key = await authenticateRequest(c);

@@ -35,7 +35,7 @@ const STRING_WITH_PARAMETERS =
 export async function idempotentAttempt(
   c: Context<AppEnv>,
   operationId: string,
-  ...parts: unknown[]
+  parts: () => unknown[],
 ): Promise<Attempt | undefined> {
   const header = c.req.header("Idempotency-Key");
   if (header === undefined) return undefined;
@@ -43,7 +43,7 @@ export async function idempotentAttempt(
   if (idempotencyKey === undefined) {
     throw new ApiError("invalid_request", `Idempotency-Key has to be 1 to ${MAX_LENGTH} visible ASCII characters.`);
   }
-  const fingerprint = await fingerprintOf(operationId, ...parts);
+  const fingerprint = await fingerprintOf(operationId, ...parts());
   return { apiKeyId: ownerOf(c), idempotencyKey, fingerprint };
 }
 

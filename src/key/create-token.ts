@@ -8,7 +8,7 @@ import { apiKeyOf } from "../http/authentication.ts";
 import { jsonBody } from "../http/body.ts";
 import { guard, lacksScope } from "../http/guard.ts";
 import { json } from "../http/respond.ts";
-import { customerField, integerField, jsonObject, parsed, rule } from "../http/validation.ts";
+import { customerField, integerField, jsonObject, someOf } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { handlersOf } from "../operation.ts";
 
@@ -22,23 +22,11 @@ export const DEFAULT_MAX_PLACED = 10;
 export const newToken = lazy(() =>
   jsonObject({
     customer: customerField(),
-    scopes: z.optional(
-      parsed<CustomerScope[], CustomerScope[]>(
-        toScopes,
-        rule(`an array of 1 to ${CUSTOMER_SCOPES.length} of ${CUSTOMER_SCOPES.join(", ")}, without repetition`),
-      ),
-    ),
+    scopes: z.optional(someOf(CUSTOMER_SCOPES)),
     expiresIn: z.optional(integerField(MIN_EXPIRES_IN, MAX_EXPIRES_IN)),
     maxPlaced: z.optional(integerField(1, MAX_MAX_PLACED)),
   }),
 );
-
-function toScopes(value: unknown): CustomerScope[] | undefined {
-  if (!Array.isArray(value) || value.length === 0 || new Set(value).size < value.length) return undefined;
-  return value.every((scope): scope is CustomerScope => CUSTOMER_SCOPES.some((known) => known === scope))
-    ? value
-    : undefined;
-}
 
 /** A new customer token. The service stores nothing of it. */
 export interface Token {

@@ -73,8 +73,8 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     agent: log.agent,
     // Milliseconds that D1 spent on SQL, and the rows that it counted.
     d1Duration: database?.duration,
-    d1RowsRead: database?.duration === undefined ? undefined : database.rowsRead,
-    d1RowsWritten: database?.duration === undefined ? undefined : database.rowsWritten,
+    d1RowsRead: database?.rowsRead,
+    d1RowsWritten: database?.rowsWritten,
     d1Region: database?.region,
     d1Primary: database?.primary,
     d1Repeated: database?.repeated,

@@ -5,19 +5,17 @@ export interface TraceParent {
   parentSpanId: string;
 }
 
-/** Reads at most 56 characters: the four fields of version 00, and the dash before the fields of a later version. */
-const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
+/**
+ * Reads at most 56 characters: the four fields of version 00, and the dash before the fields of a later version. The version `ff` and ids of
+ * zeros are invalid.
+ */
+const TRACE_PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-|$)/;
 /** The length of a header of version 00, which has no further fields. */
 const LENGTH = 55;
-/** An invalid version. */
-const INVALID_VERSION = "ff";
-const NO_TRACE = "0".repeat(32);
-const NO_SPAN = "0".repeat(16);
 
 /** The ids in a `traceparent` header. Returns undefined for a missing or malformed header, which is not an error. */
 export function parseTraceParent(header: string): TraceParent | undefined {
   const [, version, traceId, parentSpanId] = TRACE_PARENT.exec(header) ?? [];
   if (version === undefined || traceId === undefined || parentSpanId === undefined) return undefined;
-  if (version === INVALID_VERSION || (version === "00" && header.length !== LENGTH)) return undefined;
-  return traceId === NO_TRACE || parentSpanId === NO_SPAN ? undefined : { traceId, parentSpanId };
+  return version === "00" && header.length !== LENGTH ? undefined : { traceId, parentSpanId };
 }

@@ -2,22 +2,19 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import type { ErrorBody } from "../errors.ts";
-import { isLongNumber } from "../exact/json.ts";
-import { int64Of } from "./arguments.ts";
-import type { JsonObject } from "./json-rpc.ts";
 import type { Tool } from "./tools.ts";
 
 /** The request needs a host, which no operation reads. */
 const SERVICE = "https://petstore.invalid";
-/** A decimal integer as JSON. A number would be rounded. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 /** A field with an integer in JSON of the service: a name is followed by a colon, and in a text its quotation marks are escaped. */
 const INTEGER_FIELD = /"(\w+)":(-?\d+)/g;
 const NEXT_CURSOR = /[?&]cursor=([\w-]+)>; rel="next"/;
 
-/** The request of a call, whose arguments `issuesOf` has checked. */
-export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Request {
-  const values: Record<string, unknown> = { ...given };
+/** A value in an address. */
+const written = (value: unknown) => encodeURIComponent(typeof value === "string" ? value : JSON.stringify(value));
+
+/** The request of a call, with the arguments that `readArguments` has read. */
+export function requestOf(c: Context<AppEnv>, tool: Tool, values: Record<string, unknown>): Request {
   // No read from the memory of the isolate, whatever the operator allows.
   const headers: Record<string, string> = { "Cache-Control": "no-cache" };
   for (const name of ["Authorization", "traceparent"]) {
@@ -31,61 +28,40 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, given: JsonObject): Re
   };
   const key = take("idempotencyKey");
   if (typeof key === "string") headers["Idempotency-Key"] = key;
-  const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => int64Of(take(name)) ?? "");
-  const query = tool.query.flatMap((name) => {
-    const value = take(name);
-    if (value === undefined) return [];
-    const items = Array.isArray(value) && !isLongNumber(value) ? value : [value];
-    return items.map((item) => `${name}=${encodeURIComponent(int64Of(item) ?? (item as string | number))}`);
-  });
+  const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => written(take(name)));
+  const query = tool.query.flatMap((name) => [take(name) ?? []].flat().map((value) => `${name}=${written(value)}`));
   if (tool.body !== undefined) headers["Content-Type"] = "application/json";
-  const { properties = {} } = tool.definition.inputSchema;
-  const body =
-    tool.body === "array"
-      ? (values["items"] as JsonObject[]).map((item) => exact(item, properties["items"]?.items?.properties))
-      : exact(values, properties);
+  const body = tool.body === "array" ? values["items"] : values;
   return new Request(`${SERVICE}${path}${query.length === 0 ? "" : `?${query.join("&")}`}`, {
     method: tool.method,
     headers,
-    ...(tool.body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(c.req.raw.cf === undefined ? {} : { cf: c.req.raw.cf }),
+    ...(tool.body && { body: JSON.stringify(body) }),
+    ...(c.req.raw.cf && { cf: c.req.raw.cf }),
   });
 }
 
-/** The fields of a body, with an int64 as an integer. */
-function exact(values: JsonObject, properties: Tool["definition"]["inputSchema"]["properties"] = {}): JsonObject {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      const integer = properties[name]?.pattern === undefined ? undefined : int64Of(value);
-      return [name, integer === undefined ? value : rawJSON(integer)];
-    }),
-  );
-}
-
-/** The members of the result of a call: of its success as JSON, which is an object, or of its failure as text. */
-export async function membersOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<string> {
+/** The result of a call, from the response to its request. */
+export async function resultOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<object> {
   const body = await response.text();
   if (!response.ok) return failure(JSON.parse(body) as ErrorBody, response.headers.get("Retry-After"));
   const withTexts = body.replace(INTEGER_FIELD, (field, name: string, integer: string) =>
     int64.includes(name) ? `"${name}":"${integer}"` : field,
   );
-  const members = withTexts === "" ? '{"done":true}' : withTexts.startsWith("[") ? `{"items":${withTexts}}` : withTexts;
-  const cursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
-  const more = `${cursor === undefined ? "" : `,"nextCursor":"${cursor}"`}${
-    response.headers.has("Idempotency-Replayed") ? ',"replayed":true' : ""
-  }`;
-  const json = `${members.slice(0, -1)}${more}}`;
-  return `${content(json)}${isStructured ? `,"structuredContent":${json}` : ""}`;
+  const found: unknown = withTexts === "" ? { done: true } : JSON.parse(withTexts);
+  const nextCursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
+  const replayed = response.headers.has("Idempotency-Replayed") || undefined;
+  const structuredContent = { ...(Array.isArray(found) ? { items: found } : (found as object)), nextCursor, replayed };
+  return { ...contentOf(structuredContent), ...(isStructured && { structuredContent }) };
 }
 
-/** The members of the result of a call that failed. */
-export function failure(error: ErrorBody, retryAfter?: string | null): string {
+/** The result of a call that failed. */
+export function failure(error: ErrorBody, retryAfter?: string | null): object {
   // Words of HTTP, and what agents know instead.
   const message = error.message
     .replace("Idempotency-Key", "idempotencyKey")
     .replace("in a Link header", "as nextCursor");
   const wait = retryAfter == null ? {} : { retryAfter: Number(retryAfter) };
-  return `${content(JSON.stringify({ ...error, message, ...wait }))},"isError":true`;
+  return { ...contentOf({ ...error, message, ...wait }), isError: true };
 }
 
-const content = (json: string) => `"content":[{"type":"text","text":${JSON.stringify(json)}}]`;
+const contentOf = (value: object) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });

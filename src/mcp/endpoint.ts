@@ -10,25 +10,16 @@ import { respondWithError } from "../http/error-handler.ts";
 import { refusesCustomers } from "../http/guard.ts";
 import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
 import { invalid } from "../http/validation.ts";
-import { issuesOf } from "./arguments.ts";
-import { failure, membersOf, requestOf } from "./call.ts";
-import {
-  idOf,
-  isObject,
-  type Message,
-  messageOf,
-  respondWithResult,
-  respondWithRpcError,
-  RpcError,
-} from "./json-rpc.ts";
+import { readArguments } from "./arguments.ts";
+import { failure, requestOf, resultOf } from "./call.ts";
+import { idOf, isObject, type Message, messageOf, respond, respondWithRpcError, RpcError } from "./json-rpc.ts";
 import { MODERN, OLDER, OLDEST, REVISIONS, revisionOf } from "./revision.ts";
 import { type Tool, toolsOf } from "./tools.ts";
 
 const SERVER = { name: "petstore", version };
 const CAPABILITIES = { tools: {} };
-/** What modern results begin and end with. */
-const BEGINNING = '"resultType":"complete",';
-const END = `,"_meta":${JSON.stringify({ "io.modelcontextprotocol/serverInfo": SERVER })}`;
+/** What modern results have beside their own members. */
+const MODERN_MEMBERS = { resultType: "complete", _meta: { "io.modelcontextprotocol/serverInfo": SERVER } };
 
 /** The service, which gets the request of a call. */
 type Service = (request: Request, env: AppEnv["Bindings"], context: ExecutionContext) => Response | Promise<Response>;
@@ -69,8 +60,10 @@ async function answer(c: Context<AppEnv>, key: ApiKey): Promise<Call | Response>
     const message = messageOf(body);
     if (message.id === undefined) return c.body(null, 202);
     const revision = revisionOf(c, message);
-    const result = await resultOf(c, key, message, revision);
-    return typeof result === "string" ? respondWithResult(c, id, result) : { id, revision, ...result };
+    const { tool, request, ...result } = await outcomeOf(c, key, message, revision);
+    return request === undefined
+      ? respond(c, id, { result: complete(revision, result) })
+      : { id, revision, tool, request };
   } catch (error) {
     if (error instanceof RpcError) return respondWithRpcError(c, id, error);
     throw error;
@@ -85,49 +78,46 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** The result of a method as JSON, or the call that it asks for. */
-async function resultOf(
+/** The members of the result of a method, or the call that it asks for. */
+async function outcomeOf(
   c: Context<AppEnv>,
   { scopes }: ApiKey,
   { method, params }: Message,
   revision: string,
-): Promise<string | Pick<Call, "tool" | "request">> {
+): Promise<Pick<Call, "tool" | "request"> | { tool?: undefined; request?: undefined; [member: string]: unknown }> {
   const { instructions, tools } = await toolsOf(c.env);
   const isModern = revision === MODERN;
-  const members = (object: object) => complete(revision, JSON.stringify(object).slice(1, -1));
   if (isModern && method === "server/discover") {
     const caching = { ttlMs: 3_600_000, cacheScope: "public" };
-    return members({ supportedVersions: REVISIONS, capabilities: CAPABILITIES, instructions, ...caching });
+    return { supportedVersions: REVISIONS, capabilities: CAPABILITIES, instructions, ...caching };
   }
   if (!isModern && method === "initialize") {
     const protocolVersion = OLDER.find((one) => one === params["protocolVersion"]) ?? OLDER[0];
-    return members({ protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions });
+    return { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions };
   }
-  if (!isModern && method === "ping") return "{}";
+  if (!isModern && method === "ping") return {};
   if (method === "tools/list") {
     const listed = tools
       .filter(({ scope }) => scope === undefined || hasScope(scopes, scope))
       .map(({ definition }) => (revision === OLDEST ? { ...definition, title: undefined } : definition));
-    return members({ tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) });
+    return { tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) };
   }
   if (method === "tools/call") {
     const tool = tools.find(({ definition }) => definition.name === params["name"]);
     if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: tools/list has all.", 200);
-    const { arguments: values = {} } = params;
-    if (!isObject(values)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
-    const issues = issuesOf(tool, values);
+    const { arguments: given = {} } = params;
+    if (!isObject(given)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
+    const { values, issues } = readArguments(tool, given);
     if (issues.length === 0) return { tool, request: requestOf(c, tool, values) };
     const { code, message } = invalid(issues);
     c.get("log").errorCode = code;
-    return complete(revision, failure({ code, message, status: ERRORS[code].status }));
+    return { ...failure({ code, message, status: ERRORS[code].status }) };
   }
   throw new RpcError(-32_601, "There is no such method.", isModern ? 404 : 200);
 }
 
-/** A result. @param members as JSON, without braces. */
-function complete(revision: string, members: string): string {
-  return revision === MODERN ? `{${BEGINNING}${members}${END}}` : `{${members}}`;
-}
+const complete = (revision: string, members: object) =>
+  revision === MODERN ? { ...members, ...MODERN_MEMBERS } : members;
 
 /** Sends the request of a call, which writes the line of the log. */
 async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, request }: Call): Promise<Response> {
@@ -138,5 +128,5 @@ async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, r
   c.get("headers")["X-Request-Id"] = response.headers.get("X-Request-Id") ?? "";
   // The key expired, or was revoked, between the two.
   if (response.status === 401) return response;
-  return respondWithResult(c, id, complete(revision, await membersOf(tool, response, revision !== OLDEST)));
+  return respond(c, id, { result: complete(revision, await resultOf(tool, response, revision !== OLDEST)) });
 }

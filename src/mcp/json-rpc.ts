@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
-import { type Json, toInt64 } from "../exact/json.ts";
-import { jsonText } from "../http/respond.ts";
+import { rawJSON, toInt64 } from "../exact/json.ts";
+import { json } from "../http/respond.ts";
 
 /** An object of `parseExact`. */
 export interface JsonObject {
@@ -59,12 +59,11 @@ export function messageOf(body: unknown): Message {
   return { id, method, params };
 }
 
-/** @param result as JSON. */
-export const respondWithResult = (c: Context<AppEnv>, id: string, result: string) =>
-  jsonText(c, `{"jsonrpc":"2.0","id":${id},"result":${result}}` as Json<unknown>, 200);
+/** @param outcome with a `result` or an `error`. */
+export const respond = (c: Context<AppEnv>, id: string, outcome: object, status: ContentfulStatusCode = 200) =>
+  json(c, { jsonrpc: "2.0", id: rawJSON(id), ...outcome }, status);
 
 export function respondWithRpcError(c: Context<AppEnv>, id: string, { code, message, data, status }: RpcError) {
   c.get("log").errorCode = String(code);
-  const error = JSON.stringify({ code, message, data });
-  return jsonText(c, `{"jsonrpc":"2.0","id":${id},"error":${error}}` as Json<unknown>, status);
+  return respond(c, id, { error: { code, message, data } }, status);
 }

@@ -9,30 +9,27 @@ import type { Int64 } from "../exact/int64.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { customerField, int64Parameter, nameField, parameterRule } from "../http/validation.ts";
+import { customerField, int64Parameter, nameField, oneOf, parameterRule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { checkCustomer, type Order, order } from "./order.ts";
 import { isActive, isCancelled, ORDER_STATUSES, orders, type OrderStatus } from "./table.ts";
 
 export const listOrdersQuery = lazy(() =>
   z
-    .object({
+    .strictObject({
       ...pageFields(),
-      status: z.optional(z.enum(ORDER_STATUSES, parameterRule(`one of ${ORDER_STATUSES.join(", ")}`))),
+      status: z.optional(oneOf(ORDER_STATUSES, parameterRule)),
       petId: z.optional(int64Parameter()),
       reference: z.optional(nameField(parameterRule)),
       customer: z.optional(customerField(parameterRule)),
     })
-    .check(
-      z.refine(({ petId, reference }) => petId === undefined || reference === undefined, {
-        path: ["reference"],
-        error: "cannot be beside petId",
-      }),
-      z.refine(
-        ({ petId, reference, customer }) => customer === undefined || (petId === undefined && reference === undefined),
-        { path: ["customer"], error: "cannot be beside petId or reference" },
-      ),
-    ),
+    .check(({ value: { petId, reference, customer }, issues }) => {
+      const refuse = (field: string, others: string) =>
+        issues.push({ code: "custom", path: [field], message: `cannot be beside ${others}`, input: undefined });
+      if (petId !== undefined && reference !== undefined) refuse("reference", "petId");
+      if (customer !== undefined && (petId !== undefined || reference !== undefined))
+        refuse("customer", "petId or reference");
+    }),
 );
 
 type ByStatus = Bounds & { status: OrderStatus };

@@ -1,29 +1,16 @@
 import { and, eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
-import type { Context } from "hono";
 import { compileCompanion } from "../changes/plan.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
 import { type Resource, type Stored, storedColumns } from "../db/resource.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
-import { idInPath } from "../http/path.ts";
+import { idIn } from "../http/path.ts";
 import { pet } from "../pets/shape.ts";
 import type { PetStatus } from "../pets/table.ts";
 import { orders, type OrderStatus } from "./table.ts";
 
-/**
- * The id in the path.
- *
- * @throws ApiError `not_found`
- */
-export function orderId(c: Context<AppEnv, "/:orderId">): Int64 {
-  return idInPath(c.req.param("orderId"), noSuchOrder);
-}
-
-export function noSuchOrder(): ApiError {
-  return new ApiError("not_found", "There is no order with this id.");
-}
+export const [orderId, noSuchOrder] = idIn("orderId", "order");
 
 /** An order as clients see it. */
 export interface Order {

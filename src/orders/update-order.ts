@@ -16,16 +16,16 @@ import { orders } from "./table.ts";
 /** Add new fields at the end (`valuesOf`). */
 export const orderPatch = lazy(() =>
   jsonObject({
-    status: z.optional(z.literal("shipped", rule('"shipped"'))),
+    status: z.optional(
+      parsed<"shipped", "shipped">((value) => (value === "shipped" ? value : undefined), rule('"shipped"')),
+    ),
     shipDate: z.optional(parsed<string, string>(toTimestamp, rule("a time in RFC 3339"))),
     reference: z.optional(z.nullable(nameField())),
     customer: z.optional(z.nullable(customerField())),
-  }).check(
-    z.refine(({ status, shipDate }) => shipDate === undefined || status !== undefined, {
-      path: ["status"],
-      error: 'is required beside shipDate: "shipped"',
-    }),
-  ),
+  }).check(({ value: { status, shipDate }, issues }) => {
+    if (shipDate === undefined || status !== undefined) return;
+    issues.push({ code: "custom", path: ["status"], message: 'is required beside shipDate: "shipped"', input: status });
+  }),
 );
 
 const isNotCancelled: Rule = {

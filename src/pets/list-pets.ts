@@ -26,7 +26,7 @@ import {
 export const MAX_IDS = 100;
 
 export const listPetsQuery = lazy(() =>
-  z.object({
+  z.strictObject({
     ...pageFields(),
     status: z.optional(statusField(parameterRule)),
     categoryId: z.optional(int64Parameter()),

@@ -1,27 +1,13 @@
 import { exists } from "drizzle-orm";
-import type { Context } from "hono";
 import { compileInsert } from "../changes/insert.ts";
 import { compileUpdate } from "../changes/update.ts";
-import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
-import type { Int64 } from "../exact/int64.ts";
-import { idInPath } from "../http/path.ts";
+import { idIn } from "../http/path.ts";
 import { placedOrder } from "../orders/table.ts";
 import { pet } from "./shape.ts";
 import { pets } from "./table.ts";
 
-/**
- * The id in the path.
- *
- * @throws ApiError `not_found`
- */
-export function petId(c: Context<AppEnv, "/:petId">): Int64 {
-  return idInPath(c.req.param("petId"), noSuchPet);
-}
-
-export function noSuchPet(): ApiError {
-  return new ApiError("not_found", "There is no animal with this id.");
-}
+export const [petId, noSuchPet] = idIn("petId", "animal");
 
 export function petOnOrder(message: string): ApiError {
   return new ApiError("pet_on_order", message);

@@ -1,10 +1,9 @@
-import * as z from "zod/mini";
 import { type Body, defaulted, required, shapeOf } from "../http/shape.ts";
-import { int64Field, nameField, rule } from "../http/validation.ts";
+import { int64Field, nameField, oneOf, rule } from "../http/validation.ts";
 import { foldedOf, storedFold } from "./fold.ts";
 import { PET_STATUSES, pets } from "./table.ts";
 
-export const statusField = (ruleOf = rule) => z.enum(PET_STATUSES, ruleOf(`one of ${PET_STATUSES.join(", ")}`));
+export const statusField = (ruleOf = rule) => oneOf(PET_STATUSES, ruleOf);
 
 export const pet = shapeOf(
   pets,

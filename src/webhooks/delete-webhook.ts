@@ -1,14 +1,13 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { removes } from "../changes/handlers.ts";
 import { hasVersion, type Target } from "../changes/version.ts";
 import { compile, type Parameter } from "../db/statement.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { guard } from "../http/guard.ts";
 import { preconditionFailed } from "../http/precondition.ts";
 import { createHandlers } from "../operation.ts";
 import { announce } from "./nudge.ts";
 import { webhooks } from "./table.ts";
-import { noSuchWebhook, objectName, webhookId } from "./webhook.ts";
+import { noSuchWebhook, objectName, selectObject, webhookId } from "./webhook.ts";
 
 const remove = compile((db, parameter: Parameter<Target>) =>
   db
@@ -16,18 +15,12 @@ const remove = compile((db, parameter: Parameter<Target>) =>
     .where(and(eq(webhooks.id, parameter("id")), hasVersion(webhooks.version, parameter)))
     .returning({ name: objectName.as("name") }),
 );
-const selectPresence = compile((db, parameter: Parameter<{ id: Int64 }>) =>
-  db
-    .select({ isThere: sql<1>`1`.as("isThere") })
-    .from(webhooks)
-    .where(eq(webhooks.id, parameter("id"))),
-);
 
 export const deleteWebhook = createHandlers(
   guard("webhooks:manage"),
   removes("deleteWebhook", webhookId, async ({ c, session }, target) => {
     // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-    const [[deleted], [present]] = await session.writeOnce([remove(target), selectPresence(target)]);
+    const [[deleted], [present]] = await session.writeOnce([remove(target), selectObject(target)]);
     if (deleted === undefined) throw present === undefined ? noSuchWebhook() : preconditionFailed();
     await announce(c, deleted.name);
   }),

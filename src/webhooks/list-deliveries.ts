@@ -4,7 +4,7 @@ import { guard } from "../http/guard.ts";
 import { addNextPage, limitField, limitOf } from "../http/paging.ts";
 import { query } from "../http/query.ts";
 import { json } from "../http/respond.ts";
-import { parameterRule, parsed } from "../http/validation.ts";
+import { oneOf, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { handlersOf } from "../operation.ts";
 import { askObject } from "./webhook.ts";
@@ -15,7 +15,7 @@ export const DELIVERY_CURSOR = /^[fp][0-9A-Za-z_-]{16,26}[0-9a-f]{8}$/;
 const CHECKSUM_LENGTH = 8;
 
 export const listDeliveriesQuery = lazy(() =>
-  z.object({
+  z.strictObject({
     limit: limitField(),
     cursor: z.optional(
       parsed<string, string>(
@@ -23,7 +23,7 @@ export const listDeliveriesQuery = lazy(() =>
         parameterRule("one that this service handed out in a Link header for deliveries"),
       ),
     ),
-    status: z.optional(z.enum(DELIVERY_STATUSES, parameterRule(`one of ${DELIVERY_STATUSES.join(", ")}`))),
+    status: z.optional(oneOf(DELIVERY_STATUSES, parameterRule)),
   }),
 );
 

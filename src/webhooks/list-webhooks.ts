@@ -9,7 +9,7 @@ import { createHandlers } from "../operation.ts";
 import { webhooks } from "./table.ts";
 import { webhook } from "./webhook.ts";
 
-export const listWebhooksQuery = lazy(() => z.object(pageFields()));
+export const listWebhooksQuery = lazy(() => z.strictObject(pageFields()));
 
 const selects = inEachOrder((sort) =>
   compile((db, parameter: Parameter<Bounds>) => page(db, parameter, webhook, after(webhooks, parameter, sort), sort)),

@@ -1,7 +1,4 @@
-import { eq } from "drizzle-orm";
-import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { beginAt, decodeEventCursor, type Place, selectEnd, selectFrom } from "../feed/place.ts";
 import { jsonBody } from "../http/body.ts";
 import { guard } from "../http/guard.ts";
@@ -10,8 +7,7 @@ import { json } from "../http/respond.ts";
 import { jsonObject, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { handlersOf } from "../operation.ts";
-import { webhooks } from "./table.ts";
-import { ask, noSuchWebhook, objectName, refuseVersions, webhookId } from "./webhook.ts";
+import { ask, noSuchWebhook, refuseVersions, selectObject, webhookId } from "./webhook.ts";
 
 const LATEST = "latest";
 
@@ -24,13 +20,6 @@ export const replay = lazy(() =>
   }),
 );
 
-const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
-  db
-    .select({ name: objectName.as("name"), enabled: webhooks.enabled })
-    .from(webhooks)
-    .where(eq(webhooks.id, parameter("id"))),
-);
-
 export const replayWebhook = handlersOf("replayWebhook")(guard("webhooks:manage"), jsonBody(replay), async (c) => {
   const { cursor } = c.req.valid("json");
   refuseVersions(c);
@@ -38,7 +27,7 @@ export const replayWebhook = handlersOf("replayWebhook")(guard("webhooks:manage"
   const isLatest = cursor === LATEST;
   const at = isLatest ? selectEnd({}) : selectFrom({ id: cursor.id });
   // On the primary: a replica that lags may not have the place yet.
-  const [[webhook], rows] = await session.writeRepeatably([select({ id: webhookId(c) }), at]);
+  const [[webhook], rows] = await session.writeRepeatably([selectObject({ id: webhookId(c) }), at]);
   if (webhook === undefined) throw noSuchWebhook();
   if (webhook.enabled === 0) throw new ApiError("webhook_disabled", "This webhook is disabled. Enable it first.");
   const [first] = rows;

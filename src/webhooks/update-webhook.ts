@@ -54,6 +54,7 @@ const patch = compileUpdate(
       },
     },
     columns: { name: objectName.as("name") },
+    together: true,
     // Enabling removes it.
     also: { enabled: { disabledReason: sql`iif(${sql.placeholder("enabled")}, NULL, ${webhooks.disabledReason})` } },
   },
@@ -61,15 +62,15 @@ const patch = compileUpdate(
 
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
-/** The values of the columns, and `readable`. */
+/** The values of the columns, null for each to keep, and `readable`. */
 function parametersOf(c: Context<AppEnv>, { url, types, enabled, concurrency }: Values) {
   // Disabling needs no scope of the types, and neither does the number of attempts at once.
   const needsTypes = url !== undefined || types !== undefined || enabled === true;
   return {
-    url: url === undefined ? undefined : urlOf(c, url),
-    types: types && JSON.stringify(types),
-    enabled: enabled === undefined ? undefined : Number(enabled),
-    concurrency,
+    url: url === undefined ? null : urlOf(c, url),
+    types: types === undefined ? null : JSON.stringify(types),
+    enabled: enabled === undefined ? null : Number(enabled),
+    concurrency: concurrency ?? null,
     readable: needsTypes ? JSON.stringify(readableTypes(c)) : null,
   };
 }

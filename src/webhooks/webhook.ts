@@ -10,10 +10,10 @@ import type { Int64 } from "../exact/int64.ts";
 import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
 import { apiKeyOf } from "../http/authentication.ts";
 import { openSession } from "../http/open-session.ts";
-import { idInPath } from "../http/path.ts";
+import { idIn } from "../http/path.ts";
 import { refusePreconditions } from "../http/precondition.ts";
 import { json } from "../http/respond.ts";
-import { integerField, parsed, rule } from "../http/validation.ts";
+import { integerField, rule, someOf } from "../http/validation.ts";
 import { withFacts } from "../operation.ts";
 import type { WebhookEndpoint } from "./engine/endpoint.ts";
 import { webhooks } from "./table.ts";
@@ -24,18 +24,7 @@ export const MAX_TYPES = 100;
 /** Attempts of a webhook at once. An invocation of a Worker has six connections that wait for the headers of a response (platform limit). */
 export const MAX_CONCURRENCY = 6;
 
-/**
- * The id in the path.
- *
- * @throws ApiError `not_found`
- */
-export function webhookId(c: Context<AppEnv, "/:webhookId">): Int64 {
-  return idInPath(c.req.param("webhookId"), noSuchWebhook);
-}
-
-export function noSuchWebhook(): ApiError {
-  return new ApiError("not_found", "There is no webhook with this id.");
-}
+export const [webhookId, noSuchWebhook] = idIn("webhookId", "webhook");
 
 /** A webhook as clients see it. Its object has the secret and the state. */
 export interface Webhook {
@@ -91,17 +80,7 @@ export function urlOf(c: Context<AppEnv>, url: string): string {
   return address;
 }
 
-export const typesField = () =>
-  parsed<EventType[], EventType[]>(
-    toTypes,
-    rule(`an array of 1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, without repetition`),
-  );
-
-function toTypes(value: unknown): EventType[] | undefined {
-  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TYPES) return undefined;
-  const areKnown = value.every((type): type is EventType => EVENT_TYPES.some((known) => known === type));
-  return areKnown && new Set(value).size === value.length ? value : undefined;
-}
+export const typesField = () => someOf(EVENT_TYPES, MAX_TYPES);
 
 export const concurrencyField = () => integerField(1, MAX_CONCURRENCY);
 
@@ -125,9 +104,10 @@ export function dropBookmark(c: Context<AppEnv>): void {
 export const refuseVersions = (c: Context<AppEnv>): void =>
   refusePreconditions(c, "this part of a webhook has no version");
 
-const selectName = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+/** Which object a webhook has, and whether the webhook is enabled. */
+export const selectObject = compile((db, parameter: Parameter<{ id: Int64 }>) =>
   db
-    .select({ name: objectName.as("name") })
+    .select({ name: objectName.as("name"), enabled: webhooks.enabled })
     .from(webhooks)
     .where(eq(webhooks.id, parameter("id"))),
 );
@@ -144,7 +124,7 @@ export async function askObject<Result>(
 ): Promise<Result> {
   refuseVersions(c);
   const session = openSession(c);
-  const select = selectName({ id: webhookId(c) });
+  const select = selectObject({ id: webhookId(c) });
   // What changes the object asks the primary: a replica may lag.
   const [row] = c.req.method === "GET" ? await session.read(select) : await session.readFromPrimary(select);
   if (row === undefined) throw noSuchWebhook();

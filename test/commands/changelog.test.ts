@@ -2,14 +2,16 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { document } from "../../openapi/document.ts";
+import released from "../../openapi/released.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import { releasesOf } from "../../scripts/release-notes.ts";
 
 const CHANGELOG = readFileSync("CHANGELOG.md", "utf8");
 
-test("package.json, the OpenAPI document and the newest release of the changelog have one version", () => {
+test("package.json, the OpenAPI documents and the newest release of the changelog have one version", () => {
   expect(releasesOf(CHANGELOG)[0]?.version).toBe(packageJson.version);
   expect(document.info.version).toBe(packageJson.version);
+  expect(released.info.version).toBe(packageJson.version);
 });
 
 test("the changelog has a section for the next release above all others", () => {

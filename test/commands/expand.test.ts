@@ -48,6 +48,10 @@ test.each([
   ],
   ["DELETE FROM idempotency_keys;", /^the retry of a creation .*creates again/],
   ["UPDATE pets SET version = 2 WHERE id = 99999;", /^an animal from before has changed$/],
+  [
+    "CREATE TRIGGER stale AFTER UPDATE OF name ON pets BEGIN UPDATE pets SET folded = 'x', folded_of = '1' || name WHERE id = NEW.id; END;",
+    /^a search does not find \S+ \d+$/,
+  ],
   ["ALTER TABLE pets ADD nickname text;\nCREATE TABLE toys (id integer PRIMARY KEY);", /^works$/],
 ])("the old code after %s", async (sql, reason) => {
   const migrations = join(checkout.folder, "changed");

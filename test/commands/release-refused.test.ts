@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { run as runRelease } from "../../ops/release/command-line.ts";
+import { run as runRelease, runRollback } from "../../ops/release/command-line.ts";
 import { refuseSettings } from "../../ops/release/settings.ts";
 import { readTarget } from "../../ops/release/target.ts";
 import type { Result } from "./cloudflare/checkout.ts";
@@ -238,6 +238,15 @@ test("a promotion in production without a confirmation", async () => {
   const [, version] = makeSecondGradual(addReleases(cloudflare.api, "petstore-production", 2));
   const { code, stderr } = await runHere(runRelease, ["--env", "production", "--promote", version]);
   expect([code, stderr]).toEqual([1, `This gives version ${version} all requests of production.\n${UNCONFIRMED}\n`]);
+});
+
+test("a rollback in production without a confirmation", async () => {
+  const [first] = addReleases(cloudflare.api, "petstore-production", 2).versions;
+  const { code, stderr } = await runHere(runRollback, ["--env", "production"]);
+  expect([code, stderr.split("\n").slice(-3)]).toEqual([
+    1,
+    [expect.stringContaining(first?.id ?? expect.unreachable()), UNCONFIRMED, ""],
+  ]);
 });
 
 test("a commit that does not descend from the deployed one, unless somebody insists", async () => {

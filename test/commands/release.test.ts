@@ -635,8 +635,9 @@ describe("the secret of customer tokens", () => {
   test("stays from release to release, and is replaced on demand, in a version that names its commit", async () => {
     const worker = addTwo();
     const first = secretOf(worker.versions[0]);
-    await succeed(release(["--force"]));
+    const kept = await succeed(release(["--force"]));
     expect(secretOf(versions().at(-1))).toBe(first);
+    expect(kept.stderr).not.toContain("secret");
     const replaced = await succeed(release(["--force", "--new-token-secret"]));
     const second = secretOf(versions().at(-1));
     expect(second).toMatch(/^[0-9A-Za-z]{43}$/);
@@ -656,11 +657,16 @@ describe("the secret of customer tokens", () => {
     cloudflare.api.break("POST", "/deployments");
     const failed = await release(["--gradual", "10"]);
     expect(failed).toMatchObject({ code: 1 });
+    expect(lastLine(failed)).toMatch(/ The next release may take its new secret for customer tokens\.$/);
     const made = secretOf(versions().at(-1));
     expect(made).toMatch(/^[0-9A-Za-z]{43}$/);
     cloudflare.api.repair();
-    await succeed(release(["--gradual", "10"]));
+    const newest = versions().at(-1)?.id;
+    const next = await succeed(release(["--gradual", "10"]));
     expect(secretOf(versions().at(-1))).toBe(made);
+    expect(next.stderr).toContain(
+      `The new version gets the secret for customer tokens of version ${newest}, which has no requests now. If it is another one, the tokens of now end.`,
+    );
   });
 
   test("is not replaced by a gradual release, or by a promotion", async () => {

@@ -9,7 +9,6 @@ import { type History, historyOf } from "../../ops/release/history.ts";
 import { type Lease, takeLease } from "../../ops/release/lease.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import type { Result } from "./cloudflare/checkout.ts";
-import { Edge } from "./cloudflare/edge.ts";
 import {
   addReleases,
   failureOf,
@@ -101,59 +100,38 @@ test.each([
 });
 
 describe("a rollback to another secret of customer tokens", () => {
-  const withSecrets = (name: string) => {
-    const { versions } = addReleases(cloudflare.api, name, 2);
-    const [first, second] = versions;
+  const withSecrets = () => {
+    const [first, second] = addReleases(cloudflare.api, WORKER, 2).versions;
     if (second)
       second.bindings = second.bindings.map((one) => (one.name === "TOKEN_SECRET" ? { ...one, text: "new" } : one));
     return { first: first?.id, second: second?.id };
   };
 
-  test("says what that means, and goes on", async () => {
-    const { first } = withSecrets(WORKER);
-    const back = await succeed(rollback());
-    expect(back.stderr).toContain(
-      `Version ${first} has another secret for customer tokens, or none: the tokens of now end, and those that it signed before are good again until they expire. A secret that leaked is in use again.`,
-    );
+  test("says what that means, and needs an option", async () => {
+    const { first, second } = withSecrets();
+    for (const more of [[], ["--yes"]]) {
+      const refused = await rollback(more);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain(
+        `Version ${first} has another secret for customer tokens than the newest one, or none. If it is not that of now, the tokens of now end, and those that it signed before are good again until they expire. A leaked one is in use again.`,
+      );
+      expect(lastLine(refused)).toBe(
+        `Nothing was changed. To go back nevertheless: npm run rollback -- --env staging --to ${first} --other-token-secret`,
+      );
+      expect(shares()).toEqual(whole(second));
+    }
+    await succeed(rollback(["--other-token-secret"]));
     expect(shares()).toEqual(whole(first));
     const again = await succeed(rollback());
     expect(again.stderr).not.toContain("another secret");
   });
 
-  test("asks in production, after it has said so", async () => {
-    const { first, second } = withSecrets("petstore-production");
-    const production = await new Edge(cloudflare.api, "petstore-production").listen();
-    onTestFinished(() => production.close());
-    const asked: string[] = [];
-    const run = async (answers: string[], more: string[] = []) => {
-      let said = "";
-      const code = await runRollback(["--env=production", "--wait=0", "--url", production.url, ...more], {
-        print: () => {},
-        say: (text) => void (said += `${text}\n`),
-        read: async () => "",
-        ask: async (question) => {
-          asked.push(question);
-          return answers.shift() ?? "";
-        },
-      });
-      return { code, said };
-    };
-    const present = () => cloudflare.api.workers.all.get("petstore-production")?.deployments.at(-1)?.versions;
-    const refused = await run(["production", "no"]);
-    expect(refused.code).toBe(1);
-    expect(refused.said).toContain("has another secret");
-    expect(asked).toHaveLength(2);
-    expect(present()).toEqual(whole(second));
-    expect((await run(["production", "production"])).code).toBe(0);
-    expect(present()).toEqual(whole(first));
-  });
-
   test("leaves any other refusal as it is", async () => {
-    const { second } = withSecrets(WORKER);
+    const { second } = withSecrets();
     cloudflare.api.break("POST", "/deployments", new Refusal(400, 10_021, "No."));
-    expect((await rollback()).code).toBe(1);
+    expect((await rollback(["--other-token-secret"])).code).toBe(1);
     expect(shares()).toEqual(whole(second));
-    expect(cloudflare.api.requests.filter((request) => request.includes("force"))).toEqual([]);
+    expect(cloudflare.api.requests.filter((request) => /^POST .*\/deployments/.test(request))).toHaveLength(1);
   });
 });
 

@@ -104,14 +104,14 @@ describe("a page", () => {
     ["text/markdown;q=2, text/html", MARKDOWN],
     ["__proto__, constructor;q=1", HTML],
   ])("for Accept: %s has the media type %s", async (accept, type) => {
-    for (const path of ["/docs", "/docs/keys"]) {
+    for (const path of ["/docs", "/docs/", "/docs/keys"]) {
       const { response } = await get(path, accept === undefined ? {} : { Accept: accept });
       expect([response.status, typeOf(response), response.headers.get("Vary")]).toEqual([200, type, "Accept"]);
     }
   });
 
   test("has the headers of each representation for HEAD too", async () => {
-    for (const path of ["/docs", "/docs/keys", "/docs/keys.md"]) {
+    for (const path of ["/docs", "/docs/", "/docs/keys", "/docs/keys.md"]) {
       for (const accept of ["text/html", "text/markdown"]) {
         const { response } = await get(path, { Accept: accept });
         const head = await call(path, { method: "HEAD", headers: { Accept: accept } });

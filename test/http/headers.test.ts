@@ -43,10 +43,13 @@ test("every response has the security headers", async () => {
 });
 
 test("the pages of the documentation load scripts and data from their own origin only", async () => {
-  for (const path of ["/docs", "/docs/errors"]) {
+  const sitemap = await (await call("/sitemap.xml")).text();
+  const pages = [...sitemap.matchAll(/<loc>https?:\/\/[^/]+([^<]+)/g)].map(([, path = ""]) => path);
+  expect(pages).toEqual(expect.arrayContaining(["/docs", "/docs/errors", "/docs/reference"]));
+  for (const path of pages) {
     const response = await call(path);
-    expect(response.status).toBe(200);
-    expect(response.headers.get("Content-Security-Policy")).toBe(
+    expect(response.status, path).toBe(200);
+    expect(response.headers.get("Content-Security-Policy"), path).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
     expect(response.headers.get("X-Frame-Options")).toBe("DENY");

@@ -231,8 +231,8 @@ const RESTRICTIONS = [
   workerd(
     "a retry that names its customer is another request",
     "changes/handlers.ts",
-    "return { parts: valuesOf(schema(), body), run: (call) => run(call, body) };\n  });",
-    "return { parts: valuesOf(schema(), given), run: (call) => run(call, body) };\n  });",
+    "return { parts: () => valuesOf(schema(), body), run: (call) => run(call, body) };\n  });",
+    "return { parts: () => valuesOf(schema(), given), run: (call) => run(call, body) };\n  });",
     "orders/customer",
   ),
   workerd(
@@ -279,8 +279,8 @@ const RELEASES = [
   command(
     "each release ends all customer tokens",
     "release/token-secret.ts",
-    "newest !== undefined && hasSecret(",
-    "newest === undefined && hasSecret(",
+    "newest && hasSecret(",
+    "!newest && hasSecret(",
     "release",
     "stays from release to release",
   ),
@@ -293,12 +293,12 @@ const RELEASES = [
     "the first release creates everything that is missing",
   ),
   command(
-    "a rollback to another secret does not ask",
+    "a rollback to another secret needs no option",
     "release/change-shares.ts",
-    "          await confirmProduction(options, terminal);\n          await confirmLease();\n",
-    "          await confirmLease();\n",
+    "!options.otherTokenSecret",
+    "false",
     "rollback",
-    "asks in production, after it has said so",
+    "to another secret of customer tokens",
   ),
   command(
     "a rollback is forced whatever Cloudflare refuses",
@@ -306,7 +306,7 @@ const RELEASES = [
     "!(error instanceof ApiFailure && error.codes.includes(OTHER_SECRETS))",
     "!(error instanceof ApiFailure)",
     "rollback",
-    "leaves any other refusal as it is",
+    "to another secret of customer tokens",
   ),
   command(
     "previews share the counters of staging",

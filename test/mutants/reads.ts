@@ -68,8 +68,8 @@ const EXACT = [
   workerd(
     "an id with a leading zero is found",
     "http/path.ts",
-    "  if (!isInt64(text)) throw notFound();\n  return text;",
-    '  const digits = text.replace(/^0+(?=\\d)/, "");\n  if (!isInt64(digits)) throw notFound();\n  return digits;',
+    "    if (!isInt64(text)) throw missing();\n    return text;",
+    '    const digits = text.replace(/^0+(?=\\d)/, "");\n    if (!isInt64(digits)) throw missing();\n    return digits;',
     "pets/get-pet",
   ),
 ];

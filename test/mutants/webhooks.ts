@@ -12,6 +12,13 @@ export const WEBHOOKS: Mutant[] = [
     "names !== undefined && names",
     "webhooks/url",
   ),
+  workerd(
+    "a patch of a webhook removes what it does not name",
+    "changes/update.ts",
+    "together ? sql`coalesce(${given}, ${all[field]})` : ",
+    "",
+    "webhooks/operations",
+  ),
   engine(
     "an endpoint that fails is attempted all the time",
     "health",

@@ -108,6 +108,26 @@ describe("a customer token", () => {
     expect(await expectJson(await ada.get(own), 200)).toMatchObject({ status: "cancelled", customer: adaId });
   });
 
+  test.each(["GET", "DELETE"])(
+    "costs %s the same for an order of another as for one that does not exist",
+    async (method) => {
+      const [ada] = clients();
+      const shipped = await placeFor(boId);
+      await shop.ship(shipped);
+      const headers = [{}, { "If-Match": '"1"' }, { "If-None-Match": '"1"' }, { "Idempotency-Key": unique() }];
+      const costsOf = async (path: string) => {
+        const { DB, statements } = observedDatabase();
+        for (const one of headers as Record<string, string>[])
+          expect((await call(path, { method, key: ada.key, headers: one, bindings: { DB } })).status).toBe(404);
+        return statements.map(({ sql, meta }) => [sql, meta?.rows_read, meta?.rows_written]);
+      };
+      const missing = await costsOf(`${LIST}/999999999`);
+      expect(missing.length).toBeGreaterThanOrEqual(headers.length);
+      for (const path of [await placeFor(boId), shipped, await placeFor()])
+        expect(await costsOf(path)).toEqual(missing);
+    },
+  );
+
   test("cannot cancel its shipped order", async () => {
     const [ada] = clients();
     const path = pathOf(await ada.place({ petId: await shop.addAnimal() }));

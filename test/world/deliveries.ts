@@ -66,8 +66,11 @@ function* judgeAttempts(
   /** When each event was first taken, and how often its receiver said so in vain. */
   const takenAt = new Map<string, number>();
   const taken = new Map<string, number>();
-  /** Since when each resource is refused, and the life of a success since then, which a crash may forget. */
-  const refusals = new Map<string, { since: number; endedIn?: number }>();
+  /**
+   * Since when each resource is refused, the life of a success since then, which a crash may forget, and when it was refused again after
+   * the success, perhaps by a replay alone.
+   */
+  const refusals = new Map<string, { since: number; endedIn?: number; again?: number | undefined }>();
   /** Resources whose events no longer wait for each other. */
   const unordered = new Set<string>();
   const resets: Attempt[] = [];
@@ -132,8 +135,8 @@ function* judgeAttempts(
           (takenAt.get(event) ?? Infinity) <= at ||
           (failed.get(event) ?? Infinity) <= at ||
           (rows.get(before.place)?.at ?? 0) <= latest;
-        const { since = Infinity, endedIn } = refusals.get(resource) ?? {};
-        if (since <= at - HOUR + SECOND && endedIn !== attempt.life) unordered.add(resource);
+        const { since = Infinity, endedIn, again = Infinity } = refusals.get(resource) ?? {};
+        if ((endedIn === attempt.life ? again : since) <= at - HOUR + SECOND) unordered.add(resource);
         if (!isDone && !unordered.has(resource)) yield `${id} of ${resource} is sent at ${at}, before ${event}.`;
       }
     }
@@ -152,9 +155,12 @@ function* judgeAttempts(
     // The hour may be over before the success: what waits then has no order.
     if (refusal !== undefined && refusal.since <= endOf(attempt) - HOUR + SECOND) unordered.add(resource);
     if (isTaken(attempt) && attempt.isHeard) {
-      if (refusal !== undefined && !mayBeReplay) refusal.endedIn = attempt.life;
-    } else if (refusal === undefined || (refusal.endedIn === attempt.life && !mayBeReplay))
-      refusals.set(resource, { since: endOf(attempt) });
+      if (refusal !== undefined && !mayBeReplay) Object.assign(refusal, { endedIn: attempt.life, again: undefined });
+    } else if (refusal === undefined) refusals.set(resource, { since: endOf(attempt) });
+    else if (refusal.endedIn === attempt.life) {
+      refusal.again ??= endOf(attempt);
+      if (!mayBeReplay) refusals.set(resource, { since: refusal.again });
+    }
   }
 
   const { lives = 1, state, deliveries = [] } = webhooks.ends.get(name) ?? {};
