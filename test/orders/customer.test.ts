@@ -3,8 +3,9 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { eventsOf } from "../events/feed.ts";
-import { expectError, expectJson, idOf, nextPage } from "../support/client.ts";
+import { call, expectError, expectJson, idOf, nextPage } from "../support/client.ts";
 import { grantKey, grantToken } from "../support/keys.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { Client, statesOf } from "./store.ts";
 
 const LIST = "/v1/store/orders";
