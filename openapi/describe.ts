@@ -98,13 +98,55 @@ export const NAME: SchemaObject = {
 /** The rule of the customer of an order. */
 export const CUSTOMER_TEXT: SchemaObject = { minLength: 1, maxLength: 255, pattern: CUSTOMER.source };
 
+export const int32 = (minimum: number, maximum: number): SchemaObject => ({
+  type: "integer",
+  format: "int32",
+  minimum,
+  maximum,
+});
+
+/** A time in UTC, as the service writes it. */
+export const time = (description: string, example = "2026-11-22T08:30:00.000Z"): SchemaObject => ({
+  type: "string",
+  format: "date-time",
+  maxLength: example.length,
+  description,
+  examples: [example],
+});
+
+/** A named list of values. */
+export const values = (all: readonly string[], description: string): SchemaObject => ({
+  type: "string",
+  enum: [...all],
+  description,
+  examples: all.slice(0, 1),
+});
+
+/** An object with the fields of a zod object, or of a shape. */
+export const fieldsOf = (
+  description: string,
+  parts: Pick<SchemaObject, "properties" | "required">,
+  example: object,
+): SchemaObject => ({ type: "object", description, ...parts, examples: [example] });
+
+/** An object with these properties, of which it has to have some: all that the example has, unless given. */
+export const object = (
+  description: string,
+  example: object,
+  properties: NonNullable<SchemaObject["properties"]>,
+  required = Object.keys(example),
+): SchemaObject => fieldsOf(description, { properties, required }, example);
+
+/** The parameter with the most items of a page. */
+export const limitParameter = (items: string, standard = DEFAULT_LIMIT): Parameter => ({
+  description: `Maximum number of ${items} to return. Defaults to ${standard}.`,
+  schema: int32(1, MAX_LIMIT),
+  example: standard,
+});
+
 /** The parameters of every list. */
 export const pageParameters = (items: string): { [name: string]: Parameter } => ({
-  limit: {
-    description: `Maximum number of ${items} to return. Defaults to ${DEFAULT_LIMIT}.`,
-    schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
-    example: DEFAULT_LIMIT,
-  },
+  limit: limitParameter(items),
   cursor: {
     description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
     schema: { type: "string", maxLength: 16, pattern: CURSOR.source },
@@ -126,13 +168,7 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
 });
 
 /** The version of a resource. */
-export const VERSION: SchemaObject = {
-  type: "integer",
-  format: "int32",
-  minimum: 1,
-  maximum: 2 ** 31 - 1,
-  examples: [1],
-};
+export const VERSION: SchemaObject = { ...int32(1, 2 ** 31 - 1), examples: [1] };
 
 /** The items of a list: the resource, and what `include` adds. */
 export const listed = ({ properties = {}, ...schema }: SchemaObject): SchemaObject => ({

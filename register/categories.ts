@@ -1,9 +1,11 @@
 import type { CategoryPatch, NewCategory } from "../client/src/index.ts";
-import { patch, post, REMOVE, rows } from "./cost.ts";
+import { once, patch, post, REMOVE, rows } from "./cost.ts";
 import { newCategory, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
 import { etags, fetching, maxAge, nameOf, removing, sort, target, walk, type Whole } from "./simulated.ts";
 import type { Random } from "../test/world/random.ts";
+
+const CATEGORIES = "/v1/categories";
 
 const description = (random: Random) => random.pick(["", "first", 'a"\\']);
 const disturb = () => ({ name: unique(), description: null });
@@ -21,7 +23,7 @@ export const categories = {
         console.log(category.id, category.name);
       }
     },
-    costs: { "a list of categories": [rows(21), 200, "/v1/categories"] },
+    costs: { "a list of categories": [rows(21), 200, CATEGORIES] },
     world: {
       weight: 2,
       prepare({ random }) {
@@ -43,14 +45,14 @@ export const categories = {
       console.log(category.id);
     },
     costs: {
-      "a creation of a category": [rows(8, 4), 201, "/v1/categories", post({ name: "New" })],
+      "a creation of a category": [rows(8, 4), 201, CATEGORIES, post({ name: "New" })],
       "a creation of a category with an Idempotency-Key": [
         rows(12, 6),
         201,
-        "/v1/categories",
-        post({ name: "Newer" }, { "Idempotency-Key": "category" }),
+        CATEGORIES,
+        post({ name: "Newer" }, once("category")),
       ],
-      "a category with a name that another has": [rows(6), 409, "/v1/categories", post({ name: "New" })],
+      "a category with a name that another has": [rows(6), 409, CATEGORIES, post({ name: "New" })],
     },
     invalid: {},
     once: [
@@ -58,7 +60,7 @@ export const categories = {
         async prepare() {
           const name = `\u0000"A\\ ${unique()}`;
           return {
-            path: "/v1/categories",
+            path: CATEGORIES,
             body: { name },
             same: { id: 5, name },
             others: [{ name: unique() }, { name, description: "" }],
@@ -88,7 +90,7 @@ export const categories = {
       const { category, etag } = await store.categories.get(1n);
       console.log(category.name, etag);
     },
-    costs: { "a category": [rows(1), 200, "/v1/categories/1"] },
+    costs: { "a category": [rows(1), 200, `${CATEGORIES}/1`] },
     world: {
       weight: 3,
       prepare: fetching("categories", (client, id, options) => client.categories.get(id, options)),
@@ -105,15 +107,15 @@ export const categories = {
       console.log(category.name);
     },
     costs: {
-      "a new name of a category": [rows(6, 3), 200, "/v1/categories/1", patch({ name: "Newest" })],
+      "a new name of a category": [rows(6, 3), 200, `${CATEGORIES}/1`, patch({ name: "Newest" })],
       "a new name of a category with an Idempotency-Key": [
         rows(11, 5),
         200,
-        "/v1/categories/2",
-        patch({ name: "Latest" }, { "Idempotency-Key": "name" }),
+        `${CATEGORIES}/2`,
+        patch({ name: "Latest" }, once("name")),
       ],
-      "a new description of a category": [rows(5, 2), 200, "/v1/categories/1", patch({ description: "New" })],
-      "a name that another category has": [rows(5), 409, "/v1/categories/1", patch({ name: "New" })],
+      "a new description of a category": [rows(5, 2), 200, `${CATEGORIES}/1`, patch({ description: "New" })],
+      "a name that another category has": [rows(5), 409, `${CATEGORIES}/1`, patch({ name: "New" })],
     },
     invalid: { name: "" },
     once: [
@@ -156,8 +158,8 @@ export const categories = {
       await store.categories.delete(5n);
     },
     costs: {
-      "a deletion of a category": [rows(5, 2), 204, "/v1/categories/30", REMOVE],
-      "a deletion of a category that an animal names": [rows(5), 409, "/v1/categories/1", REMOVE],
+      "a deletion of a category": [rows(5, 2), 204, `${CATEGORIES}/30`, REMOVE],
+      "a deletion of a category that an animal names": [rows(5), 409, `${CATEGORIES}/1`, REMOVE],
     },
     world: {
       weight: 3,

@@ -32,6 +32,8 @@ export const rows = (rowsRead: number, rowsWritten = 0): Cost => ({
 
 export const post = (body: object, headers = {}): CostRequest => ({ method: "POST", body, headers });
 export const patch = (body: object, headers = {}): CostRequest => ({ method: "PATCH", body, headers });
+/** Headers with a key of this name. */
+export const once = (name: string) => ({ "Idempotency-Key": name });
 export const REMOVE: CostRequest = { method: "DELETE" };
 
 export const REX = { name: "Rex", categoryId: 1 };

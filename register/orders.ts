@@ -1,5 +1,5 @@
 import type { NewOrder, OrderPatch } from "../client/src/index.ts";
-import { NOTHING, patch, post, REMOVE, rows } from "./cost.ts";
+import { NOTHING, once, patch, post, REMOVE, rows } from "./cost.ts";
 import { create, idOf, newAnimal, newOrder, type OnceRequest, type Service, unique } from "./once.ts";
 import type { Rows } from "./row.ts";
 import { etags, fetching, maxAge, referenceOf, removing, sort, target, type Whole } from "./simulated.ts";
@@ -26,13 +26,8 @@ export const orders = {
     },
     costs: {
       "a placement": [rows(14, 9), 201, ORDERS, post({ petId: 21 })],
-      "a placement with an Idempotency-Key": [
-        rows(18, 11),
-        201,
-        ORDERS,
-        post({ petId: 22 }, { "Idempotency-Key": "placement" }),
-      ],
-      "a retry of a placement": [rows(8), 201, ORDERS, post({ petId: 23 }, { "Idempotency-Key": "order" })],
+      "a placement with an Idempotency-Key": [rows(18, 11), 201, ORDERS, post({ petId: 22 }, once("placement"))],
+      "a retry of a placement": [rows(8), 201, ORDERS, post({ petId: 23 }, once("order"))],
       "a placement for an animal on order": [rows(7), 409, ORDERS, post({ petId: 23 })],
       "a placement with a reference": [rows(14, 10), 201, ORDERS, post({ petId: 26, reference: "basket" })],
       "a placement for a customer": [rows(14, 10), 201, ORDERS, post({ petId: 29, customer: "ada" })],
@@ -41,7 +36,7 @@ export const orders = {
         rows(25, 12),
         201,
         ORDERS,
-        { ...post({ petId: 31 }, { "Idempotency-Key": "ada" }), customer: "ada" },
+        { ...post({ petId: 31 }, once("ada")), customer: "ada" },
       ],
       "a placement of a customer with too many orders": [
         rows(27),
@@ -122,17 +117,12 @@ export const orders = {
         `${ORDERS}/5`,
         patch({ status: "shipped", reference: "cart" }),
       ],
-      "a shipment with an Idempotency-Key": [
-        rows(16, 10),
-        200,
-        `${ORDERS}/1`,
-        patch(SHIP, { "Idempotency-Key": "shipment" }),
-      ],
+      "a shipment with an Idempotency-Key": [rows(16, 10), 200, `${ORDERS}/1`, patch(SHIP, once("shipment"))],
       "a patch of an order that changes nothing, with an Idempotency-Key": [
         rows(6, 2),
         200,
         `${ORDERS}/1`,
-        patch({}, { "Idempotency-Key": "empty" }),
+        patch({}, once("empty")),
       ],
     },
     invalid: { status: "gone" },

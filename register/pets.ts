@@ -1,5 +1,5 @@
 import type { NewPet, PetPatch } from "../client/src/index.ts";
-import { NOTHING, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
+import { NOTHING, once, patch, post, REMOVE, REX as ANIMAL, rows } from "./cost.ts";
 import { idOf, newAnimal, newOrder, REX } from "./once.ts";
 import type { Rows } from "./row.ts";
 import {
@@ -19,6 +19,8 @@ import {
 import { SCRIPTS } from "./scripts.ts";
 import type { Random } from "../test/world/random.ts";
 
+const PETS = "/v1/pets";
+const BATCH = `${PETS}/batch`;
 const HUNDRED = Array.from({ length: 100 }, () => ANIMAL);
 /** They find names in ten scripts. */
 const TEXTS = Object.values(SCRIPTS).flatMap(([, ...texts]) => texts);
@@ -26,9 +28,9 @@ const TEXTS = Object.values(SCRIPTS).flatMap(([, ...texts]) => texts);
 const RENAMED = Array.from({ length: 100 }, (_, index) => ({ id: 301 + index, name: "Max", version: 1 }));
 const RENAMED_AGAIN = patch(
   RENAMED.map(({ id }) => ({ id, name: "Bo" })),
-  { "Idempotency-Key": "names" },
+  once("names"),
 );
-const CHANGE = patch({ status: "sold" }, { "Idempotency-Key": "change" });
+const CHANGE = patch({ status: "sold" }, once("change"));
 
 const FIVE = Array.from({ length: 5 }, (_, index) => ({ name: `Animal ${index}`, categoryId: -index }));
 const disturb = () => ({ status: "available", name: "Max" });
@@ -62,21 +64,21 @@ export const pets = {
       console.log(animal.id, etag);
     },
     costs: {
-      "a creation": [rows(7, 5), 201, "/v1/pets", post(ANIMAL)],
-      "a creation with an Idempotency-Key": [rows(12, 7), 201, "/v1/pets", post(ANIMAL, { "Idempotency-Key": "new" })],
-      "a retry of a creation": [rows(6), 201, "/v1/pets", post(ANIMAL, { "Idempotency-Key": "known" })],
+      "a creation": [rows(7, 5), 201, PETS, post(ANIMAL)],
+      "a creation with an Idempotency-Key": [rows(12, 7), 201, PETS, post(ANIMAL, once("new"))],
+      "a retry of a creation": [rows(6), 201, PETS, post(ANIMAL, once("known"))],
       "another creation with a known Idempotency-Key": [
         rows(6),
         422,
-        "/v1/pets",
-        post({ ...ANIMAL, name: "Max" }, { "Idempotency-Key": "known" }),
+        PETS,
+        post({ ...ANIMAL, name: "Max" }, once("known")),
       ],
     },
     invalid: {},
     once: [
       {
         prepare: async () => ({
-          path: "/v1/pets",
+          path: PETS,
           body: REX,
           same: '{ "status":"available",\n"categoryId":-7.0e0, "id": 5, "tags": [], "name":"\\u0052ex" }',
           others: [{ ...REX, name: "rex" }, { ...REX, categoryId: 8 }, { ...REX, status: "sold" }, [REX]],
@@ -105,20 +107,15 @@ export const pets = {
       console.log(count);
     },
     costs: {
-      "a batch of 100": [rows(802, 401), 201, "/v1/pets/batch", post(HUNDRED)],
-      "a batch of 100 with an Idempotency-Key": [
-        rows(1006, 403),
-        201,
-        "/v1/pets/batch",
-        post(HUNDRED, { "Idempotency-Key": "batch" }),
-      ],
-      "a retry of a batch": [rows(108), 201, "/v1/pets/batch", post(HUNDRED, { "Idempotency-Key": "batch" })],
+      "a batch of 100": [rows(802, 401), 201, BATCH, post(HUNDRED)],
+      "a batch of 100 with an Idempotency-Key": [rows(1006, 403), 201, BATCH, post(HUNDRED, once("batch"))],
+      "a retry of a batch": [rows(108), 201, BATCH, post(HUNDRED, once("batch"))],
     },
     invalid: [{}],
     once: [
       {
         prepare: async () => ({
-          path: "/v1/pets/batch",
+          path: BATCH,
           body: FIVE,
           same: JSON.stringify(
             FIVE.map((animal) => ({ status: "available", id: 1, ...animal })),
@@ -159,27 +156,27 @@ export const pets = {
       console.log(animal.status);
     },
     costs: {
-      "a change of a name": [rows(5, 2), 200, "/v1/pets/7", patch({ name: "Max" })],
-      "a change of a status": [rows(6, 4), 200, "/v1/pets/8", patch({ status: "sold" })],
-      "a change of a status with an Idempotency-Key": [rows(11, 6), 200, "/v1/pets/11", CHANGE],
-      "a retry of a change": [rows(8), 200, "/v1/pets/11", CHANGE],
+      "a change of a name": [rows(5, 2), 200, `${PETS}/7`, patch({ name: "Max" })],
+      "a change of a status": [rows(6, 4), 200, `${PETS}/8`, patch({ status: "sold" })],
+      "a change of a status with an Idempotency-Key": [rows(11, 6), 200, `${PETS}/11`, CHANGE],
+      "a retry of a change": [rows(8), 200, `${PETS}/11`, CHANGE],
       "a change to the current values with an Idempotency-Key": [
         rows(8, 2),
         200,
-        "/v1/pets/12",
-        patch({ status: "available" }, { "Idempotency-Key": "nothing" }),
+        `${PETS}/12`,
+        patch({ status: "available" }, once("nothing")),
       ],
       "a change of everything": [
         rows(7, 4),
         200,
-        "/v1/pets/9",
+        `${PETS}/9`,
         patch({ ...ANIMAL, status: "sold" }, { "If-Match": '"1"' }),
       ],
-      "a change of nothing": [rows(1), 200, "/v1/pets/10", patch({})],
-      "a change to the current values": [rows(3), 200, "/v1/pets/10", patch({ status: "available" })],
-      "a change with another version": [rows(4), 412, "/v1/pets/10", patch({ name: "Max" }, { "If-Match": '"2"' })],
-      "a change of an unknown animal": [rows(3), 404, "/v1/pets/999999", patch({ name: "Max" })],
-      "a patched status of an animal on order": [rows(5), 409, "/v1/pets/23", patch({ status: "sold" })],
+      "a change of nothing": [rows(1), 200, `${PETS}/10`, patch({})],
+      "a change to the current values": [rows(3), 200, `${PETS}/10`, patch({ status: "available" })],
+      "a change with another version": [rows(4), 412, `${PETS}/10`, patch({ name: "Max" }, { "If-Match": '"2"' })],
+      "a change of an unknown animal": [rows(3), 404, `${PETS}/999999`, patch({ name: "Max" })],
+      "a patched status of an animal on order": [rows(5), 409, `${PETS}/23`, patch({ status: "sold" })],
     },
     invalid: { status: "gone" },
     once: [
@@ -218,10 +215,10 @@ export const pets = {
       console.log(count);
     },
     costs: {
-      "a change of 100 names": [rows(1300, 200), 200, "/v1/pets/batch", patch(RENAMED)],
-      "a change of 100 names with an Idempotency-Key": [rows(1205, 202), 200, "/v1/pets/batch", RENAMED_AGAIN],
-      "a retry of a change of 100 names": [rows(9), 200, "/v1/pets/batch", RENAMED_AGAIN],
-      "a change of 100 names with other versions": [rows(403), 412, "/v1/pets/batch", patch(RENAMED)],
+      "a change of 100 names": [rows(1300, 200), 200, BATCH, patch(RENAMED)],
+      "a change of 100 names with an Idempotency-Key": [rows(1205, 202), 200, BATCH, RENAMED_AGAIN],
+      "a retry of a change of 100 names": [rows(9), 200, BATCH, RENAMED_AGAIN],
+      "a change of 100 names with other versions": [rows(403), 412, BATCH, patch(RENAMED)],
     },
     invalid: [{ id: 1, status: "gone" }],
     once: [
@@ -236,7 +233,7 @@ export const pets = {
           }));
           const [first = {}, ...rest] = body;
           return {
-            path: "/v1/pets/batch",
+            path: BATCH,
             body,
             same: JSON.stringify(body.map((change) => ({ x: 1, ...change }))).replaceAll(
               '"version":1',
@@ -281,9 +278,9 @@ export const pets = {
       await store.pets.delete(1n);
     },
     costs: {
-      "a deletion": [rows(5, 2), 204, "/v1/pets/11", REMOVE],
-      "a deletion of an unknown animal": [rows(3), 404, "/v1/pets/11", REMOVE],
-      "a deletion of an animal on order": [rows(5), 409, "/v1/pets/23", REMOVE],
+      "a deletion": [rows(5, 2), 204, `${PETS}/11`, REMOVE],
+      "a deletion of an unknown animal": [rows(3), 404, `${PETS}/11`, REMOVE],
+      "a deletion of an animal on order": [rows(5), 409, `${PETS}/23`, REMOVE],
     },
     world: {
       weight: 6,
@@ -299,12 +296,12 @@ export const pets = {
       console.log(animal.name, etag);
     },
     costs: {
-      "an animal": [rows(1), 200, "/v1/pets/1"],
-      "an animal that has not changed": [rows(1), 304, "/v1/pets/1", { headers: { "If-None-Match": '"1"' } }],
-      "a read with max-age": [rows(1), 200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
-      "a read from memory": [NOTHING, 200, "/v1/pets/1", { headers: { "Cache-Control": "max-age=60" } }],
-      "an unknown animal": [rows(1), 404, "/v1/pets/999999"],
-      "an id that is not an int64": [NOTHING, 404, "/v1/pets/rex"],
+      "an animal": [rows(1), 200, `${PETS}/1`],
+      "an animal that has not changed": [rows(1), 304, `${PETS}/1`, { headers: { "If-None-Match": '"1"' } }],
+      "a read with max-age": [rows(1), 200, `${PETS}/1`, { headers: { "Cache-Control": "max-age=60" } }],
+      "a read from memory": [NOTHING, 200, `${PETS}/1`, { headers: { "Cache-Control": "max-age=60" } }],
+      "an unknown animal": [rows(1), 404, `${PETS}/999999`],
+      "an id that is not an int64": [NOTHING, 404, `${PETS}/rex`],
     },
     world: {
       weight: 8,
@@ -321,7 +318,7 @@ export const pets = {
       }
     },
     costs: {
-      "a list of 20": [rows(21), 200, "/v1/pets"],
+      "a list of 20": [rows(21), 200, PETS],
       "a list of 100": [rows(101), 200, "/v1/pets?limit=100"],
       "a list by status": [rows(21), 200, "/v1/pets?status=available"],
       "a list by a small category": [rows(4), 200, "/v1/pets?categoryId=1005"],
@@ -337,7 +334,7 @@ export const pets = {
       "a search among 602 animals that finds nothing": [rows(1_208), 200, "/v1/pets?q=nobody"],
       "a query that breaks a rule": [NOTHING, 400, "/v1/pets?limit=0"],
       "a forged cursor": [NOTHING, 400, "/v1/pets?cursor=AAAAAAAAAAAAAAAA"],
-      "a bad bookmark": [NOTHING, 400, "/v1/pets", { headers: { "x-d1-bookmark": "latest" } }],
+      "a bad bookmark": [NOTHING, 400, PETS, { headers: { "x-d1-bookmark": "latest" } }],
     },
     world: {
       weight: 5,
@@ -361,7 +358,7 @@ export const pets = {
       answer({ query, view }, model) {
         const ids = query.has("id") ? query.getAll("id").map(Number) : undefined;
         const [status, categoryId, q] = ["status", "categoryId", "q"].map((name) => query.get(name) ?? undefined);
-        return model.listPets({ status: status as never, categoryId, ids, q }, view);
+        return model.listPets({ status, categoryId, ids, q }, view);
       },
     },
   },

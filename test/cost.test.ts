@@ -6,8 +6,7 @@ import { COUNT_MILLISECONDS } from "../src/orders/get-inventory.ts";
 import { type Cost, END, NOTHING, post, REX, rows } from "../register/cost.ts";
 import { BEFORE, BYTES, EVENT_REMOVAL, REMOVAL, type RequestKind, REQUESTS, ROWS } from "./costs.ts";
 import { type Call, call } from "./support/client.ts";
-import { faultyDatabase } from "./support/faulty-d1.ts";
-import { observedJobDatabase } from "./support/observed-d1.ts";
+import { observedDatabase, observedJobDatabase } from "./support/observed-d1.ts";
 import { grantKey, grantToken } from "./support/keys.ts";
 import { OPERATIONS } from "./support/operations.ts";
 
@@ -166,7 +165,7 @@ async function ask(path: string, request: Call) {
   const get = vi.spyOn(env.API_KEYS, "get");
   const log = vi.spyOn(console, "log");
   try {
-    const { DB, roundTrips } = faultyDatabase();
+    const { DB, roundTrips } = observedDatabase();
     const { status } = await call(path, { ...request, bindings: { DB } });
     const line: { d1RowsRead?: number; d1RowsWritten?: number } = JSON.parse(String(log.mock.lastCall?.[0]));
     return {

@@ -1,10 +1,10 @@
 // The description of the categories.
-import type { SchemaObject } from "openapi3-ts/oas31";
 import {
   ANY_TEXT,
   INT64,
   listed,
   NAME,
+  fieldsOf,
   pageParameters,
   propertiesOf,
   type Resource,
@@ -38,12 +38,7 @@ const { created, changed, whole } = propertiesOf(
   },
   { changed: { description: "Stored byte for byte. `null` removes it." } },
 );
-const category: SchemaObject = {
-  type: "object",
-  description: "A category of animals.",
-  ...whole,
-  examples: [CAMELIDS],
-};
+const category = fieldsOf("A category of animals.", whole, CAMELIDS);
 
 export const categories: Resource = {
   tag: {
@@ -53,18 +48,15 @@ export const categories: Resource = {
   },
   missing: "There is no category with this id.",
   schemas: {
-    NewCategory: {
-      type: "object",
-      description: "A category to add. Other fields, `id` among them, are ignored.",
-      ...created,
-      examples: [{ name: CAMELIDS.name, description: CAMELIDS.description }],
-    },
-    CategoryPatch: {
-      type: "object",
-      description: "The fields of a category to change. Other fields, `id` among them, are ignored.",
-      ...changed,
-      examples: [{ name: CAMELIDS.name, description: null }],
-    },
+    NewCategory: fieldsOf("A category to add. Other fields, `id` among them, are ignored.", created, {
+      name: CAMELIDS.name,
+      description: CAMELIDS.description,
+    }),
+    CategoryPatch: fieldsOf(
+      "The fields of a category to change. Other fields, `id` among them, are ignored.",
+      changed,
+      { name: CAMELIDS.name, description: null },
+    ),
     Category: category,
     ListedCategory: listed(category),
     Categories: arrayOf("ListedCategory", "Categories in the order of the request.", MAX_LIMIT, [CAMELIDS]),

@@ -1,6 +1,18 @@
 // The description of the feed.
 import type { SchemaObject } from "openapi3-ts/oas31";
-import { CURSOR_OF_EVENTS, INT64, ref, type Resource, UNKNOWN_VALUE, VERSION, ok } from "../describe.ts";
+import {
+  CURSOR_OF_EVENTS,
+  INT64,
+  limitParameter,
+  object,
+  ref,
+  type Resource,
+  UNKNOWN_VALUE,
+  VERSION,
+  ok,
+  time,
+  values,
+} from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_TYPES } from "../../src/events/list-events.ts";
@@ -39,19 +51,12 @@ export const SCHEMAS: { [Type in EventType]: "PetEvent" | "CategoryEvent" | "Ord
 };
 
 /** An event whose `type` and `data` are as in the example. */
-function eventOf(
-  schema: string,
-  description: string,
-  dataSchema: SchemaObject,
-  type: string,
-  data: object,
-): SchemaObject {
+function eventOf(schema: string, description: string, of: SchemaObject, type: string, data: object): SchemaObject {
   const types = EVENT_TYPES.filter((one) => SCHEMAS[one] === schema);
-  const example = { ...CREATED, type, data };
-  return {
-    type: "object",
+  return object(
     description,
-    properties: {
+    { ...CREATED, type, data },
+    {
       id: {
         type: "string",
         description: "Unique for good. The ids of a feed ascend as texts.",
@@ -64,23 +69,16 @@ function eventOf(
         ...(types.length > 0 ? { type: "string", enum: types } : { ...UNKNOWN_VALUE, not: { enum: [...EVENT_TYPES] } }),
         examples: [type],
       },
-      timestamp: {
-        type: "string",
-        format: "date-time",
-        maxLength: CREATED.timestamp.length,
-        description:
-          "When it happened, in UTC. Events are in the order of the changes, also when a clock was set back.",
-        examples: [CREATED.timestamp],
-      },
+      timestamp: time(
+        "When it happened, in UTC. Events are in the order of the changes, also when a clock was set back.",
+      ),
       version: {
         ...VERSION,
         description: "The version of the resource after the change. The versions of a resource ascend without a gap.",
       },
-      data: { ...dataSchema, examples: [data] },
+      data: { ...of, examples: [data] },
     },
-    required: Object.keys(CREATED),
-    examples: [example],
-  };
+  );
 }
 
 export const events: Resource = {
@@ -135,47 +133,34 @@ export const events: Resource = {
       "pet.moved",
       { id: 1 },
     ),
-    Deleted: {
-      type: "object",
-      description: "A resource that is deleted.",
-      properties: { id: { ...INT64, description: "The identifier that it had.", examples: [1] } },
-      required: ["id"],
-      examples: [{ id: 1 }],
-    },
-    EventPage: {
-      type: "object",
-      description: "A part of the feed.",
-      properties: {
-        events: {
-          type: "array",
-          description:
-            "Events in the order of the changes. There may be none, also when there are more. The list of types may grow: ignore types that you do not know.",
-          items: { anyOf: [ref("Event"), ref("UnknownEvent")] },
-          maxItems: MAX_LIMIT,
-          examples: [[CREATED]],
-        },
-        cursor: {
-          type: "string",
-          description: "Where the next request goes on. Opaque.",
-          pattern: CURSOR_OF_EVENTS.pattern,
-          maxLength: PAGE.cursor.length,
-          examples: [PAGE.cursor],
-        },
-        more: {
-          type: "boolean",
-          description: "Whether the feed goes on after the cursor. If not, nothing newer exists yet.",
-          examples: [PAGE.more],
-        },
+    Deleted: object(
+      "A resource that is deleted.",
+      { id: 1 },
+      { id: { ...INT64, description: "The identifier that it had.", examples: [1] } },
+    ),
+    EventPage: object("A part of the feed.", PAGE, {
+      events: {
+        type: "array",
+        description:
+          "Events in the order of the changes. There may be none, also when there are more. The list of types may grow: ignore types that you do not know.",
+        items: { anyOf: [ref("Event"), ref("UnknownEvent")] },
+        maxItems: MAX_LIMIT,
+        examples: [[CREATED]],
       },
-      required: Object.keys(PAGE),
-      examples: [PAGE],
-    },
-    EventType: {
-      type: "string",
-      enum: [...EVENT_TYPES],
-      description: "The types of events in this version.",
-      examples: [CREATED.type],
-    },
+      cursor: {
+        type: "string",
+        description: "Where the next request goes on. Opaque.",
+        pattern: CURSOR_OF_EVENTS.pattern,
+        maxLength: PAGE.cursor.length,
+        examples: [PAGE.cursor],
+      },
+      more: {
+        type: "boolean",
+        description: "Whether the feed goes on after the cursor. If not, nothing newer exists yet.",
+        examples: [PAGE.more],
+      },
+    }),
+    EventType: values(EVENT_TYPES, "The types of events in this version."),
   },
   operations: {
     listEvents: {
@@ -190,11 +175,7 @@ export const events: Resource = {
           schema: { type: "string", maxLength: PAGE.cursor.length, pattern: "^(?:latest|[0-9a-f]{32})$" },
           example: "latest",
         },
-        limit: {
-          description: `Maximum number of events to return. Defaults to ${MAX_LIMIT}.`,
-          schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
-          example: MAX_LIMIT,
-        },
+        limit: limitParameter("events", MAX_LIMIT),
         type: {
           description: "Only events of these types. May be repeated.",
           schema: { type: "array", items: ref("EventType"), minItems: 1, maxItems: MAX_TYPES },

@@ -12,7 +12,7 @@ import {
   newToken,
   type Token,
 } from "../../src/key/create-token.ts";
-import { CUSTOMER_TEXT, objectSchema, ref, type Resource, ok } from "../describe.ts";
+import { CUSTOMER_TEXT, fieldsOf, int32, object, objectSchema, ref, type Resource, ok, time } from "../describe.ts";
 
 /** Any text of an operator. A record of a key has at most so many bytes. */
 const TEXT = { type: "string", maxLength: 1_024, pattern: "^[\\s\\S]*$" } as const;
@@ -38,7 +38,6 @@ const SCOPES_OF_TOKENS: SchemaObject = {
   maxItems: CUSTOMER_SCOPES.length,
   examples: [CUSTOMER_SCOPES],
 };
-const EXPIRES_AT: SchemaObject = { type: "string", format: "date-time", maxLength: KEY.expiresAt.length };
 const TOKEN = {
   token:
     "petstore_local_t_WyI5ZjJhYyIsIjNjMWUiLDE3OTU2ODQyMDAsWyJwZXRzOnJlYWQiXSwiY184ZjJLcTAiLDEwXQ.UqR0xw3nV5l5wq8Xr0u3bq3p2d8t0nq1eJx7m3kYv1c",
@@ -80,10 +79,9 @@ export const key: Resource = {
       required: ["id", "name", "scopes"],
       examples: [KEY],
     },
-    NewToken: {
-      type: "object",
-      description: "A customer token to create. Other fields are ignored.",
-      ...objectSchema(newToken(), {
+    NewToken: fieldsOf(
+      "A customer token to create. Other fields are ignored.",
+      objectSchema(newToken(), {
         customer: CUSTOMER,
         scopes: {
           ...SCOPES_OF_TOKENS,
@@ -91,43 +89,31 @@ export const key: Resource = {
           description: "What the token may do. Defaults to those of these scopes that the key has.",
         },
         expiresIn: {
-          type: "integer",
-          format: "int32",
-          minimum: MIN_EXPIRES_IN,
-          maximum: MAX_EXPIRES_IN,
+          ...int32(MIN_EXPIRES_IN, MAX_EXPIRES_IN),
           description: `Seconds until the token ends, which it does with its key at the latest. Defaults to ${DEFAULT_EXPIRES_IN}.`,
           examples: [DEFAULT_EXPIRES_IN],
         },
         maxPlaced: {
-          type: "integer",
-          format: "int32",
-          minimum: 1,
-          maximum: MAX_MAX_PLACED,
+          ...int32(1, MAX_MAX_PLACED),
           description: `The number of placed orders that the customer may have, whoever placed them. Defaults to ${DEFAULT_MAX_PLACED}.`,
           examples: [DEFAULT_MAX_PLACED],
         },
       }),
-      examples: [{ customer: TOKEN.customer }],
-    },
-    Token: {
-      type: "object",
-      description: "A customer token. Other fields may come: ignore those that you do not know.",
-      properties: {
-        token: {
-          type: "string",
-          description: "The bearer token for the customer. Opaque, and a secret.",
-          maxLength: MAX_TOKEN_LENGTH,
-          pattern: "^[!-~]+$",
-          examples: [TOKEN.token],
-        },
-        id: { ...TEXT, description: "Names the token in the log of the service. Not a secret.", examples: [TOKEN.id] },
-        customer: CUSTOMER,
-        scopes: { ...SCOPES_OF_TOKENS, description: "What the token may do, as long as its key may." },
-        expiresAt: { ...EXPIRES_AT, description: "When the token ends, in UTC.", examples: [TOKEN.expiresAt] },
+      { customer: TOKEN.customer },
+    ),
+    Token: object("A customer token. Other fields may come: ignore those that you do not know.", TOKEN, {
+      token: {
+        type: "string",
+        description: "The bearer token for the customer. Opaque, and a secret.",
+        maxLength: MAX_TOKEN_LENGTH,
+        pattern: "^[!-~]+$",
+        examples: [TOKEN.token],
       },
-      required: ["token", "id", "customer", "scopes", "expiresAt"],
-      examples: [TOKEN],
-    },
+      id: { ...TEXT, description: "Names the token in the log of the service. Not a secret.", examples: [TOKEN.id] },
+      customer: CUSTOMER,
+      scopes: { ...SCOPES_OF_TOKENS, description: "What the token may do, as long as its key may." },
+      expiresAt: time("When the token ends, in UTC.", TOKEN.expiresAt),
+    }),
     Scope: { type: "string", description: "The scopes of this version.", enum: [...SCOPES], examples: [KEY.scopes[0]] },
   },
   operations: {

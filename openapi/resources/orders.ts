@@ -3,8 +3,11 @@ import type { SchemaObject } from "openapi3-ts/oas31";
 import {
   CUSTOMER_TEXT,
   INT64,
+  fieldsOf,
+  int32,
   listed,
   NAME,
+  object,
   objectSchema,
   openList,
   pageParameters,
@@ -13,6 +16,7 @@ import {
   arrayOf,
   added,
   ok,
+  values,
 } from "../describe.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
@@ -39,16 +43,12 @@ const SECOND = { ...PLACED, id: 2, petId: 2 };
 const SHIPPED = { ...NAMED, status: "shipped", shipDate: "2026-11-23T16:00:00.000Z", complete: true };
 const ORDER_ID = { orderId: { description: "Identifier of the order.", schema: INT64, example: PLACED.id } };
 
-const COUNT: SchemaObject = { type: "integer", format: "int32", minimum: 0, maximum: 2 ** 31 - 1 };
 const INVENTORY = { available: 2509, pending: 12, sold: 77 };
 
 const TIME: SchemaObject = { type: "string", format: "date-time", maxLength: 40 };
 const petId: SchemaObject = { ...INT64, description: "Identifier of the animal.", examples: [PLACED.petId] };
 const quantity: SchemaObject = {
-  type: "integer",
-  format: "int32",
-  minimum: 1,
-  maximum: 1,
+  ...int32(1, 1),
   description: "Always 1: each animal is unique.",
   examples: [PLACED.quantity],
 };
@@ -68,31 +68,25 @@ const customer: SchemaObject = {
   examples: [CUSTOMER_ID],
 };
 
-const order: SchemaObject = {
-  type: "object",
-  description: "An order for one animal.",
-  properties: {
-    id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [PLACED.id] },
-    petId,
-    quantity,
-    status: {
-      description: "State of the order. The list may grow while the group is beta: accept states that you do not know.",
-      ...openList("OrderStatus"),
-      examples: [PLACED.status],
-    },
-    createdAt: { ...TIME, description: "When the order was placed, in UTC.", examples: [PLACED.createdAt] },
-    shipDate: {
-      description: "When the order was shipped, in UTC. `null` until then.",
-      anyOf: [TIME, { type: "null" }],
-      examples: [SHIPPED.shipDate],
-    },
-    complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
-    reference,
-    customer,
+const order: SchemaObject = object("An order for one animal.", PLACED, {
+  id: { ...INT64, description: "Unique identifier, assigned by the service.", examples: [PLACED.id] },
+  petId,
+  quantity,
+  status: {
+    description: "State of the order. The list may grow while the group is beta: accept states that you do not know.",
+    ...openList("OrderStatus"),
+    examples: [PLACED.status],
   },
-  required: Object.keys(PLACED),
-  examples: [PLACED],
-};
+  createdAt: { ...TIME, description: "When the order was placed, in UTC.", examples: [PLACED.createdAt] },
+  shipDate: {
+    description: "When the order was shipped, in UTC. `null` until then.",
+    anyOf: [TIME, { type: "null" }],
+    examples: [SHIPPED.shipDate],
+  },
+  complete: { type: "boolean", description: "Whether the order is shipped.", examples: [PLACED.complete] },
+  reference,
+  customer,
+});
 
 export const orders: Resource = {
   tag: {
@@ -102,12 +96,11 @@ export const orders: Resource = {
   },
   missing: "There is no order with this id.",
   schemas: {
-    NewOrder: {
-      type: "object",
-      description: "An order to place. Other fields are ignored.",
-      ...objectSchema(newOrder(), { petId, quantity, reference, customer }),
-      examples: [{ petId: PLACED.petId }],
-    },
+    NewOrder: fieldsOf(
+      "An order to place. Other fields are ignored.",
+      objectSchema(newOrder(), { petId, quantity, reference, customer }),
+      { petId: PLACED.petId },
+    ),
     OrderPatch: {
       type: "object",
       description: "Ships an order, changes its reference and its customer, or all of it. Other fields are ignored.",
@@ -138,28 +131,21 @@ export const orders: Resource = {
     Order: order,
     ListedOrder: listed(order),
     Orders: arrayOf("ListedOrder", "Orders in the order of the request.", MAX_LIMIT, [PLACED]),
-    Inventory: {
-      type: "object",
-      description: "The number of animals of each status.",
-      properties: Object.fromEntries(
+    Inventory: object(
+      "The number of animals of each status.",
+      INVENTORY,
+      Object.fromEntries(
         PET_STATUSES.map((status) => [
           status,
           {
-            ...COUNT,
+            ...int32(0, 2 ** 31 - 1),
             description: `The number of animals whose status is \`${status}\`.`,
             examples: [INVENTORY[status]],
           },
         ]),
       ),
-      required: [...PET_STATUSES],
-      examples: [INVENTORY],
-    },
-    OrderStatus: {
-      type: "string",
-      enum: [...ORDER_STATUSES],
-      description: "The states of an order in this version.",
-      examples: [PLACED.status],
-    },
+    ),
+    OrderStatus: values(ORDER_STATUSES, "The states of an order in this version."),
   },
   operations: {
     listOrders: {

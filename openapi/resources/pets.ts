@@ -1,11 +1,11 @@
 // The description of the animals.
-import type { SchemaObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import {
   ANY_TEXT,
   INT64,
   listed,
   NAME,
+  fieldsOf,
   objectSchema,
   pageParameters,
   propertiesOf,
@@ -15,6 +15,7 @@ import {
   arrayOf,
   added,
   ok,
+  values,
 } from "../describe.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
@@ -59,36 +60,26 @@ const change = objectSchema(petChange() as z.ZodMiniObject, {
   },
   ...changed.properties,
 });
-const animal: SchemaObject = {
-  type: "object",
-  description: "An animal: its fields and its identifier.",
-  ...whole,
-  examples: [ADA],
-};
+const animal = fieldsOf("An animal: its fields and its identifier.", whole, ADA);
 
 export const pets: Resource = {
   tag: { name: "Pets", description: "The animals of the store." },
   missing: "There is no animal with this id.",
   schemas: {
-    NewPet: {
-      type: "object",
-      description: "An animal to add. Other fields, `id` among them, are ignored.",
-      ...created,
-      examples: [{ name: ADA.name, categoryId: ADA.categoryId, status: ADA.status }],
-    },
+    NewPet: fieldsOf("An animal to add. Other fields, `id` among them, are ignored.", created, {
+      name: ADA.name,
+      categoryId: ADA.categoryId,
+      status: ADA.status,
+    }),
     NewPets: arrayOf("NewPet", "Animals to add.", MAX_BATCH, [{ name: ADA.name, categoryId: ADA.categoryId }], 1),
-    PetPatch: {
-      type: "object",
-      description: "The fields of an animal to change. Other fields, `id` among them, are ignored.",
-      ...changed,
-      examples: [{ status: "pending" }],
-    },
-    PetChange: {
-      type: "object",
-      description: "An animal to change: its identifier, and the fields to change. Other fields are ignored.",
-      ...change,
-      examples: [{ id: ADA.id, version: 1, status: "pending" }],
-    },
+    PetPatch: fieldsOf("The fields of an animal to change. Other fields, `id` among them, are ignored.", changed, {
+      status: "pending",
+    }),
+    PetChange: fieldsOf(
+      "An animal to change: its identifier, and the fields to change. Other fields are ignored.",
+      change,
+      { id: ADA.id, version: 1, status: "pending" },
+    ),
     PetChanges: arrayOf(
       "PetChange",
       "Animals to change, each once.",
@@ -104,12 +95,7 @@ export const pets: Resource = {
     ListedAnimal: listed(animal),
     ListedPets: arrayOf("ListedAnimal", "Animals in the order of the request.", MAX_LIMIT, [ADA]),
     Pets: arrayOf("Animal", "Animals in ascending order of id.", MAX_LIMIT, [ADA]),
-    PetStatus: {
-      type: "string",
-      enum: [...PET_STATUSES],
-      description: "Availability status.",
-      examples: [ADA.status],
-    },
+    PetStatus: values(PET_STATUSES, "Availability status."),
   },
   operations: {
     listPets: {

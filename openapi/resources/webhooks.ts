@@ -3,8 +3,12 @@ import type { PathsObject, SchemaObject } from "openapi3-ts/oas31";
 import {
   CURSOR_OF_EVENTS,
   INT64,
+  int32,
   jsonContent,
+  limitParameter,
   listed,
+  fieldsOf,
+  object,
   objectSchema,
   openList,
   UNKNOWN_VALUE,
@@ -14,10 +18,12 @@ import {
   arrayOf,
   added,
   ok,
+  time,
+  values,
 } from "../describe.ts";
 import { SCHEMAS } from "./events.ts";
 import { BOOKMARK } from "../../src/http/open-session.ts";
-import { DEFAULT_LIMIT, MAX_LIMIT } from "../../src/http/paging.ts";
+import { MAX_LIMIT } from "../../src/http/paging.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import { newWebhook } from "../../src/webhooks/create-webhook.ts";
 import { DELIVERY_CURSOR, DELIVERY_STATUSES } from "../../src/webhooks/list-deliveries.ts";
@@ -58,18 +64,8 @@ const RESET = {
 };
 const TEST_MESSAGE = { id: MESSAGE_ID, type: "webhook.test", timestamp: TIME, data: {} };
 
-const time = (description: string): SchemaObject => ({
-  type: "string",
-  format: "date-time",
-  maxLength: TIME.length,
-  description,
-  examples: [TIME],
-});
 const count = (description: string, maximum: number): SchemaObject => ({
-  type: "integer",
-  format: "int32",
-  minimum: 0,
-  maximum,
+  ...int32(0, maximum),
   description,
   examples: [0],
 });
@@ -97,10 +93,7 @@ const ENABLED: SchemaObject = {
   examples: [true],
 };
 const CONCURRENCY: SchemaObject = {
-  type: "integer",
-  format: "int32",
-  minimum: 1,
-  maximum: MAX_CONCURRENCY,
+  ...int32(1, MAX_CONCURRENCY),
   description: `The most attempts at once. ${MAX_CONCURRENCY} unless set. Its receiver never gets two of one resource at once.`,
   examples: [MAX_CONCURRENCY],
 };
@@ -121,10 +114,7 @@ const range = (description: string, places: { [name: string]: string }): SchemaO
   required: Object.keys(places),
 });
 const RESPONSE: SchemaObject = {
-  type: "integer",
-  format: "int32",
-  minimum: 100,
-  maximum: 999,
+  ...int32(100, 999),
   description: "The status of the last response. Absent when there was none.",
   examples: [204],
 };
@@ -182,6 +172,9 @@ const webhook: SchemaObject = {
 };
 
 const WEBHOOK_ID = { webhookId: { description: "Identifier of the webhook.", schema: INT64, example: CREATED.id } };
+
+const HIDDEN = { stability: "beta", agents: "hidden" } as const;
+const OF_A_WEBHOOK = { ...HIDDEN, parameters: WEBHOOK_ID };
 
 /** What the events of a resource are about, by the first part of their type. */
 const DATA: { [resource: string]: object } = {
@@ -260,27 +253,20 @@ export const webhooks: Resource = {
   },
   missing: "There is no webhook with this id.",
   schemas: {
-    NewWebhook: {
-      type: "object",
-      description: "A webhook to add. Other fields, `id` among them, are ignored.",
-      ...objectSchema(newWebhook(), { url: URL, types: TYPES, concurrency: CONCURRENCY }),
-      examples: [{ url: CREATED.url, types: CREATED.types }],
-    },
-    WebhookPatch: {
-      type: "object",
-      description: "The fields of a webhook to change. Other fields are ignored.",
-      ...objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED, concurrency: CONCURRENCY }),
-      examples: [{ enabled: false }],
-    },
+    NewWebhook: fieldsOf(
+      "A webhook to add. Other fields, `id` among them, are ignored.",
+      objectSchema(newWebhook(), { url: URL, types: TYPES, concurrency: CONCURRENCY }),
+      { url: CREATED.url, types: CREATED.types },
+    ),
+    WebhookPatch: fieldsOf(
+      "The fields of a webhook to change. Other fields are ignored.",
+      objectSchema(webhookPatch(), { url: URL, types: TYPES, enabled: ENABLED, concurrency: CONCURRENCY }),
+      { enabled: false },
+    ),
     Webhook: webhook,
     ListedWebhook: listed(webhook),
     Webhooks: arrayOf("ListedWebhook", "Webhooks in the order of the request.", MAX_LIMIT, [CREATED]),
-    DisabledReason: {
-      type: "string",
-      enum: [...DISABLED_REASONS],
-      description: "`gone`: the receiver responded to an event with 410.",
-      examples: ["gone"],
-    },
+    DisabledReason: values(DISABLED_REASONS, "`gone`: the receiver responded to an event with 410."),
     WebhookState: {
       type: "object",
       description: "What a webhook does now.",
@@ -306,26 +292,15 @@ export const webhooks: Resource = {
       required: ["health", "pending", "cursor", "resets"],
       examples: [STATE],
     },
-    WebhookHealth: {
-      type: "string",
-      enum: ["ok", "failing"],
-      description: "The states of health in this version.",
-      examples: ["ok"],
-    },
-    WebhookSecret: {
-      type: "object",
-      description: "The secret that signs the deliveries. Keep it where no one else reads it.",
-      properties: {
-        secret: {
-          type: "string",
-          pattern: "^whsec_[0-9A-Za-z+/]{43}=$",
-          maxLength: SECRET.secret.length,
-          examples: [SECRET.secret],
-        },
+    WebhookHealth: values(["ok", "failing"], "The states of health in this version."),
+    WebhookSecret: object("The secret that signs the deliveries. Keep it where no one else reads it.", SECRET, {
+      secret: {
+        type: "string",
+        pattern: "^whsec_[0-9A-Za-z+/]{43}=$",
+        maxLength: SECRET.secret.length,
+        examples: [SECRET.secret],
       },
-      required: ["secret"],
-      examples: [SECRET],
-    },
+    }),
     WebhookTest: {
       type: "object",
       description: "How the receiver responded to a test.",
@@ -333,10 +308,9 @@ export const webhooks: Resource = {
       required: ["milliseconds"],
       examples: [TEST],
     },
-    WebhookReplay: {
-      type: "object",
-      description: "The place to go on from.",
-      ...objectSchema(replay(), {
+    WebhookReplay: fieldsOf(
+      "The place to go on from.",
+      objectSchema(replay(), {
         cursor: {
           type: "string",
           pattern: "^(?:latest|[0-9a-f]{32})$",
@@ -345,8 +319,8 @@ export const webhooks: Resource = {
           examples: ["latest"],
         },
       }),
-      examples: [{ cursor: "latest" }],
-    },
+      { cursor: "latest" },
+    ),
     Delivery: {
       type: "object",
       description: "The delivery of an event.",
@@ -380,13 +354,10 @@ export const webhooks: Resource = {
       description: "`failed`: no attempt follows.",
       examples: [DELIVERY.status],
     },
-    DeliveryError: {
-      type: "string",
-      enum: ["timeout", "connection", "no_room"],
-      description:
-        "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
-      examples: ["timeout"],
-    },
+    DeliveryError: values(
+      ["timeout", "connection", "no_room"],
+      "`timeout`, `connection`: an attempt got no response. `no_room`: the delivery was given up, because 1,000 wait and others succeed.",
+    ),
     Deliveries: arrayOf(
       "Delivery",
       "Deliveries, the newest first: those that wait, then those that finished.",
@@ -429,9 +400,8 @@ export const webhooks: Resource = {
       success: ok("Webhooks.", "Webhooks", [CREATED]),
     },
     createWebhook: {
-      stability: "beta",
+      ...HIDDEN,
       summary: "Add a webhook",
-      agents: "hidden",
       description: `Delivers the events that follow. List with the bookmark of this response to get what was there before. There may be ${MAX_WEBHOOKS} webhooks. The key also needs the read scope of each type. With an \`Idempotency-Key\`, the webhook is created exactly once, even if the request is repeated.`,
       idempotencyKey: "webhook",
       body: { description: "A webhook", schema: "NewWebhook", example: { url: CREATED.url, types: CREATED.types } },
@@ -442,20 +412,16 @@ export const webhooks: Resource = {
       },
     },
     getWebhook: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Fetch a webhook",
-      agents: "hidden",
       description: "Returns a webhook, without its secret.",
-      parameters: WEBHOOK_ID,
       success: ok("The webhook.", "Webhook", CREATED),
     },
     updateWebhook: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Change a webhook",
-      agents: "hidden",
       description:
         "Applies a JSON Merge Patch (RFC 7396). To set `url`, `types` or `enabled: true`, the key needs the read scope of each type that the webhook then has. A patch that changes nothing leaves the version unchanged.",
-      parameters: WEBHOOK_ID,
       idempotencyKey: "change",
       body: { description: "The fields to change", schema: "WebhookPatch", example: { enabled: true } },
       success: ok("The whole webhook.", "Webhook", CREATED),
@@ -464,9 +430,8 @@ export const webhooks: Resource = {
       },
     },
     deleteWebhook: {
-      stability: "beta",
+      ...HIDDEN,
       summary: "Delete a webhook",
-      agents: "hidden",
       description: "Ends the deliveries. One attempt may still be on its way.",
       // What the example of a creation makes.
       parameters: { webhookId: { ...WEBHOOK_ID.webhookId, example: 2 } },
@@ -481,41 +446,33 @@ export const webhooks: Resource = {
       success: ok("The state.", "WebhookState", STATE),
     },
     getWebhookSecret: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Fetch the secret of a webhook",
-      agents: "hidden",
       description: "Returns the newest secret. No other response shows it, beside that of a rotation.",
-      parameters: WEBHOOK_ID,
       success: ok("The secret.", "WebhookSecret", SECRET),
     },
     rotateWebhookSecret: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Rotate the secret of a webhook",
-      agents: "hidden",
       description:
         "Makes a new secret. For 24 hours, each delivery also has a signature with the one before. A repeated request rotates again: after a lost response, `getWebhookSecret` returns the newest secret.",
-      parameters: WEBHOOK_ID,
       success: ok("The new secret.", "WebhookSecret", SECRET),
     },
     testWebhook: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Test a webhook",
-      agents: "hidden",
       description:
         "Sends a signed `webhook.test`, also when the webhook is disabled, and says how the receiver responded within 15 seconds. A success ends the pause of a webhook that is `failing`. A webhook has one test at once, and ten a minute.",
-      parameters: WEBHOOK_ID,
       success: ok("How the receiver responded.", "WebhookTest", TEST),
       errors: {
         rate_limited: "A test of this webhook runs, or it had ten within a minute.",
       },
     },
     replayWebhook: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Deliver events again",
-      agents: "hidden",
       description:
         "Delivers the events from a place in the feed up to the place that the webhook has reached, again or for the first time, beside the new ones. Events that wait are not repeated. `latest` instead goes on from the present end, drops every event that waits, and says what it skips. One replay runs at a time.",
-      parameters: WEBHOOK_ID,
       body: { description: "The place", schema: "WebhookReplay", example: { cursor: "latest" } },
       success: ok("The new state.", "WebhookState", STATE),
       errors: {
@@ -526,12 +483,10 @@ export const webhooks: Resource = {
       },
     },
     stopReplay: {
-      stability: "beta",
+      ...OF_A_WEBHOOK,
       summary: "Stop a replay",
-      agents: "hidden",
       description:
         "Ends the replay that runs, and drops its deliveries that wait. Attempts may still be on their way. Without a replay, it changes nothing.",
-      parameters: WEBHOOK_ID,
       success: { status: 204, description: "No replay runs." },
     },
     listDeliveries: {
@@ -544,11 +499,7 @@ export const webhooks: Resource = {
         "Returns the deliveries that wait, and the last 1,000 that finished, the newest first. If there are more, the `Link` header holds the address of the next page.",
       parameters: {
         ...WEBHOOK_ID,
-        limit: {
-          description: `Maximum number of deliveries to return. Defaults to ${DEFAULT_LIMIT}.`,
-          schema: { type: "integer", format: "int32", minimum: 1, maximum: MAX_LIMIT },
-          example: DEFAULT_LIMIT,
-        },
+        limit: limitParameter("deliveries"),
         cursor: {
           description: "Where the page starts. Opaque: take it from the `Link` header of the previous page.",
           schema: { type: "string", maxLength: 35, pattern: DELIVERY_CURSOR.source },

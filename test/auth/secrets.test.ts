@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { call } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, storeKey } from "../support/keys.ts";
 
 const BODY = "body-that-nobody-may-see";
@@ -26,8 +26,8 @@ test("no log line, response or stored record holds a key or a body, and no respo
   // A new one for each request, because a faulty database works again after its faults.
   const faults: (() => Partial<Env>)[] = [
     () => ({}),
-    () => ({ DB: faultyDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
-    () => ({ DB: faultyDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB }),
+    () => ({ DB: observedDatabase({ when: "before", message: `D1_ERROR: near ${SQL}: SQLITE_ERROR` }).DB }),
+    () => ({ DB: observedDatabase({ when: "after", message: "D1_ERROR: CHECK failed: SQLITE_CONSTRAINT" }).DB }),
     () => ({ DB: { withSession: throwing("broken") } as unknown as D1Database }),
     () => ({ API_KEYS: { get: rejecting("KV GET failed: 500") } as unknown as KVNamespace }),
     () => ({ RATE_LIMITER: { limit: rejecting("limiter failed") } }),
@@ -39,6 +39,7 @@ test("no log line, response or stored record holds a key or a body, and no respo
       for (const request of [
         { path: `/v1/pets?status=${QUERY}&cursor=${key}` },
         { path: "/v1/pets" },
+        { path: "/v1/key" },
         { path: `/v1/pets/${key}` },
         { path: `/v1/${key}` },
         { path: "/v1/pets", method: "POST", body: { name: 5, categoryId: 1, [BODY]: BODY } },
@@ -59,7 +60,8 @@ test("no log line, response or stored record holds a key or a body, and no respo
 
   expect(logged.length).toBeGreaterThan(faults.length * keys.length * 10);
   const output = [...logged, ...answers].join("\n");
-  for (const secret of [...keys, BODY, QUERY]) expect(output).not.toContain(secret);
+  const parts = keys.map((key) => key.slice("petstore_local_".length));
+  for (const secret of [...keys, ...parts, BODY, QUERY]) expect(output).not.toContain(secret);
   expect(answers.join("\n")).not.toContain(SQL);
   expect(answers.join("\n")).not.toMatch(/\.[jt]s:\d|SQLITE|D1_ERROR|KV GET/);
 

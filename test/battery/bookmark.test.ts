@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, expectError } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -61,14 +60,14 @@ describe.each(READS)("$name, on a replica that has not every migration,", ({ pat
       const bookmark = (await call("/v1/pets", { key })).headers.get("x-d1-bookmark") ?? "";
       for (const headers of [{}, { "x-d1-bookmark": bookmark }]) {
         const fault = { when: "before", message: `D1_ERROR: ${message}` } as const;
-        const once = faultyDatabase(fault);
+        const once = observedDatabase(fault);
         const response = await call(path, { ...request, key, headers, bindings: { DB: once.DB } });
         expect(outcomes).toContain(response.status);
         expect(response.headers.get("x-d1-bookmark")).toMatch(BOOKMARK);
         expect(once.roundTrips()).toBe(2);
         expect(once.starts).toEqual([headers["x-d1-bookmark"] ?? "first-unconstrained", "first-primary"]);
         expect(JSON.parse(log.mock.lastCall?.[0])).toMatchObject({ d1Repeated: true });
-        const twice = faultyDatabase(fault, fault);
+        const twice = observedDatabase(fault, fault);
         await expectError(await call(path, { ...request, key, bindings: { DB: twice.DB } }), "service_unavailable");
         expect(twice.roundTrips()).toBe(2);
       }

@@ -8,7 +8,7 @@ import { pet as shape } from "../../src/pets/shape.ts";
 import { latest, since } from "../events/feed.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
+import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
@@ -47,7 +47,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
     send(method, request.path, body, { "Idempotency-Key": idempotencyKey, ...headers });
   /** Sends the request to a database with these faults. */
   async function attempt(...faults: Fault[]) {
-    const { DB, roundTrips } = faultyDatabase(...faults);
+    const { DB, roundTrips } = observedDatabase(...faults);
     const headers = { "Idempotency-Key": idempotencyKey };
     const response = await call(request.path, { method, key, body: request.body, headers, bindings: { DB } });
     return { response, roundTrips: roundTrips() };
@@ -362,7 +362,7 @@ describe("without an Idempotency-Key", () => {
       for (const message of [TRANSIENT_ERRORS[0] ?? "", LASTING_ERRORS[0] ?? ""]) {
         const { path, body } = await prepare(service);
         const cursor = await latest(key);
-        const { DB, roundTrips } = faultyDatabase({ when, message });
+        const { DB, roundTrips } = observedDatabase({ when, message });
         // A shipment is repeated without a precondition: an order is shipped once.
         const headers: Record<string, string> = name === "updateOrder" ? { "If-Match": '"1"' } : {};
         await expectError(await call(path, { method, key, body, headers, bindings: { DB } }), "service_unavailable");
@@ -378,7 +378,7 @@ describe("without an Idempotency-Key", () => {
     [{}, '"1"'],
   ])("a patch of an order without a precondition and a reference is repeated by the service: %o", async (body, tag) => {
     const path = await newOrder(service, await newAnimal(service));
-    const { DB, roundTrips } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+    const { DB, roundTrips } = observedDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
     const response = await call(path, { method: "PATCH", key, body, bindings: { DB } });
     expect([response.status, response.headers.get("ETag"), roundTrips()]).toEqual([200, tag, 2]);
   });
@@ -389,7 +389,7 @@ test("the service waits longer before each retry, for a random time", async () =
   const wait = vi.spyOn(scheduler, "wait").mockClear();
   for (let i = 0; i < 20; i++) {
     const fault: Fault = { when: "before", message: TRANSIENT_ERRORS[0] ?? "" };
-    const { DB } = faultyDatabase(fault, fault, fault);
+    const { DB } = observedDatabase(fault, fault, fault);
     await call("/v1/pets", {
       method: "POST",
       key,

@@ -4,7 +4,6 @@ import startFeed from "../../ops/start-feed.sql?raw";
 import { decodeEventCursor } from "../../src/feed/place.ts";
 import { call, expectError } from "../support/client.ts";
 import { LASTING_ERRORS } from "../support/d1-errors.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { cursorAt, FEED, latest, page, since } from "./feed.ts";
@@ -178,7 +177,7 @@ describe("a replica that lags", () => {
   test("is no reason for 410 when the primary cannot respond", async () => {
     const cursors = await threeCommits();
     const replica = replicaAt(0);
-    const { DB: broken } = faultyDatabase({ when: "before", message: LASTING_ERRORS[0] ?? "" });
+    const { DB: broken } = observedDatabase({ when: "before", message: LASTING_ERRORS[0] ?? "" });
     const withSession = (start: string) => (start === "first-primary" ? broken : replica.DB).withSession(start);
     const response = await at(cursors[3] ?? "", { DB: { withSession } as unknown as D1Database });
     await expectError(response, "service_unavailable");

@@ -7,7 +7,7 @@ import { generateKey } from "../../src/auth/key-format.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { emptyStorage } from "../support/empty-storage.ts";
 import { linesOf } from "../support/log-lines.ts";
@@ -170,7 +170,7 @@ const SECRET = "parameter-that-must-not-leak";
 /** A database that fails as often as the service asks. */
 const failing = (message: string) => {
   const fault = { when: "before" as const, message: `D1_ERROR: ${message} ${SECRET}` };
-  return faultyDatabase(fault, fault, fault).DB;
+  return observedDatabase(fault, fault, fault).DB;
 };
 
 describe("when D1 fails", () => {
@@ -227,7 +227,7 @@ describe("the local service explains how to prepare its storage", () => {
   test("not for a request that is refused for another reason", async () => {
     expect(await warnings(401, "/v1/pets")).toEqual([]);
     expect(await warnings(401, "/v1/pets", { key: generateKey("local") })).toEqual([]);
-    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+    const { DB } = observedDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
     expect(await warnings(503, "/v1/pets", { key, bindings: { DB } })).toEqual([]);
   });
 

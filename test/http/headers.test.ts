@@ -169,25 +169,12 @@ test("a request without an Origin gets no CORS headers", async () => {
   }
 });
 
-describe("the request log", () => {
-  test("names the route, not the path, and the error code", async () => {
-    let requestId: string | null = null;
-    const { log: lines } = await linesOf(async () => {
-      requestId = (await call("/v1/pets/secret-path", { key })).headers.get("X-Request-Id");
-    });
-    const line = { requestId, route: "/v1/pets/:petId", status: 404, errorCode: "not_found" };
-    expect(lines).toEqual([expect.objectContaining(line)]);
-    expect(JSON.stringify(lines)).not.toContain("secret-path");
+test("the request log names the route, not the path, and the error code", async () => {
+  let requestId: string | null = null;
+  const { log: lines } = await linesOf(async () => {
+    requestId = (await call("/v1/pets/secret-path", { key })).headers.get("X-Request-Id");
   });
-
-  test("holds neither keys nor bodies", async () => {
-    const { log: lines } = await linesOf(async () => {
-      await call("/v1/pets", { key, method: "POST", body: { name: "Body-Secret", categoryId: 1 } });
-      await call("/v1/pets", { key, method: "POST", body: { name: 5, x: "Body-Secret" } });
-      await call("/v1/pets?status=Body-Secret", { key: `${key}x` });
-    });
-    expect(lines).toHaveLength(3);
-    expect(JSON.stringify(lines)).not.toContain("Body-Secret");
-    expect(JSON.stringify(lines)).not.toContain(key);
-  });
+  const line = { requestId, route: "/v1/pets/:petId", status: 404, errorCode: "not_found" };
+  expect(lines).toEqual([expect.objectContaining(line)]);
+  expect(JSON.stringify(lines)).not.toContain("secret-path");
 });

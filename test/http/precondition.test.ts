@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { Client } from "../orders/store.ts";
 import { call, create, expectError } from "../support/client.ts";
 import { TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import type { Fault } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
-import { observedDatabase } from "../support/observed-d1.ts";
+import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 let path: string;
@@ -161,16 +160,21 @@ describe.each(CHANGES)("$name", ({ path, request }) => {
     const response = await call(path, { ...request, key, headers: { [name]: "1" } });
     expect(await expectError(response, "invalid_request")).toBe(`${name} has to be a list of entity tags, or *.`);
   });
-
-  // Promise: order-of-refusals
-  test.each(["999999999", "-1", "x", "01", "9223372036854775808"])(
-    "is 404 at %s, whatever If-Match says",
-    async (id) => {
-      const nowhere = path.replace(/[^/]+$/, id);
-      await expectError(await call(nowhere, { ...request, key, headers: { "If-Match": '"1"' } }), "not_found");
-    },
-  );
 });
+
+// Promise: order-of-refusals
+test.each(OPERATIONS.filter(({ template }) => template.includes("{")))(
+  "$name is 404 at an id of nothing, whatever the preconditions say",
+  async ({ path, template, request }) => {
+    for (const id of ["999999999", "-1", "x", "01", "9223372036854775808"]) {
+      const nowhere = path.replace(/(?<=[/])\d+/, id);
+      await expectError(await call(nowhere, { ...request, key }), "not_found");
+      if (!template.endsWith("}")) continue;
+      for (const headers of [{ "If-Match": '"1"' }, { "If-None-Match": "*" }])
+        await expectError(await call(nowhere, { ...request, key, headers }), "not_found");
+    }
+  },
+);
 
 // Promise: preconditions-elsewhere
 test("a creation ignores preconditions", async () => {

@@ -148,11 +148,6 @@ test("a token ends after the seconds that were asked for, and with its key at th
   }
 });
 
-test("a token cannot create a token", async () => {
-  const { token } = await created({ customer: "ada" });
-  await expectError(await create({ customer: "bo" }, { key: token }), "insufficient_scope");
-});
-
 test.each([undefined, "", "x".repeat(31)])(
   "without a good secret, %j, it is a 503 and a line of error",
   async (secret) => {

@@ -5,10 +5,10 @@ import page from "../../docs/observability.md?raw";
 import worker from "../../src/index.ts";
 import { BYTES } from "../costs.ts";
 import { type Call, call } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, grantToken, key } from "../support/keys.ts";
 import { type Line, linesOf } from "../support/log-lines.ts";
-import { placedDatabase } from "../support/placed-d1.ts";
+import { wrappedDatabase } from "../support/wrapped-d1.ts";
 
 // Holds the fields in docs/observability.md against the lines of the service.
 
@@ -19,6 +19,10 @@ function documentedFields(heading: string): Map<string, { presence: string; mean
   const rows = table.matchAll(/^\| `(\w+)` *\| ([^|]+?) *\| ([^|]+?) *\|$/gm);
   return new Map([...rows].map(([, name = "", presence = "", meaning = ""]) => [name, { presence, meaning }]));
 }
+
+/** The real database, whose results say where it was. Its local simulation has no region. */
+const placedDatabase = (place: Partial<D1Meta>) =>
+  wrappedDatabase(async (run) => (await run()).map((result) => ({ ...result, meta: { ...result.meta, ...place } })));
 
 const fieldsOf = (lines: Line[]) => [...new Set(lines.flatMap((line) => Object.keys(line)))].toSorted();
 const namesOf = (fields: Map<string, unknown>) => [...fields.keys()].toSorted();
@@ -42,7 +46,7 @@ test("a request logs the documented fields, and only those", async () => {
     await call("/mcp", { key, method: "POST", body: "{", cf: CF });
     await call("/v1/pets", { key: "wrong", cf: CF });
     await call("/v1/pets", { key: await grantToken(key), cf: CF });
-    const { DB: behind } = faultyDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });
+    const { DB: behind } = observedDatabase({ when: "before", message: "D1_ERROR: no such table: pets: SQLITE_ERROR" });
     await call("/v1/pets/1", { key, bindings: { DB: behind }, cf: CF });
     for (const path of ["/", "/health", "/docs", "/openapi.json", "/nothing", "/v1/nothing"]) {
       await (await call(path, { key, cf: CF })).body?.cancel();
@@ -115,7 +119,7 @@ test("a malformed traceparent is not logged", async () => {
 });
 
 test("a failure logs the documented fields in a second line", async () => {
-  const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+  const { DB } = observedDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
   const { log, error } = await linesOf(() => call("/v1/pets", { key, bindings: { DB } }));
   expect(fieldsOf(error)).toEqual(namesOf(documentedFields("The line of a failure")));
   expect(error.map(({ requestId }) => requestId)).toEqual(log.map(({ requestId }) => requestId));

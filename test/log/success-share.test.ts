@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { weightOf } from "../../src/log/share.ts";
 import { call } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { key } from "../support/keys.ts";
 import { linesOf } from "../support/log-lines.ts";
 
@@ -67,7 +67,7 @@ describe("the log of a service with LOG_SUCCESS_SHARE", () => {
   test("0 logs a refusal, and an outage with its cause", async () => {
     const { log: refusal } = await request("/v1/pets", { bindings: share("0") });
     expect(refusal).toEqual([expect.objectContaining({ status: 401, weight: 1 })]);
-    const { DB } = faultyDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
+    const { DB } = observedDatabase({ when: "before", message: "D1_ERROR: D1 DB is overloaded." });
     const { log, error } = await request("/v1/pets", { key, bindings: { ...share("0"), DB } });
     const [[line], [cause]] = [log, error];
     expect(line).toMatchObject({ status: 503, errorCode: "service_unavailable", weight: 1 });

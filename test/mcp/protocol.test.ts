@@ -22,18 +22,11 @@ import {
 import { call, expectError } from "../support/client.ts";
 import { grantKey, grantToken, key } from "../support/keys.ts";
 import { linesOf } from "../support/log-lines.ts";
+import { openBody } from "../support/open-body.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
-
-/** A body that arrives piece by piece. */
-function openBody() {
-  const { readable, writable } = new IdentityTransformStream();
-  const writer = writable.getWriter();
-  const write = (text: string) => writer.write(new TextEncoder().encode(text));
-  return { body: readable, write, close: () => writer.close() };
-}
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -159,24 +152,20 @@ describe("revision 2026-07-28", () => {
 });
 
 describe("messages", () => {
-  test.each<[string, unknown]>([
-    ["a batch", [{ jsonrpc: "2.0", id: 1, method: "ping" }]],
-    ["an empty batch", []],
-    ["a text", "ping"],
-    ["a number", 5],
-    ["a long number", '{"x":1}12345678901234567890'],
-    ["null", null],
-    ["a response", { jsonrpc: "2.0", id: 1, result: {} }],
-    ["an error", { jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } }],
-    ["no version", { id: 1, method: "ping" }],
-    ["another version", { jsonrpc: "1.0", id: 1, method: "ping" }],
-    ["a version that is a number", { jsonrpc: 2, id: 1, method: "ping" }],
-    ["no method", { jsonrpc: "2.0", id: 1 }],
-    ["a method that is no text", { jsonrpc: "2.0", id: 1, method: ["ping"] }],
-    ["params in a list", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }],
-    ["params of null", { jsonrpc: "2.0", id: 1, method: "ping", params: null }],
-    ["params of a text", { jsonrpc: "2.0", id: 1, method: "ping", params: "x" }],
-  ])("%s is refused", async (_name, body) => {
+  const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
+  test.each<unknown>([
+    [PING],
+    [],
+    "ping",
+    5,
+    '{"x":1}12345678901234567890',
+    null,
+    { jsonrpc: "2.0", id: 1, result: {} },
+    { jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } },
+    ...[undefined, "1.0", 2].map((jsonrpc) => ({ ...PING, jsonrpc })),
+    ...[undefined, ["ping"]].map((method) => ({ ...PING, method })),
+    ...[[], null, "x"].map((params) => ({ ...PING, params })),
+  ])("%j is refused", async (body) => {
     const id = (body as { id?: unknown } | null)?.id ?? null;
     const answer = await post(json(body));
     expect(answer.response.status).toBe(400);

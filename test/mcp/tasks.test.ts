@@ -125,96 +125,52 @@ test.each(TASKS)("%s: at most %d calls and %d bytes", async (task, calls, bytes,
 describe("a misstep names its remedy", () => {
   const placing = { petId: "5", idempotencyKey: "misstep" };
 
-  test.each<[string, string, object, string]>([
+  const AN_ID = 'has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".';
+  const NEW = { items: [{ name: "A", categoryId: "1" }], idempotencyKey: "x" };
+  const selling = (status: string) => ({ items: [{ id: "5", status }] });
+
+  test.each<[tool: string, args: object, message: string]>([
+    ["getOrder", { orderId: 9_007_199_254_740_992 }, `orderId ${AN_ID}`],
+    ["getOrder", { orderId: 1.5 }, `orderId ${AN_ID}`],
+    ["listPets", { categoryId: "Fish" }, `categoryId ${AN_ID}`],
     [
-      "a number that is too large for an id",
-      "getOrder",
-      { orderId: 9_007_199_254_740_992 },
-      'orderId has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".',
-    ],
-    [
-      "a number with a fraction",
-      "getOrder",
-      { orderId: 1.5 },
-      'orderId has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".',
-    ],
-    [
-      "a name for an id",
-      "listPets",
-      { categoryId: "Fish" },
-      'categoryId has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".',
-    ],
-    [
-      "a missing key",
       "placeOrder",
       { petId: "5" },
       "idempotencyKey is required: a new text without spaces for each thing, the same one to repeat a call.",
     ],
     [
-      "a key that no header holds",
       "placeOrder",
       { petId: "5", idempotencyKey: "é\n" },
       "idempotencyKey has to be 1 to 255 visible ASCII characters, without spaces.",
     ],
+    ["cancelOrder", { orderId: "1", idempotencyKey: "x" }, "idempotencyKey is unknown, there is orderId."],
+    ["listPets", { name: "A" }, "name is unknown, there is limit, cursor, sort, include, status, categoryId, id, q."],
     [
-      "a key where none is needed",
-      "cancelOrder",
-      { orderId: "1", idempotencyKey: "x" },
-      "idempotencyKey is unknown, there is orderId.",
-    ],
-    [
-      "an unknown argument",
-      "listPets",
-      { name: "Ada" },
-      "name is unknown, there is limit, cursor, sort, include, status, categoryId, id, q.",
-    ],
-    [
-      "an unknown field of an item",
       "createPets",
-      { items: [{ name: "A", categoryId: "1", price: 5 }], idempotencyKey: "x" },
+      { ...NEW, items: [{ ...NEW.items[0], price: 5 }] },
       "0: price is unknown, there is name, categoryId, status.",
     ],
+    // To sell an animal, and a status that every object has.
     [
-      "selling by status",
       "updatePets",
-      { items: [{ id: "5", status: "sold" }] },
+      selling("sold"),
       "0: status has to be one of available, pending (to sell an animal, call placeOrder, then updateOrder with status shipped).",
     ],
+    ["updatePets", selling("constructor"), "0: status has to be one of available, pending."],
+    ["listOrders", { status: "delivered" }, "status has to be one of placed, shipped, cancelled."],
+    // More than there may be, each wrong.
+    ["updatePets", { items: Array.from({ length: 30_000 }, () => 1) }, "items has to have at most 100 items."],
+    ["listPets", { id: Array.from({ length: 101 }, String) }, "id has to have at most 100 items."],
+    ["createPets", { ...NEW, items: NEW.items[0] }, "items has to be an array."],
+    ["listPets", { id: [] }, "id has to have an item."],
+    ["listPets", { status: null }, "status has to be a string."],
+    ["listPets", { limit: "ten" }, "limit has to be an integer."],
     [
-      "a status that every object has",
-      "updatePets",
-      { items: [{ id: "5", status: "constructor" }] },
-      "0: status has to be one of available, pending.",
-    ],
-    [
-      "more items than a batch has, each wrong",
-      "updatePets",
-      { items: Array.from({ length: 30_000 }, () => 1) },
-      "items has to have at most 100 items.",
-    ],
-    [
-      "more ids than a list has",
-      "listPets",
-      { id: Array.from({ length: 101 }, (_, i) => String(i)) },
-      "id has to have at most 100 items.",
-    ],
-    ["another status", "listOrders", { status: "delivered" }, "status has to be one of placed, shipped, cancelled."],
-    [
-      "one animal instead of a list",
-      "createPets",
-      { items: { name: "A", categoryId: "1" }, idempotencyKey: "x" },
-      "items has to be an array.",
-    ],
-    ["a list of no ids", "listPets", { id: [] }, "id has to have an item."],
-    ["a filter of null", "listPets", { status: null }, "status has to be a string."],
-    ["a text for a number", "listPets", { limit: "ten" }, "limit has to be an integer."],
-    [
-      "a page of another order",
       "listPets",
       { cursor: "AAAAAAAAAAKLLL5F", sort: "-id" },
       "cursor has to be one that this service handed out as nextCursor, with the same sort.",
     ],
-  ])("%s", async (_misstep, name, args, message) => {
+  ])("%s, row %#", async (name, args, message) => {
     expect((await refusalOf(name, args, "invalid_request")).message).toBe(message);
   });
 

@@ -254,38 +254,15 @@ export class Model {
     return customer === undefined || order?.customer === customer ? order : undefined;
   }
 
-  listOrders(
-    filter: {
-      status?: string | undefined;
-      petId?: number | undefined;
-      reference?: string | undefined;
-      customer?: string | undefined;
-    },
-    view: View,
-  ): string[] {
-    const orders = [...this.orders.values()]
-      .filter(({ status }) => filter.status === undefined || status === filter.status)
-      .filter(({ reference }) => filter.reference === undefined || reference === filter.reference)
-      .filter(({ customer }) => filter.customer === undefined || customer === filter.customer)
-      .filter(({ petId }) => filter.petId === undefined || petId === filter.petId);
-    return list(orders, view, writeOrder);
+  listOrders(filter: Filter<Order>, view: View): string[] {
+    return list(matching(this.orders, filter), view, writeOrder);
   }
 
   /** Every animal that matches the filters. */
-  listPets(
-    filter: {
-      status?: Status | undefined;
-      categoryId?: string | undefined;
-      ids?: number[] | undefined;
-      q?: string | undefined;
-    },
-    view: View,
-  ): string[] {
-    const pets = [...this.pets.values()]
-      .filter(({ status }) => filter.status === undefined || status === filter.status)
-      .filter(({ categoryId }) => filter.categoryId === undefined || categoryId === filter.categoryId)
-      .filter(({ id }) => filter.ids === undefined || filter.ids.includes(id))
-      .filter(({ name }) => filter.q === undefined || isFound(name, filter.q));
+  listPets({ ids, q, ...filter }: Filter<Pet> & { ids?: number[] | undefined; q?: string | undefined }, view: View) {
+    const pets = matching(this.pets, filter)
+      .filter(({ id }) => ids === undefined || ids.includes(id))
+      .filter(({ name }) => q === undefined || isFound(name, q));
     return list(pets, view, writePet);
   }
 
@@ -293,7 +270,6 @@ export class Model {
     return list([...this.categories.values()], view, writeCategory);
   }
 
-  /** The hourly job removes a key. */
   /** The animals of each status. The last count stands for ten seconds: no test has as many animals that it stands longer. */
   inventory(at: number): Answer {
     if (this.count === undefined || at < this.count.at || at >= this.count.at + 10_000) {
@@ -304,6 +280,7 @@ export class Model {
     return { status: 200, body: this.count.body };
   }
 
+  /** The hourly job removes a key. */
   forget(key: string): void {
     this.#done.delete(key);
   }
@@ -395,6 +372,14 @@ function get<Row extends Versioned>(
   return isMet(row, { ...preconditions, ifNoneMatch: undefined })
     ? { status: 304, body: "", etag }
     : failure(412, "precondition_failed");
+}
+
+type Filter<Row> = { [Name in keyof Row]?: Row[Name] | string | undefined };
+
+/** The rows with the values of a filter that are given. */
+function matching<Row extends Versioned>(rows: Map<number, Row>, filter: Filter<Row>): Row[] {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return [...rows.values()].filter((row) => given.every(([name, value]) => row[name as keyof Row] === value));
 }
 
 /** The items of a list, in its order. The rows are in the order of their ids. */

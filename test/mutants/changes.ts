@@ -107,7 +107,7 @@ const BATCHES = [
     "changes/patch.ts",
     "await run(call, [plan], select);",
     "call.attempt ? await run(call, [plan], select) : { ...(await run(call, [plan])), found: await call.session.read(select) };",
-    "pets/update-pets",
+    "cost",
   ),
   workerd(
     "a batch stores its events only",
@@ -382,21 +382,21 @@ const CATEGORIES = [
     "categories/create-category.ts",
     "{ rule: hasOwnName }",
     "{}",
-    "categories/create-category",
+    "categories/category",
   ),
   workerd(
     "a category that an animal names is deleted",
     "categories/delete-category.ts",
     "eq(pets.categoryId, id)",
     "sql`0`",
-    "categories/delete-category",
+    "categories/category",
   ),
   workerd(
     "a category cannot keep its own name",
     "categories/category.ts",
     ", sql`${categories.id} IS NOT ${id}`)",
     ")",
-    "categories/update-category",
+    "categories/category",
   ),
 ];
 

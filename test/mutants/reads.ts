@@ -122,7 +122,7 @@ const PAGING = [
     "pets/list-pets.ts",
     '        or(isNull(parameter("status")), hasStatus(parameter)),\n',
     "",
-    "pets/list-pets",
+    "http/lists",
   ),
 ];
 

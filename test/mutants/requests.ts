@@ -402,7 +402,7 @@ const INPUT = [
     "http/body.ts",
     "bytes === undefined || bytes.byteLength > MAX_BODY_BYTES",
     "bytes === undefined",
-    "pets/create-pet",
+    "http/body",
   ),
 ];
 

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { encodeCursor } from "../../src/http/cursor.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
-import { eventsOf, known } from "../events/feed.ts";
+import { eventsOf } from "../events/feed.ts";
 import { call, expectError, expectJson, idOf, nextPage } from "../support/client.ts";
 import { grantKey, grantToken } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -30,137 +30,6 @@ const pathOf = (response: Response) => response.headers.get("Location") ?? "";
 const customerOf = async (customer: string, maxPlaced = 100, key = shop.key) =>
   Client.create(await grantToken(key, { customer, maxPlaced }));
 const placeFor = async (customer?: string) => pathOf(await shop.place({ petId: await shop.addAnimal(), customer }));
-
-describe("the customer of an order", () => {
-  // Promise: customers-are-visible-ascii
-  test.each(["!", "~".repeat(255), `"'\\<>%_*;--`, "null", "c_8f2Kq0"])(
-    "%j is kept byte for byte",
-    async (customer) => {
-      const { response, events } = await eventsOf(shop.key, async () =>
-        shop.place({ petId: await shop.addAnimal(), customer }),
-      );
-      const order = (await expectJson(response, 201)) as Order;
-      expect(Object.entries(order).at(-1)).toEqual(["customer", customer]);
-      expect(events.map(known).at(-2)).toEqual(["order.placed", 1, order]);
-      const query = `customer=${encodeURIComponent(customer)}`;
-      expect(await idsIn(await shop.get(`${LIST}?${query}`))).toEqual([order.id]);
-      expect(await expectJson(await shop.get(pathOf(response)), 200)).toEqual(order);
-      // Erasure.
-      const erased = (await expectJson(await shop.patch(pathOf(response), { customer: null }), 200)) as Order;
-      expect(Object.keys(erased)).not.toContain("customer");
-      expect(await idsIn(await shop.get(`${LIST}?${query}`))).toEqual([]);
-    },
-  );
-
-  // Promise: customers-are-visible-ascii
-  test.each([
-    '""',
-    '" "',
-    '"a b"',
-    '"a\\n"',
-    '"é"',
-    '"а"',
-    '"\\u007f"',
-    JSON.stringify("x".repeat(256)),
-    "5",
-    "{}",
-    '["a"]',
-  ])("cannot be %s", async (json) => {
-    const petId = await shop.addAnimal();
-    const path = await placeFor("before");
-    for (const response of [
-      await shop.place(`{"petId": ${petId}, "customer": ${json}}`),
-      await shop.patch(path, `{"customer": ${json}}`),
-      await shop.patch(path, `{"customer": ${json}, "status": "shipped"}`),
-    ])
-      expect(await expectError(response, "invalid_request")).toBe(RULE);
-    expect(await shop.animal(petId)).toEqual(["available", '"1"']);
-  });
-
-  test("cannot be null in a new order, and is absent unless given", async () => {
-    const petId = await shop.addAnimal();
-    expect(await expectError(await shop.place({ petId, customer: null }), "invalid_request")).toBe(RULE);
-    expect(Object.keys(await (await shop.place({ petId })).json<object>())).not.toContain("customer");
-  });
-
-  test("and the reference change together, with a shipment too", async () => {
-    const path = await placeFor("ada");
-    expect(await expectJson(await shop.patch(path, { customer: "bo", reference: "cart" }), 200)).toMatchObject({
-      customer: "bo",
-      reference: "cart",
-      status: "placed",
-    });
-    expect(
-      await expectJson(await shop.patch(path, { status: "shipped", customer: null, reference: "c2" }), 200),
-    ).toMatchObject({ status: "shipped", reference: "c2" });
-    expect(await expectJson(await shop.patch(path, { status: "shipped", customer: "cy" }), 200)).toMatchObject({
-      customer: "cy",
-      reference: "c2",
-    });
-  });
-
-  // Promise: customers-are-found
-  test("is a filter that combines with the others but petId and reference", async () => {
-    const customer = unique();
-    const ids: { [state: string]: number } = {};
-    for (const state of ["placed", "shipped", "cancelled"]) {
-      const path = await placeFor(customer);
-      if (state === "shipped") await shop.ship(path);
-      if (state === "cancelled") await shop.delete(path);
-      ids[state] = idOf(path);
-    }
-    const found = async (query: string) => idsIn(await shop.get(`${LIST}?customer=${customer}${query}`));
-    expect(await found("")).toEqual(Object.values(ids));
-    expect(await found("&sort=-id")).toEqual(Object.values(ids).toReversed());
-    for (const [state, id] of Object.entries(ids)) expect(await found(`&status=${state}`)).toEqual([id]);
-    const page = await shop.get(`${LIST}?customer=${customer}&limit=1&include=version`);
-    expect(nextPage(page)).toContain(`customer=${customer}`);
-    expect(await idsIn(await shop.get(nextPage(page) ?? ""))).toEqual([ids["shipped"]]);
-    for (const other of [customer.toUpperCase(), customer.slice(1), `${customer}%20`, "%25", "*"])
-      expect([200, 400]).toContain((await shop.get(`${LIST}?customer=${other}`)).status);
-    expect(await idsIn(await shop.get(`${LIST}?customer=${customer.toUpperCase()}`))).toEqual([]);
-  });
-
-  test.each([
-    ["customer=", RULE],
-    ["customer=a%20b", RULE],
-    ["customer=%C3%A9", RULE],
-    ["customer=a&customer=b", "customer has to be sent once: a string of 1 to 255 visible ASCII characters."],
-    ["customer=a&petId=1", "customer cannot be beside petId or reference."],
-    ["customer=a&reference=b", "customer cannot be beside petId or reference."],
-    ["customer=a&reference=b&status=placed", "customer cannot be beside petId or reference."],
-  ])("%s is refused", async (query, message) => {
-    expect(await expectError(await shop.get(`${LIST}?${query}`), "invalid_request")).toBe(message);
-  });
-
-  // Promise: pages-read-few-rows
-  test.each(["id", "-id"] as const)("a page reads its own rows and few more, sort=%s", async (sort) => {
-    const customer = unique();
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-       INSERT INTO orders (pet_id, status, created_at, customer, ship_date)
-       SELECT -i, CASE i % 3 WHEN 0 THEN 'cancelled' WHEN 1 THEN 'shipped' ELSE 'cancelled' END, '2026-11-22T09:30:00.000Z',
-       CASE WHEN i % 2 THEN '${customer}' END, '2026-11-22T09:30:00.000Z' FROM n WHERE true ON CONFLICT DO NOTHING`,
-    ).run();
-    for (const [query, ahead] of [
-      ["", 2],
-      ["&status=shipped", 0],
-      ["&status=placed", 0],
-    ] as const) {
-      for (const after of ["0", "1500", "9223372036854775807"]) {
-        for (const client of [shop, await customerOf(customer)]) {
-          const { DB, statements } = observedDatabase();
-          const cursor = encodeCursor({ after: after as Int64, sort });
-          const filter = client === shop ? `customer=${customer}` : "limit=20";
-          const path = `${LIST}?${filter}${query}&sort=${sort}&cursor=${cursor}`;
-          expect((await call(path, { key: client.key, bindings: { DB } })).status).toBe(200);
-          expect(statements).toHaveLength(1);
-          expect(statements[0]?.meta?.rows_read).toBeLessThanOrEqual(21 + ahead);
-        }
-      }
-    }
-  });
-});
 
 describe("a customer token", () => {
   let [ada, bo]: Client[] = [];

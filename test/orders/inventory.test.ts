@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, afterEach, expect, test, vi } from "vitest";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { grantKey } from "../support/keys.ts";
 import { linesOf } from "../support/log-lines.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -138,7 +137,7 @@ test("the clock of an isolate does not decide how old a count is", async () => {
 test("a count whose response is lost is not repeated", async () => {
   await ask();
   await wait(10_000);
-  const { DB, roundTrips } = faultyDatabase({ when: "after", message: "D1_ERROR: Network connection lost." });
+  const { DB, roundTrips } = observedDatabase({ when: "after", message: "D1_ERROR: Network connection lost." });
   const response = await call(PATH, { key, bindings: { DB } });
   expect([response.status, roundTrips()]).toEqual([200, 2]);
   forget();
@@ -196,7 +195,7 @@ test("a count that was given up does not end the one after it", async () => {
 test("a count that fails is 503 for its request, and the next one counts again", async () => {
   await ask();
   await wait(10_000);
-  const { DB } = faultyDatabase({
+  const { DB } = observedDatabase({
     when: "before",
     message: "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
   });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { call } from "../support/client.ts";
-import { type Fault, faultyDatabase } from "../support/faulty-d1.ts";
+import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
 /** A client of the store. */
@@ -68,7 +68,7 @@ export class Client {
     headers: Record<string, string>,
     faults: Fault[],
   ): Promise<Response> {
-    const { DB } = faultyDatabase(...faults);
+    const { DB } = observedDatabase(...faults);
     return call(path, { method, key: this.key, headers, bindings: { DB }, ...(body === undefined ? {} : { body }) });
   }
 }

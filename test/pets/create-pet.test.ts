@@ -42,11 +42,6 @@ test("an id beyond 2^53 is exact in the address and in the cursor of the next pa
 });
 
 // Promise: unknown-fields-are-ignored
-test("an omitted status means available", async () => {
-  expect(await (await create({ name: "Rex", categoryId: 7 })).json()).toMatchObject({ status: "available" });
-});
-
-// Promise: unknown-fields-are-ignored
 test("ignores unknown fields, an id among them", async () => {
   const before = await countPets();
   const response = await create(
@@ -166,11 +161,6 @@ describe("the categoryId", () => {
     expect(message).toBe("categoryId has to be an integer from -2^63 to 2^63 - 1.");
     expect(await countPets()).toBe(before);
   });
-
-  test("cannot be missing", async () => {
-    const message = await expectError(await create({ name: "Rex" }), "invalid_request");
-    expect(message).toBe("categoryId is required: an integer from -2^63 to 2^63 - 1.");
-  });
 });
 
 test.each(['"Sold"', '"gone"', '""', "null", "1", '["sold"]'])("the status cannot be %s", async (status) => {
@@ -179,12 +169,6 @@ test.each(['"Sold"', '"gone"', '""', "null", "1", '["sold"]'])("the status canno
     "invalid_request",
   );
   expect(message).toBe("status has to be one of available, pending, sold.");
-});
-
-// Promise: every-invalid-field
-test("a failure names every invalid field with its rule", async () => {
-  const message = await expectError(await create({ status: "gone" }), "invalid_request");
-  for (const field of ["name", "categoryId", "status"]) expect(message).toMatch(new RegExp(`(^|; )${field} `));
 });
 
 describe("the body", () => {
@@ -256,38 +240,13 @@ describe("the body", () => {
     "application/json, text/plain",
     "application/x-www-form-urlencoded",
     "json",
-  ])("cannot be declared as %s", async (type) => {
+    "",
+  ])("cannot be declared as %j", async (type) => {
     await expectError(await create({ name: "Rex", categoryId: 7 }, { "Content-Type": type }), "unsupported_media_type");
-  });
-
-  test("has to declare its media type", async () => {
-    const body = new TextEncoder().encode('{"name": "Rex", "categoryId": 7}');
-    const request = { method: "POST", key, body };
-    await expectError(
-      await call("/v1/pets", { ...request, headers: { "Content-Type": "" } }),
-      "unsupported_media_type",
-    );
   });
 
   test("cannot be missing", async () => {
     await expectError(await call("/v1/pets", { method: "POST", key }), "invalid_request");
-  });
-
-  const padded = (bytes: number) => '{"name": "Rex", "categoryId": 7}'.padEnd(bytes);
-
-  test("is measured when Content-Length is absent", async () => {
-    const send = (bytes: number) => {
-      const body = new Blob([padded(bytes)]).stream().pipeThrough(new IdentityTransformStream());
-      return call("/v1/pets", { method: "POST", key, body });
-    };
-    expect((await send(65_536)).status).toBe(201);
-    await expectError(await send(65_537), "payload_too_large");
-  });
-
-  test("is measured when Content-Length lies", async () => {
-    const request = { method: "POST", key, body: padded(65_537) };
-    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "10" } }), "payload_too_large");
-    await expectError(await call("/v1/pets", { ...request, headers: { "Content-Length": "x" } }), "payload_too_large");
   });
 });
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { invalid } from "../../src/http/validation.ts";
 import { newPets } from "../../src/pets/create-pets.ts";
+import { eventsOf, known } from "../events/feed.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
@@ -18,21 +19,22 @@ interface Animal {
   name: string;
 }
 
-// Promise: batches-are-whole, ids-ascend
-test.each([1, 2, 100])("adds %i animals, in order and with ascending ids", async (count) => {
-  const before = await countPets();
-  const response = await create(animals(count));
-  const created = (await expectJson(response, 201)) as Animal[];
-  expect(created).toEqual(
-    animals(count).map((animal, i) => ({ ...animal, id: (created[0]?.id ?? 0) + i, status: "available" })),
-  );
-  expect(await countPets()).toBe(before + count);
-  for (const name of ["Location", "ETag", "Idempotency-Replayed"]) expect(response.headers.get(name)).toBeNull();
-  expect(response.headers.get("x-d1-bookmark")).not.toBeNull();
-  for (const animal of [created[0], created.at(-1)]) {
-    const found = await call(`/v1/pets/${animal?.id}`, { key });
-    expect(await found.json()).toEqual(animal);
-    expect(found.headers.get("ETag")).toBe('"1"');
+// Promise: batches-are-whole, events-of-a-batch, ids-ascend
+test.each([1, 2, 100])("adds %i animals, in order, with ascending ids and an event each", async (count) => {
+  for (const headers of [{}, { "Idempotency-Key": crypto.randomUUID() }]) {
+    const before = await countPets();
+    const { response, events } = await eventsOf(key, () => create(animals(count), headers));
+    const created = (await expectJson(response, 201)) as Animal[];
+    expect(created).toEqual(
+      animals(count).map((animal, i) => ({ ...animal, id: (created[0]?.id ?? 0) + i, status: "available" })),
+    );
+    expect(events.map(known)).toEqual(created.map((animal) => ["pet.created", 1, animal]));
+    expect(await countPets()).toBe(before + count);
+    for (const name of ["Location", "ETag", "Idempotency-Replayed"]) expect(response.headers.get(name)).toBeNull();
+    for (const animal of [created[0], created.at(-1)]) {
+      const found = await call(`/v1/pets/${animal?.id}`, { key });
+      expect([await found.json(), found.headers.get("ETag")]).toEqual([animal, '"1"']);
+    }
   }
 });
 

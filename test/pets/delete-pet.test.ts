@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { call, expectError, REQUEST_ID } from "../support/client.ts";
 import { LASTING_ERRORS, TRANSIENT_ERRORS } from "../support/d1-errors.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
+import { observedDatabase } from "../support/observed-d1.ts";
 import { key } from "../support/keys.ts";
 
 let path: string;
@@ -48,11 +48,11 @@ test("If-Match with another version prevents the deletion", async () => {
 test("a deletion is not retried, because after a failure it is unknown whether it took effect", async () => {
   vi.spyOn(scheduler, "wait").mockResolvedValue();
   for (const message of [...TRANSIENT_ERRORS, ...LASTING_ERRORS]) {
-    const { DB, roundTrips } = faultyDatabase({ when: "before", message });
+    const { DB, roundTrips } = observedDatabase({ when: "before", message });
     await expectError(await remove({}, { DB }), "service_unavailable");
     expect(roundTrips()).toBe(1);
   }
-  const { DB } = faultyDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
+  const { DB } = observedDatabase({ when: "after", message: TRANSIENT_ERRORS[0] ?? "" });
   await expectError(await remove({}, { DB }), "service_unavailable");
   await expectError(await remove(), "not_found");
   vi.restoreAllMocks();

@@ -11,7 +11,6 @@ import { isFound } from "../model/search.ts";
 import { SCRIPTS } from "../../register/scripts.ts";
 import { call, create, expectError, expectJson, idOf, nextPage } from "../support/client.ts";
 import { observedDatabase, observedJobDatabase } from "../support/observed-d1.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
 
 /** A window of a category merges three statuses, and each of its two readings reads a row ahead, and its end for each status. */
@@ -478,7 +477,7 @@ describe("a fold", () => {
 
 test("a search on a replica without the index is repeated on the primary", async () => {
   await store(["Жук"]);
-  const { DB } = faultyDatabase({
+  const { DB } = observedDatabase({
     when: "before",
     message: "D1_ERROR: no such index: pets_unfilled_idx: SQLITE_ERROR",
   });

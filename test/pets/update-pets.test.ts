@@ -8,7 +8,6 @@ import { petChanges } from "../../src/pets/update-pets.ts";
 import { patchOfCategories } from "../changes/statements.ts";
 import { eventsOf, known } from "../events/feed.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
-import { faultyDatabase } from "../support/faulty-d1.ts";
 import { key } from "../support/keys.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { EXACT } from "./exact.ts";
@@ -154,14 +153,6 @@ describe.each(KEYS)("a batch %s", (_, header) => {
     const { results } = await env.DB.prepare("SELECT data FROM events WHERE id > ? ORDER BY id").bind(before).all();
     expect(results).toEqual(bodies.map((data) => ({ data })));
     expect(await env.DB.prepare("SELECT name FROM pets WHERE id = 9007199254740992").first("name")).toBe("Odd");
-  });
-
-  // Promise: batches-of-changes-are-whole
-  test("takes one round trip, so that a fault cannot leave a part of it", async () => {
-    const { DB, roundTrips } = faultyDatabase();
-    const changes = ids.map((id) => ({ id, status: "sold" }));
-    expect((await update(changes, header(), { DB })).status).toBe(200);
-    expect(roundTrips()).toBe(1);
   });
 });
 

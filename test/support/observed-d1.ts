@@ -6,24 +6,31 @@ export interface ObservedStatement extends BoundStatement {
   meta?: D1Meta;
 }
 
-/** The real database, with a record of how its sessions were opened and which statements they ran. */
-export function observedDatabase() {
+/** The fault of one round trip: none, or an error before or after the statements took effect. */
+export type Fault = undefined | { when: "before" | "after"; message: string };
+
+/**
+ * The real database, with one of these faults on each round trip, in order. Afterwards it works. `starts` has how its sessions were opened,
+ * `statements` what they ran, and `roundTrips` counts all.
+ */
+export function observedDatabase(...faults: Fault[]) {
+  let count = 0;
   const starts: string[] = [];
   const statements: ObservedStatement[] = [];
   const DB = wrappedDatabase(
     async (run, list) => {
+      const fault = faults[count++];
       const observed = list.map(({ sql, values }): ObservedStatement => ({ sql, values }));
       statements.push(...observed);
+      if (fault?.when === "before") throw new Error(fault.message);
       const results = await run();
-      for (const [index, { meta }] of results.entries()) {
-        const statement = observed[index];
-        if (statement !== undefined) statement.meta = meta;
-      }
+      if (fault?.when === "after") throw new Error(fault.message);
+      for (const [index, { meta }] of results.entries()) Object.assign(observed[index] ?? {}, { meta });
       return results;
     },
     (start) => starts.push(start),
   );
-  return { starts, statements, DB };
+  return { starts, statements, DB, roundTrips: () => count };
 }
 
 /** The same for the scheduled job, which opens no session and runs one statement after the other. */

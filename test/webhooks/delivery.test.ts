@@ -14,6 +14,7 @@ import {
   events,
   forget,
   Hook,
+  hookWith,
   ids,
   lines,
   MINUTE,
@@ -41,8 +42,10 @@ function held() {
 
 describe("a delivery", () => {
   test("is one POST with the event as the feed has it", async () => {
-    const hook = await addHook();
-    const [id] = await addEvents([7, 3]);
+    const {
+      hook,
+      sent: [id],
+    } = await hookWith([7, 3]);
     const { events } = await page(await grantKey());
     await hook.run();
     expect(received).toHaveLength(1);
@@ -88,8 +91,7 @@ describe("a delivery", () => {
 
   // Promise: 2xx-is-success, numbers-of-webhooks
   test.each([200, 201, 204, 299])("succeeds with %i", async (status) => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(() => new Response(status === 204 ? null : "ok", { status }));
     await hook.run();
     expect(await hook.state()).toMatchObject({ pending: 0, lastSuccessAt: new Date().toISOString() });
@@ -98,8 +100,7 @@ describe("a delivery", () => {
 
   // Promise: 2xx-is-success, 410-disables, addresses, any-other-status
   test.each([301, 307, 400, 404, 500, 503, 520, 530])("does not succeed with %i", async (status) => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(() => new Response("no", { status, headers: { Location: "https://hooks.shop.com/other" } }));
     await hook.run();
     expect(received).toHaveLength(1);
@@ -130,8 +131,7 @@ describe("a delivery", () => {
   });
 
   test("does not read the body of the response", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     let isCancelled = false;
     const endless = new ReadableStream({ cancel: () => void (isCancelled = true) });
     respond(() => new Response(endless));
@@ -153,8 +153,7 @@ describe("the types of a webhook", () => {
 
   // Promise: what-is-dropped
   test("that are removed take their pending events along", async () => {
-    const hook = await addHook();
-    await addEvents([1], [2, 1, "pet.created"]);
+    const { hook } = await hookWith([1], [2, 1, "pet.created"]);
     respond(() => 500);
     await hook.run();
     expect(await hook.state()).toMatchObject({ pending: 2 });
@@ -164,8 +163,7 @@ describe("the types of a webhook", () => {
   });
 
   test("that are removed during an attempt are not attempted again", async () => {
-    const hook = await addHook();
-    await addEvents([1, 1, "pet.created"]);
+    const { hook } = await hookWith([1, 1, "pet.created"]);
     const hung = { isOver: false };
     respond(async ({ type }) => {
       if (type !== "pet.created") return 204;
@@ -193,8 +191,7 @@ describe("the types of a webhook", () => {
 
 describe("first attempts", () => {
   test("start in the order of the feed, at most six at once", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(40));
+    const { hook, sent } = await hookWith(...events(40));
     respond(async () => {
       await scheduler.wait(Math.random() * 5);
       return 204;
@@ -208,8 +205,7 @@ describe("first attempts", () => {
 
   // Promise: numbers-of-webhooks, order-of-deliveries
   test("of one resource wait for each other, also within a read", async () => {
-    const hook = await addHook();
-    await addEvents([1, 1], [1, 2], [2, 1], [1, 3]);
+    const { hook } = await hookWith([1, 1], [1, 2], [2, 1], [1, 3]);
     const end = held();
     const run = hook.run();
     await vi.waitFor(() => expect(received).toHaveLength(2));
@@ -225,8 +221,7 @@ describe("first attempts", () => {
   });
 
   test("are a thousand in a run. The next one follows at once", async () => {
-    const hook = await addHook();
-    await addEvents(...events(1_100));
+    const { hook } = await hookWith(...events(1_100));
     await hook.run();
     expect(received).toHaveLength(1_000);
     expect(await hook.alarm()).toBe(0);
@@ -239,8 +234,7 @@ describe("first attempts", () => {
 describe("the order of a resource", () => {
   // Promise: some-events-are-refused
   test("keeps later events waiting while an earlier one is pending", async () => {
-    const hook = await addHook();
-    await addEvents([1, 1], [2, 1], [1, 2], [2, 2]);
+    const { hook } = await hookWith([1, 1], [2, 1], [1, 2], [2, 2]);
     respond(({ resource, version }) => (resource === 1 && version === 1 ? 500 : 204));
     await hook.run();
     expect(versions()).toEqual(["1:1", "2:1", "2:2"]);
@@ -253,8 +247,7 @@ describe("the order of a resource", () => {
 
   // Promise: numbers-of-webhooks, order-of-deliveries, some-events-are-refused
   test("ends an hour after the first failure, until nothing is pending", async () => {
-    const hook = await addHook();
-    await addEvents([1, 1], [1, 2]);
+    const { hook } = await hookWith([1, 1], [1, 2]);
     // The others keep the endpoint healthy.
     respond(({ resource, version }) => (resource === 1 && version === 1 ? 500 : 204));
     await hook.run();
@@ -285,8 +278,7 @@ describe("the order of a resource", () => {
 describe("what is recorded", () => {
   // Promise: numbers-of-webhooks
   test("survives a crash: 54 deliveries at most come again, and nothing is lost", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(300));
+    const { hook, sent } = await hookWith(...events(300));
     const open: (() => void)[] = [];
     respond(async ({ resource }) => {
       if ([100, 250].includes(resource)) await new Promise<void>((resolve) => open.push(resolve));
@@ -310,8 +302,7 @@ describe("what is recorded", () => {
 
   // Promise: deliveries-are-listed, numbers-of-webhooks
   test("is a history of 1,000 finished deliveries, the newest first", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(2_250));
+    const { hook, sent } = await hookWith(...events(2_250));
     await hook.run();
     await hook.pass(5 * SECOND);
     expect(received).toHaveLength(2_250);
@@ -322,8 +313,7 @@ describe("what is recorded", () => {
   });
 
   test("has no body and no header of a response, and the log has no address", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(() => new Response("a secret of the receiver", { status: 500, headers: { "x-secret": "theirs" } }));
     await hook.run();
     const stored = JSON.stringify([await hook.rows("SELECT * FROM pending"), await hook.rows("SELECT * FROM state")]);
@@ -345,8 +335,7 @@ async function takeRows(hook: Hook, attempts: string, count = MAX_PENDING): Prom
 describe("rows for deliveries that wait", () => {
   // Promise: room-for-a-thousand
   test("stop the place when they are full, and the feed keeps the rest", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(MAX_PENDING + 50));
+    const { hook, sent } = await hookWith(...events(MAX_PENDING + 50));
     respond(() => 500);
     await hook.run();
     await hook.pass(6 * MINUTE);
@@ -371,8 +360,7 @@ describe("rows for deliveries that wait", () => {
 
   // Promise: numbers-of-webhooks, room-for-a-thousand
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     await hook.run();
     await takeRows(hook, "1 + i % 3");
     // The first is delivered without a row. The second needs one.

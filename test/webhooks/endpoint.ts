@@ -205,6 +205,12 @@ export async function addEvents(...events: NewEvent[]): Promise<string[]> {
   return results.map(({ id }) => id).toSorted();
 }
 
+/** A webhook with events to deliver, and their ids. */
+export async function hookWith(...events: NewEvent[]): Promise<{ hook: Hook; sent: string[] }> {
+  const hook = await addHook();
+  return { hook, sent: await addEvents(...events) };
+}
+
 /** Events of so many resources, one of each. */
 export const events = (count: number, first = 1): NewEvent[] =>
   Array.from({ length: count }, (_, index) => [first + index]);

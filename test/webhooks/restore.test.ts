@@ -12,6 +12,7 @@ import {
   addHook,
   events,
   forget,
+  hookWith,
   type Hook,
   HOUR,
   ids,
@@ -36,8 +37,7 @@ const placeOf = async (hook: Hook) => decodeEventCursor((await hook.state()).cur
 describe("a feed that lost the place", () => {
   // Promise: resets
   test("sends one feed.reset, with the present end and a bookmark", async () => {
-    const hook = await addHook();
-    await addEvents(...events(5));
+    const { hook } = await hookWith(...events(5));
     await hook.run();
     await forgetNewest(3);
     await addEvents(...events(10, 50));
@@ -58,8 +58,7 @@ describe("a feed that lost the place", () => {
   });
 
   test("of the same id is noticed by its tag: a restore used the id again", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
+    const { hook } = await hookWith(...events(3));
     await hook.run();
     await forgetNewest(3);
     await addEvents(...events(3, 10));
@@ -80,8 +79,7 @@ describe("a feed that lost the place", () => {
   });
 
   test("is noticed after a replay from the present end, which the object never read", async () => {
-    const hook = await addHook();
-    await addEvents(...events(5));
+    const { hook } = await hookWith(...events(5));
     await hook.run();
     await forgetNewest(2);
     const sent = await addEvents(...events(10, 50));
@@ -92,8 +90,7 @@ describe("a feed that lost the place", () => {
   });
 
   test("is not a place before the one that a replay went to, when the feed no longer has it", async () => {
-    const hook = await addHook();
-    await addEvents(...events(5));
+    const { hook } = await hookWith(...events(5));
     await hook.run();
     const sent = await addEvents(...events(5));
     await hook.stub.skip(hook.name, (sent.at(-1) ?? "").slice(4));
@@ -105,8 +102,7 @@ describe("a feed that lost the place", () => {
   });
 
   test("drops what was pending, and a second loss replaces the message that still waits", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
+    const { hook } = await hookWith(...events(3));
     respond(() => 500);
     await hook.run();
     await forgetNewest(1);
@@ -126,8 +122,7 @@ describe("a feed that lost the place", () => {
 
   // Promise: latest-skips
   test("is told after a skip, too", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
+    const { hook } = await hookWith(...events(3));
     await hook.run();
     await forgetNewest(1);
     respond(() => 500);
@@ -143,8 +138,7 @@ describe("a feed that lost the place", () => {
 
   // Promise: resets
   test("lets no other delivery start before the message, for an hour at most", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     await hook.run();
     await forgetNewest(1);
     respond(({ type }) => (type === "feed.reset" ? 500 : 204));
@@ -195,8 +189,7 @@ describe("a replay", () => {
 
   // Promise: replays, replays-run-beside, webhook-id
   test("delivers the events after a place again, up to the place of the webhook, which does not move", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(5));
+    const { hook, sent } = await hookWith(...events(5));
     await hook.run();
     const place = await placeOf(hook);
     forget();
@@ -280,8 +273,7 @@ describe("a replay", () => {
   });
 
   test("does not start what a jump has overtaken, and records what was delivered", async () => {
-    const hook = await addHook();
-    const sent = await addEvents(...events(3));
+    const { hook, sent } = await hookWith(...events(3));
     const end = (sent[2] ?? "").slice(4);
     let isFirst = true;
     respond(async ({ resource }) => {
@@ -311,8 +303,7 @@ describe("a webhook that was deleted", () => {
   };
 
   test("stops, and goes on with its place and its secret when a restore brings its row back", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     await hook.run();
     const secret = await hook.stub.secret(hook.name);
     const row = await remove(hook);
@@ -383,8 +374,7 @@ describe("the secret", () => {
   });
 
   test("that is made while deliveries run signs those that start later", async () => {
-    const hook = await addHook();
-    await addEvents([1, 1], [1, 2]);
+    const { hook } = await hookWith([1, 1], [1, 2]);
     respond(async ({ version }) => {
       if (version === 1) await hook.stub.rotate(hook.name);
       return 204;

@@ -7,6 +7,7 @@ import {
   atOnce,
   events,
   forget,
+  hookWith,
   type Hook,
   HOUR,
   ids,
@@ -42,8 +43,10 @@ describe("the attempts of an event", () => {
   // Promise: numbers-of-webhooks
   test("are ten. Then it failed, a log line says so, and the next event of the resource follows", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const hook = await addHook();
-    const [poisoned] = await addEvents([1, 1]);
+    const {
+      hook,
+      sent: [poisoned],
+    } = await hookWith([1, 1]);
     respond(({ resource, version }) => (resource === 1 && version === 1 ? 400 : 204));
     const begin = Date.now();
     await hook.run();
@@ -79,8 +82,7 @@ describe("the attempts of an event", () => {
 
   // Promise: webhook-id
   test("keep their own webhook-id, and have a timestamp each", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(() => 500);
     await hook.run();
     await hook.pass(10 * SECOND);
@@ -115,8 +117,7 @@ describe("Retry-After", () => {
     [500, 5],
   ])("of a %i lets the next attempt wait for %i seconds", async (status, seconds) => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(() => new Response(null, { status, headers: { "Retry-After": "60" } }));
     await hook.run();
     await hook.pass(seconds * SECOND - 1);
@@ -128,8 +129,7 @@ describe("Retry-After", () => {
   // Promise: receivers-that-limit
   test("does not shorten a delay, and holds the resource", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const hook = await addHook();
-    await addEvents([1], [2]);
+    const { hook } = await hookWith([1], [2]);
     respond(({ resource }) =>
       resource === 1 ? new Response(null, { status: 429, headers: { "Retry-After": "1" } }) : 204,
     );
@@ -143,8 +143,7 @@ describe("Retry-After", () => {
 
   // Promise: receivers-that-limit
   test("from three resources within a minute holds the endpoint, which does not fail", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
+    const { hook } = await hookWith(...events(3));
     respond(() => new Response(null, { status: 503, headers: { "Retry-After": "600" } }));
     await hook.run();
     expect(await hook.state()).toMatchObject({ health: "ok" });
@@ -158,8 +157,7 @@ describe("Retry-After", () => {
 
   // Promise: receivers-that-limit
   test("from two resources holds these alone", async () => {
-    const hook = await addHook();
-    await addEvents(...events(3));
+    const { hook } = await hookWith(...events(3));
     respond(({ resource }) =>
       resource < 3 ? new Response(null, { status: 429, headers: { "Retry-After": "600" } }) : 204,
     );
@@ -319,8 +317,7 @@ describe("the log", () => {
 describe("410", () => {
   // Promise: 410-disables
   test("disables the webhook, and keeps the delivery", async () => {
-    const hook = await addHook();
-    await addEvents([1], [2]);
+    const { hook } = await hookWith([1], [2]);
     respond(({ resource }) => (resource === 1 ? 410 : 204));
     await hook.run();
     expect(await hook.row()).toMatchObject({ enabled: 0, disabled_reason: "gone", version: 2 });
@@ -341,8 +338,7 @@ describe("410", () => {
   });
 
   test("does not disable a webhook that has another address by now", async () => {
-    const hook = await addHook();
-    await addEvents([1]);
+    const { hook } = await hookWith([1]);
     respond(async () => {
       await env.DB.prepare("UPDATE webhooks SET url = 'https://hooks.shop.com/new'").run();
       respond(() => 204);

@@ -7,6 +7,7 @@ import {
   addHook,
   events,
   forget,
+  hookWith,
   type Hook,
   HOUR,
   ids,
@@ -30,16 +31,14 @@ const attemptsOf = (animal: number) => received.filter(({ resource }) => resourc
 
 /** A webhook whose receiver took something a minute ago. */
 async function proven(): Promise<Hook> {
-  const hook = await addHook();
-  await addEvents([5_000, 1, "pet.created"]);
+  const { hook } = await hookWith([5_000, 1, "pet.created"]);
   await hook.run();
   await hook.pass(MINUTE);
   return hook;
 }
 
 test("is enabled for good after its receiver was gone, whatever other attempts said then", async () => {
-  const hook = await addHook();
-  await addEvents(...events(6));
+  const { hook } = await hookWith(...events(6));
   respond(async ({ resource }) => {
     await scheduler.wait(resource === 1 ? 5 : 12);
     return 410;
@@ -80,8 +79,7 @@ test("learns what changed while the database answered", async () => {
 });
 
 test("forgets what an earlier address asked for", async () => {
-  const hook = await addHook();
-  await addEvents(...events(5));
+  const { hook } = await hookWith(...events(5));
   const answer = { isThere: false };
   respond(async ({ url }) => {
     if (url.endsWith("new")) return 204;
