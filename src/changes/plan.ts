@@ -141,10 +141,7 @@ export async function run<Row, Found = never>(
   select?: Statement<Found>,
   isRepeatable = false,
 ): Promise<Outcome<Row, Found>> {
-  const steps: Step[] = [];
-  for (const plan of plans) steps.push(...plan);
-  if (attempt !== undefined) steps.push(["entry", selectEntry(attempt)]);
-  if (select !== undefined) steps.push(["found", select]);
+  const steps = [...plans.flat(), ...present(["entry", attempt && selectEntry(attempt)], ["found", select])];
   const statements = steps.map(([, statement]) => statement);
   const results: unknown[][] =
     attempt !== undefined || isRepeatable

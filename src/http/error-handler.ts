@@ -6,7 +6,7 @@ import { logError } from "../log/log.ts";
 import { json } from "./respond.ts";
 
 /** For a developer who runs `wrangler dev` directly in a fresh clone. */
-const LOCAL_HINT = "Local storage is not prepared: `npm run dev` applies the migrations and stores the local API key.";
+const LOCAL_HINT = "Local storage is not prepared: start with `npm run dev`.";
 
 /**
  * The only place that turns failures into responses. The guard returns one instead of throwing: creating an Error captures a

@@ -50,8 +50,7 @@ export const createToken = handlersOf("createToken", { withoutDatabase: true })(
     const lacking = scopes.length === 0 ? CUSTOMER_SCOPES[0] : scopes.find((scope) => !owned.includes(scope));
     if (lacking !== undefined) throw lacksScope(c, lacking);
     const secret = tokenSecret(c.env);
-    if (secret === undefined)
-      throw serviceUnavailable(new Error("The Worker has no secret TOKEN_SECRET, or a short one"));
+    if (secret === undefined) throw serviceUnavailable(new Error("TOKEN_SECRET is missing or too short"));
 
     const end = Math.min(
       Date.now() + expiresIn * 1_000,

@@ -2,12 +2,11 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../env.ts";
 import type { ErrorBody } from "../errors.ts";
+import { extended } from "./json-rpc.ts";
 import type { Tool } from "./tools.ts";
 
 /** The request needs a host, which no operation reads. */
 const SERVICE = "https://petstore.invalid";
-/** A field with an integer in JSON of the service: a name is followed by a colon, and in a text its quotation marks are escaped. */
-const INTEGER_FIELD = /"(\w+)":(-?\d+)/g;
 const NEXT_CURSOR = /[?&]cursor=([\w-]+)>; rel="next"/;
 
 /** A value in an address. */
@@ -40,28 +39,29 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, values: Record<string,
   });
 }
 
-/** The result of a call, from the response to its request. */
-export async function resultOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<object> {
+/** The result of a call as JSON, from the response to its request. */
+export async function resultOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<string> {
   const body = await response.text();
   if (!response.ok) return failure(JSON.parse(body) as ErrorBody, response.headers.get("Retry-After"));
-  const withTexts = body.replace(INTEGER_FIELD, (field, name: string, integer: string) =>
-    int64.includes(name) ? `"${name}":"${integer}"` : field,
-  );
-  const found: unknown = withTexts === "" ? { done: true } : JSON.parse(withTexts);
+  // A name is followed by a colon, and in a text its quotation marks are escaped.
+  const withTexts = body.replace(new RegExp(`"(${int64.join("|")})":(-?\\d+)`, "g"), '"$1":"$2"');
+  const found = withTexts === "" ? '{"done":true}' : withTexts.startsWith("[") ? `{"items":${withTexts}}` : withTexts;
   const nextCursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
   const replayed = response.headers.has("Idempotency-Replayed") || undefined;
-  const structuredContent = { ...(Array.isArray(found) ? { items: found } : (found as object)), nextCursor, replayed };
-  return { ...contentOf(structuredContent), ...(isStructured && { structuredContent }) };
+  const content = extended(found, { nextCursor, replayed });
+  const result = withContent(content);
+  return isStructured ? `${result.slice(0, -1)},"structuredContent":${content}}` : result;
 }
 
-/** The result of a call that failed. */
-export function failure(error: ErrorBody, retryAfter?: string | null): object {
+/** The result of a call that failed, as JSON. */
+export function failure(error: ErrorBody, retryAfter?: string | null): string {
   // Words of HTTP, and what agents know instead.
   const message = error.message
     .replace("Idempotency-Key", "idempotencyKey")
     .replace("in a Link header", "as nextCursor");
   const wait = retryAfter == null ? {} : { retryAfter: Number(retryAfter) };
-  return { ...contentOf({ ...error, message, ...wait }), isError: true };
+  return withContent(JSON.stringify({ ...error, message, ...wait }), { isError: true });
 }
 
-const contentOf = (value: object) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+const withContent = (text: string, members?: object) =>
+  JSON.stringify({ content: [{ type: "text", text }], ...members });

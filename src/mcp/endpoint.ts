@@ -12,7 +12,16 @@ import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
 import { invalid } from "../http/validation.ts";
 import { readArguments } from "./arguments.ts";
 import { failure, requestOf, resultOf } from "./call.ts";
-import { idOf, isObject, type Message, messageOf, respond, respondWithRpcError, RpcError } from "./json-rpc.ts";
+import {
+  extended,
+  idOf,
+  isObject,
+  type Message,
+  messageOf,
+  respond,
+  respondWithRpcError,
+  RpcError,
+} from "./json-rpc.ts";
 import { MODERN, OLDER, OLDEST, REVISIONS, revisionOf } from "./revision.ts";
 import { type Tool, toolsOf } from "./tools.ts";
 
@@ -60,10 +69,10 @@ async function answer(c: Context<AppEnv>, key: ApiKey): Promise<Call | Response>
     const message = messageOf(body);
     if (message.id === undefined) return c.body(null, 202);
     const revision = revisionOf(c, message);
-    const { tool, request, ...result } = await outcomeOf(c, key, message, revision);
-    return request === undefined
-      ? respond(c, id, { result: complete(revision, result) })
-      : { id, revision, tool, request };
+    const outcome = await outcomeOf(c, key, message, revision);
+    return typeof outcome === "string"
+      ? respond(c, id, "result", complete(revision, outcome))
+      : { id, revision, ...outcome };
   } catch (error) {
     if (error instanceof RpcError) return respondWithRpcError(c, id, error);
     throw error;
@@ -74,50 +83,50 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return parse(bytes);
   } catch {
-    throw new RpcError(-32_700, "The body is not well-formed JSON in UTF-8.");
+    throw new RpcError(-32_700, "The request body is not well-formed JSON in UTF-8.");
   }
 }
 
-/** The members of the result of a method, or the call that it asks for. */
+/** The result of a method as JSON, or the call that it asks for. */
 async function outcomeOf(
   c: Context<AppEnv>,
   { scopes }: ApiKey,
   { method, params }: Message,
   revision: string,
-): Promise<Pick<Call, "tool" | "request"> | { tool?: undefined; request?: undefined; [member: string]: unknown }> {
+): Promise<string | Pick<Call, "tool" | "request">> {
   const { instructions, tools } = await toolsOf(c.env);
   const isModern = revision === MODERN;
   if (isModern && method === "server/discover") {
     const caching = { ttlMs: 3_600_000, cacheScope: "public" };
-    return { supportedVersions: REVISIONS, capabilities: CAPABILITIES, instructions, ...caching };
+    return JSON.stringify({ supportedVersions: REVISIONS, capabilities: CAPABILITIES, instructions, ...caching });
   }
   if (!isModern && method === "initialize") {
     const protocolVersion = OLDER.find((one) => one === params["protocolVersion"]) ?? OLDER[0];
-    return { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions };
+    return JSON.stringify({ protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions });
   }
-  if (!isModern && method === "ping") return {};
+  if (!isModern && method === "ping") return "{}";
   if (method === "tools/list") {
     const listed = tools
       .filter(({ scope }) => scope === undefined || hasScope(scopes, scope))
       .map(({ definition }) => (revision === OLDEST ? { ...definition, title: undefined } : definition));
-    return { tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) };
+    return JSON.stringify({ tools: listed, ...(isModern && { ttlMs: 300_000, cacheScope: "private" }) });
   }
   if (method === "tools/call") {
     const tool = tools.find(({ definition }) => definition.name === params["name"]);
-    if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: tools/list has all.", 200);
+    if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: see tools/list.", 200);
     const { arguments: given = {} } = params;
     if (!isObject(given)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
     const { values, issues } = readArguments(tool, given);
     if (issues.length === 0) return { tool, request: requestOf(c, tool, values) };
     const { code, message } = invalid(issues);
     c.get("log").errorCode = code;
-    return { ...failure({ code, message, status: ERRORS[code].status }) };
+    return failure({ code, message, status: ERRORS[code].status });
   }
   throw new RpcError(-32_601, "There is no such method.", isModern ? 404 : 200);
 }
 
-const complete = (revision: string, members: object) =>
-  revision === MODERN ? { ...members, ...MODERN_MEMBERS } : members;
+const complete = (revision: string, result: string) =>
+  revision === MODERN ? extended(result, MODERN_MEMBERS) : result;
 
 /** Sends the request of a call, which writes the line of the log. */
 async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, request }: Call): Promise<Response> {
@@ -128,5 +137,5 @@ async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, r
   c.get("headers")["X-Request-Id"] = response.headers.get("X-Request-Id") ?? "";
   // The key expired, or was revoked, between the two.
   if (response.status === 401) return response;
-  return respond(c, id, { result: complete(revision, await resultOf(tool, response, revision !== OLDEST)) });
+  return respond(c, id, "result", complete(revision, await resultOf(tool, response, revision !== OLDEST)));
 }

@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
-import { rawJSON, toInt64 } from "../exact/json.ts";
-import { json } from "../http/respond.ts";
+import { toInt64 } from "../exact/json.ts";
+import { jsonText } from "../http/respond.ts";
 
 /** An object of `parseExact`. */
 export interface JsonObject {
@@ -52,18 +52,30 @@ export function messageOf(body: unknown): Message {
   const id = idOf(body);
   const isWhole = jsonrpc === "2.0" && typeof method === "string" && isObject(params);
   if (!isWhole || (id === undefined && "id" in rest)) {
-    const rule =
-      'Send one message: jsonrpc "2.0", a method, params in an object, and an id that is a string or an integer.';
-    throw new RpcError(-32_600, rule);
+    throw new RpcError(
+      -32_600,
+      'Send one message: jsonrpc "2.0", method, an object as params, a string or an integer as id.',
+    );
   }
   return { id, method, params };
 }
 
-/** @param outcome with a `result` or an `error`. */
-export const respond = (c: Context<AppEnv>, id: string, outcome: object, status: ContentfulStatusCode = 200) =>
-  json(c, { jsonrpc: "2.0", id: rawJSON(id), ...outcome }, status);
+/** JSON of an object, with more members. */
+export function extended(json: string, members: object): string {
+  const more = JSON.stringify(members);
+  return more === "{}" ? json : `${json.slice(0, -1)},${more.slice(1)}`;
+}
+
+/** @param member a `result` or an `error`, as JSON. */
+export const respond = (
+  c: Context<AppEnv>,
+  id: string,
+  member: string,
+  json: string,
+  status: ContentfulStatusCode = 200,
+) => jsonText(c, `{"jsonrpc":"2.0","id":${id},"${member}":${json}}`, status);
 
 export function respondWithRpcError(c: Context<AppEnv>, id: string, { code, message, data, status }: RpcError) {
   c.get("log").errorCode = String(code);
-  return respond(c, id, { error: { code, message, data } }, status);
+  return respond(c, id, "error", JSON.stringify({ code, message, data }), status);
 }

@@ -62,7 +62,7 @@ export async function toolsOf({ ASSETS }: AppEnv["Bindings"]): Promise<Tools> {
   if (known !== undefined) return known;
   try {
     const response = await ASSETS.fetch(`${ASSETS_ORIGIN}/${TOOLS_FILE}`);
-    if (!response.ok) throw new Error(`The asset ${TOOLS_FILE} responded ${response.status}`);
+    if (!response.ok) throw new Error(`${TOOLS_FILE}: ${response.status}`);
     return (known = await response.json<Tools>());
   } catch (cause) {
     throw serviceUnavailable(cause);
