@@ -71,5 +71,5 @@ export const AGENTS: Mutant[] = [
     '"Cache-Control": "max-age=60"',
   ),
   missteps("a replay looks like a new order", "call.ts", " || undefined;", " && undefined;"),
-  missteps("a failure is no failure", "call.ts", ", isError: true }", " }"),
+  missteps("a failure is no failure", "call.ts", ", { isError: true }", ""),
 ];
