@@ -33,6 +33,8 @@ const INSTRUCTIONS = [
 
 /** The form of an int64, which no other argument has. */
 const INT64: Schema = { type: "string", pattern: "^-?[0-9]+$" };
+/** The names in `INT64_FIELD` of src/mcp/call.ts. */
+const INT64_NAME = /^(?:id|\w+Id)$/;
 /** What an argument of every tool means. */
 const MEANINGS: { [argument: string]: string } = {
   cursor: "nextCursor of the page before",
@@ -100,6 +102,7 @@ function toolOf(
     argument(schema, name, { without, words, refused: refused ?? {} });
   const success = Object.entries(responses ?? {}).find(([status]) => status.startsWith("2"))?.[1];
   const result = success && schemaOf(document, resolve<ResponseObject>(document, success as ResponseObject));
+  if (result !== undefined) checkIntegers(result);
   const scope = operation["x-required-scope"] as Scope | undefined;
   return {
     ...(scope === undefined ? {} : { scope }),
@@ -107,7 +110,6 @@ function toolOf(
     path: `/v1${path}`,
     query: named("query").map(({ name }) => name),
     ...(body === undefined ? {} : { body: body.type === "array" ? "array" : "object" }),
-    int64: [...new Set(result === undefined ? [] : namesOfInt64(result))],
     ...(refused === undefined ? {} : { refused }),
     definition: {
       name: operationId,
@@ -182,8 +184,8 @@ function argument(
   };
 }
 
-/** The names of the fields of a response that hold an int64. */
-function namesOfInt64(schema: SchemaObject): string[] {
+/** @throws Error for an integer whose name does not tell the Worker whether it is an int64. */
+function checkIntegers(schema: SchemaObject): void {
   const {
     items,
     properties = {},
@@ -193,13 +195,11 @@ function namesOfInt64(schema: SchemaObject): string[] {
     properties?: { [name: string]: SchemaObject };
     anyOf?: SchemaObject[];
   };
-  return [
-    ...Object.entries(properties).flatMap(([name, field]) => [
-      ...(field.format === "int64" ? [name] : []),
-      ...namesOfInt64(field),
-    ]),
-    ...[...(items === undefined ? [] : [items]), ...anyOf].flatMap(namesOfInt64),
-  ];
+  for (const [name, { type, format }] of Object.entries(properties))
+    if ([type].flat().includes("integer") && (format === "int64") !== INT64_NAME.test(name))
+      throw new Error(`An int64 of a response is called id or ...Id, and no other integer is: ${name}`);
+  for (const part of [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf])
+    checkIntegers(part);
 }
 
 const operations: Resource["operations"] = Object.assign({}, ...RESOURCES.map(({ operations }) => operations));

@@ -7,6 +7,8 @@ import type { Tool } from "./tools.ts";
 
 /** The request needs a host, which no operation reads. */
 const SERVICE = "https://petstore.invalid";
+/** An int64 in JSON of the service, as openapi/tools.ts checks. A name is followed by a colon, and in a text its quotation marks are escaped. */
+const INT64_FIELD = /"(id|\w+Id)":(-?\d+)/g;
 const NEXT_CURSOR = /[?&]cursor=([\w-]+)>; rel="next"/;
 
 /** A value in an address. */
@@ -40,11 +42,10 @@ export function requestOf(c: Context<AppEnv>, tool: Tool, values: Record<string,
 }
 
 /** The result of a call as JSON, from the response to its request. */
-export async function resultOf({ int64 }: Tool, response: Response, isStructured: boolean): Promise<string> {
+export async function resultOf(response: Response, isStructured: boolean): Promise<string> {
   const body = await response.text();
   if (!response.ok) return failure(JSON.parse(body) as ErrorBody, response.headers.get("Retry-After"));
-  // A name is followed by a colon, and in a text its quotation marks are escaped.
-  const withTexts = body.replace(new RegExp(`"(${int64.join("|")})":(-?\\d+)`, "g"), '"$1":"$2"');
+  const withTexts = body.replace(INT64_FIELD, '"$1":"$2"');
   const found = withTexts === "" ? '{"done":true}' : withTexts.startsWith("[") ? `{"items":${withTexts}}` : withTexts;
   const nextCursor = NEXT_CURSOR.exec(response.headers.get("Link") ?? "")?.[1];
   const replayed = response.headers.has("Idempotency-Replayed") || undefined;

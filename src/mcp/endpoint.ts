@@ -23,7 +23,7 @@ import {
   RpcError,
 } from "./json-rpc.ts";
 import { MODERN, OLDER, OLDEST, REVISIONS, revisionOf } from "./revision.ts";
-import { type Tool, toolsOf } from "./tools.ts";
+import { toolsOf } from "./tools.ts";
 
 const SERVER = { name: "petstore", version };
 const CAPABILITIES = { tools: {} };
@@ -37,7 +37,6 @@ type Service = (request: Request, env: AppEnv["Bindings"], context: ExecutionCon
 interface Call {
   id: string;
   revision: string;
-  tool: Tool;
   request: Request;
 }
 
@@ -72,7 +71,7 @@ async function answer(c: Context<AppEnv>, key: ApiKey): Promise<Call | Response>
     const outcome = await outcomeOf(c, key, message, revision);
     return typeof outcome === "string"
       ? respond(c, id, "result", complete(revision, outcome))
-      : { id, revision, ...outcome };
+      : { id, revision, request: outcome };
   } catch (error) {
     if (error instanceof RpcError) return respondWithRpcError(c, id, error);
     throw error;
@@ -93,7 +92,7 @@ async function outcomeOf(
   { scopes }: ApiKey,
   { method, params }: Message,
   revision: string,
-): Promise<string | Pick<Call, "tool" | "request">> {
+): Promise<string | Request> {
   const { instructions, tools } = await toolsOf(c.env);
   const isModern = revision === MODERN;
   if (isModern && method === "server/discover") {
@@ -117,7 +116,7 @@ async function outcomeOf(
     const { arguments: given = {} } = params;
     if (!isObject(given)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
     const { values, issues } = readArguments(tool, given);
-    if (issues.length === 0) return { tool, request: requestOf(c, tool, values) };
+    if (issues.length === 0) return requestOf(c, tool, values);
     const { code, message } = invalid(issues);
     c.get("log").errorCode = code;
     return failure({ code, message, status: ERRORS[code].status });
@@ -129,7 +128,7 @@ const complete = (revision: string, result: string) =>
   revision === MODERN ? extended(result, MODERN_MEMBERS) : result;
 
 /** Sends the request of a call, which writes the line of the log. */
-async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, request }: Call): Promise<Response> {
+async function run(c: Context<AppEnv>, service: Service, { id, revision, request }: Call): Promise<Response> {
   // A read from a replica may miss what the call before wrote, and agents keep no bookmarks.
   const bindings = { ...c.env, READS: "primary", AGENT: true } as unknown as AppEnv["Bindings"];
   const response = await service(request, bindings, c.executionCtx);
@@ -137,5 +136,5 @@ async function run(c: Context<AppEnv>, service: Service, { id, revision, tool, r
   c.get("headers")["X-Request-Id"] = response.headers.get("X-Request-Id") ?? "";
   // The key expired, or was revoked, between the two.
   if (response.status === 401) return response;
-  return respond(c, id, "result", complete(revision, await resultOf(tool, response, revision !== OLDEST)));
+  return respond(c, id, "result", complete(revision, await resultOf(response, revision !== OLDEST)));
 }

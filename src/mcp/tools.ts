@@ -28,8 +28,6 @@ export interface Tool {
   readonly query: readonly string[];
   /** An array is the argument `items`, and the fields of an object are arguments. Undefined without a body. */
   readonly body?: "array" | "object";
-  /** The fields of responses that hold an int64. */
-  readonly int64: readonly string[];
   /** Why a value is refused that the operation would take, by argument and value. */
   readonly refused?: { readonly [argument: string]: { readonly [value: string]: string } };
   /** As agents see it. */
