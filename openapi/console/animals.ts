@@ -1,9 +1,10 @@
 // The animals and their categories: search, add, change, delete.
 import { html, nothing } from "lit-html";
 import type { Animal, Category, PetStatus } from "../../client/src/index.ts";
+import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
 import { type Action, actionsOf, addressOf, asks, choice, type Ended, field, filters, type Value } from "./page.ts";
-import { type Attempt, may, store } from "./session.ts";
+import { type Attempt, may, type Once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
 type Row = Animal & { etag: string };
@@ -21,10 +22,7 @@ export const animals = tableView<Row>({
   kind: "animal",
   isAllowed: () => may("pets:read"),
   async list(signal) {
-    const named: Category[] = [];
-    for await (const category of store.categories.list({ limit: 100 }, { signal }))
-      if (named.push(category) === MAX_CATEGORIES) break;
-    categories = named;
+    await fetchCategories(signal);
     const [q, status, categoryId] = ["q", "status", "category"].map((name) => asks(name) || undefined);
     const filter = { status: status as PetStatus | undefined, categoryId, etags: true } as const;
     const listOf = (by: { q?: string | undefined; id?: string[] }) =>
@@ -49,11 +47,11 @@ export const animals = tableView<Row>({
   nameOf: ({ name }) => name,
   viewOf: ({ id, name, categoryId, status }) => html`
     <strong>${name}</strong> <span class="state ${status}">${status}</span>
-    <p>animal ${id} · ${categoryOf(categoryId) ?? `category ${categoryId}`} · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a></p>`,
+    <p>animal ${id} · ${categoryOf(categoryId) ?? `category ${categoryId}`}${mayReadFeed() ? html` · <a href=${addressOf("feed", { animal: id })} aria-label="History of ${name}">History</a>` : nothing}</p>`,
   actions(row) {
     if (!may("pets:write")) return [];
     const question = `Delete ${row.name} (animal ${row.id})? This cannot be undone.`;
-    const save = (attempt: Attempt, value: Value) => changeTo(row, valuesOf(value), attempt);
+    const save: Action["run"] = (once, value) => once((attempt) => changeTo(row, valuesOf(value), attempt));
     return [
       { label: "Change", fields: () => fieldsOf(row), run: save },
       { label: "Delete", question, run: () => remove(row) },
@@ -97,19 +95,27 @@ async function remove({ id, name, etag: ifMatch }: Row): Promise<Ended> {
   return `${name} is deleted.`;
 }
 
-async function add(attempt: Attempt, value: Value): Promise<Ended> {
-  const { animal, etag, replayed } = await store.pets.create(valuesOf(value), attempt);
+async function add(once: Once, value: Value): Promise<Ended> {
+  const { animal, etag, replayed } = await once((attempt) => store.pets.create(valuesOf(value), attempt));
   await reload();
   const undo = () => remove({ ...animal, etag }).finally(reload);
   return { text: `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`, undo };
 }
 
-async function addCategory(attempt: Attempt, value: Value): Promise<Ended> {
-  const { category, etag: ifMatch } = await store.categories.create({ name: value("name") }, attempt);
+async function addCategory(once: Once, value: Value): Promise<Ended> {
+  const name = value("name");
+  const { category, etag: ifMatch } = await once((attempt) => store.categories.create({ name }, attempt));
   await reload();
   const text = `${category.name} is category ${category.id}.`;
   const deleted = () => `${category.name} is deleted.`;
   return { text, undo: () => store.categories.delete(category.id, { ifMatch }).then(deleted).finally(reload) };
+}
+
+export async function fetchCategories(signal?: AbortSignal): Promise<void> {
+  const named: Category[] = [];
+  for await (const category of store.categories.list({ limit: 100 }, { signal }))
+    if (named.push(category) === MAX_CATEGORIES) break;
+  categories = named;
 }
 
 const categoryOf = (id: bigint): string | undefined => categories.find((category) => category.id === id)?.name;

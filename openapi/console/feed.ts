@@ -23,16 +23,19 @@ const MAX_REQUESTS = 50;
 
 /** What was read, with the place in the feed before the page of an event, and how many of the page come before it. */
 const read = new Map<string, { event: PetStoreEvent; place: string | undefined; index: number }>();
-/** How far the feed was read, from the oldest event on. */
-let [place, until]: [string | undefined, string] = [undefined, ""];
-let reading: "goes on" | "stopped" | "ended" = "goes on";
-let [shown, newest] = [AT_ONCE, ""];
+/** How far the feed was read, from the oldest event on, with the last event before that place. */
+let [place, last]: [string | undefined, PetStoreEvent | undefined] = [undefined, undefined];
+export let reading: "goes on" | "stopped" | "ended" = "stopped";
+let [readings, shown, newest] = [0, AT_ONCE, ""];
 
 /** It has the events that the key may read. */
 export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
 export const eventOf = (id: string): PetStoreEvent | undefined => read.get(id)?.event;
-/** What was read, in the order of the changes. */
-export const history = () => [...read.values()].map(({ event }) => event).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+/** What was read without a gap, from the oldest event on. */
+export const past = () => all().filter(({ id }) => last !== undefined && id <= last.id);
+
+/** What was read, in the order of the changes. New events stand behind a gap until the past is read to its end. */
+const all = () => [...read.values()].map(({ event }) => event).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 export const feed: View = {
   title: "Feed",
@@ -45,7 +48,7 @@ export const feed: View = {
     await readFeed(signal);
   },
   view() {
-    const events = history().filter(isWanted).toReversed();
+    const events = all().filter(isWanted).toReversed();
     const empty = reading === "goes on" ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
     const more = () => void (shown += AT_ONCE);
     return html`
@@ -64,23 +67,28 @@ function take({ events }: EventPage, from: string | undefined): void {
   update();
 }
 
-/** Reads on in the feed, for some requests or to its end. It may take turns with another reading. */
-export async function readFeed(signal?: AbortSignal): Promise<void> {
+/** Reads on in the feed, for some requests or to its end. It may take turns with another reading: the later one tells how it ended. */
+export async function readFeed(signal?: AbortSignal, requests = MAX_REQUESTS): Promise<void> {
+  const own = ++readings;
+  let more = true;
   reading = "goes on";
-  for (let request = 0; request < MAX_REQUESTS; request++) {
-    const from = place;
-    const page = await store.events.list({ cursor: from, signal }).catch(startAgain);
-    take(page, from);
-    [place, until] = [page.cursor, page.events.at(-1)?.timestamp ?? until];
-    if (!page.more) return void (reading = "ended");
+  try {
+    for (let request = 0; more && request < requests; request++) {
+      const from = place;
+      const page = await store.events.list({ cursor: from, signal });
+      take(page, from);
+      [place, last, more] = [page.cursor, page.events.at(-1) ?? last, page.more];
+    }
+  } catch (error) {
+    // The service keeps events for some days: a later reading begins with the oldest one.
+    if ((error as PetStoreError).code === "cursor_expired") {
+      read.clear();
+      [place, last] = [undefined, undefined];
+    }
+    throw error;
+  } finally {
+    if (own === readings) reading = more ? "stopped" : "ended";
   }
-  reading = "stopped";
-}
-
-/** The service keeps events for some days: a later reading begins with the oldest one. */
-function startAgain(error: PetStoreError): never {
-  if (error.code === "cursor_expired") place = undefined;
-  throw error;
 }
 
 async function follow(from: string, signal: AbortSignal): Promise<void> {
@@ -96,10 +104,13 @@ async function follow(from: string, signal: AbortSignal): Promise<void> {
 /** Says when not all was read. */
 export const restOfFeed = () =>
   reading === "stopped"
-    ? html`<p><b>This is not all</b>: the feed is read up to ${time(until)}. ${button("read-on", "Read on", () => readFeed())}</p>`
+    ? html`<p><b>This is not all</b>: the feed is read up to ${last ? time(last.timestamp) : "no event yet"}. ${button("read-on", "Read on", () => readFeed())}</p>`
     : nothing;
 
-/** The place in the feed before an event that was read. Before the oldest one is none: it is then after it. */
+/** Whether the feed has no place before an event, as far as it was read. */
+export const isOldest = (id: string) => read.get(id)?.place === undefined && read.get(id)?.index === 0;
+
+/** The place in the feed before an event that was read. For the oldest one, it is after it. */
 export async function placeBefore(id: string): Promise<string> {
   const { place, index = 0 } = read.get(id) ?? {};
   if (place !== undefined && index === 0) return place;
@@ -119,10 +130,12 @@ function isWanted(event: PetStoreEvent): boolean {
 
 /** What an event says: "Order placed: order 12, placed, animal 17". */
 export function textOf({ type, data }: PetStoreEvent): string {
-  const { id, name, status, petId: animal, reference, customer } = data as Record<string, bigint | string | undefined>;
+  const { id, name, status, ...other } = data as Record<string, bigint | string | undefined>;
+  const { petId: animal, categoryId: category, reference, customer } = other;
   const [of = ""] = type.split(".");
-  const about = { [of === "pet" ? "animal" : of]: id, ...(of === "order" && { animal, reference, customer }) };
-  const said = Object.entries(about).map(([label, value]) => value && `${label} ${value}`);
+  const more = { pet: { category }, order: { animal, reference, customer } }[of];
+  const about = Object.entries({ [of === "pet" ? "animal" : of]: id, ...more });
+  const said = about.flatMap(([label, value]) => (value === undefined ? [] : `${label} ${value}`));
   return `${WORDS[type as EventType] ?? type}: ${[...said, name, status].filter(Boolean).join(", ")}`;
 }
 

@@ -1,7 +1,7 @@
 // Many animals from a CSV file (RFC 4180): what is refused first, then the progress.
 import { html, nothing } from "lit-html";
 import { type NewPet, type PetStatus, PetStoreError } from "../../client/src/index.ts";
-import { categoryIdOf, STATUSES } from "./animals.ts";
+import { categoryIdOf, fetchCategories, STATUSES } from "./animals.ts";
 import { act, type Ended, field, page, update } from "./page.ts";
 import { isUnanswered, once, store } from "./session.ts";
 
@@ -31,12 +31,14 @@ export function importFields(): unknown {
   return [field("CSV file", input, hint), file ? preview(file) : nothing];
 }
 
+const counted = (count: number, of: string) => `${count} ${of}${count === 1 ? "" : "s"}`;
+
 function preview({ name, animals, refused }: Import): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
   const reasons = refused.slice(0, MAX_SHOWN).map(({ row, reason }) => html`<li>Row ${row}: ${reason}</li>`);
   return html`
-    <p>${name}: <b>${animals.length} animals</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
-    <p><b>${refused.length} rows</b> are refused, and not added.</p>
+    <p>${name}: <b>${counted(animals.length, "animal")}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
+    <p><b>${counted(refused.length, "row")}</b> cannot be added.</p>
     <ul class="refused" tabindex="0" aria-label="Refused rows" ?hidden=${refused.length === 0}>${reasons}</ul>
     ${created === undefined ? nothing : html`<progress aria-label="Added" max=${animals.length} value=${created}></progress>`}
   `;
@@ -46,10 +48,13 @@ async function read(chosen: File | undefined): Promise<Ended> {
   file = undefined;
   if (chosen === undefined) return;
   if (chosen.size > MAX_BYTES) throw new Error("The file has more than 20 MB. Divide it.");
-  const [titles = [], ...rows] = parse(await chosen.text());
+  const text = await chosen.text();
+  if (text.includes("\uFFFD")) throw new Error("Save the file as UTF-8 (in Excel: CSV UTF-8).");
+  const [titles = [], ...rows] = parse(text);
   const columns = titles.map((title) => title.toLowerCase().replace(/^category[ _]?id$/, "category"));
   if (!columns.includes("name") || !columns.includes("category"))
     throw new Error("The first row has to name the columns: name and category, and perhaps status.");
+  await fetchCategories();
   const found: Import = { name: chosen.name, animals: [], refused: [] };
   for (const [index, row] of rows.entries()) {
     if (row.every((cell) => cell === "")) continue;
@@ -60,7 +65,7 @@ async function read(chosen: File | undefined): Promise<Ended> {
     }
   }
   file = found;
-  return `${file.animals.length} animals can be added, and ${file.refused.length} rows are refused.`;
+  return `${counted(file.animals.length, "animal")} can be added, and ${counted(file.refused.length, "row")} cannot.`;
 }
 
 /** @throws Error in words. */
@@ -75,8 +80,7 @@ function animalOf(cell: (column: string) => string): NewPet {
 }
 
 /** The rows of a file. Spreadsheets of some countries separate by semicolons. Takes linear time. */
-function parse(text: string): string[][] {
-  const csv = text.replace(/^\uFEFF/, "");
+function parse(csv: string): string[][] {
   const separator = /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
   const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|(?!")([^${separator}\\r\\n]*))(${separator}|\\r?\\n|\\r|$)`, "y");
   const rows: string[][] = [[]];
@@ -93,9 +97,12 @@ function parse(text: string): string[][] {
 export async function addAll(): Promise<Ended> {
   if (!file?.animals.length) throw new Error("Choose a file with animals first.");
   const { animals } = file;
+  // Screen readers say the notice: four times are enough.
+  const quarters = (count = 0) => Math.floor((4 * count) / animals.length);
   const onProgress = (progress: { created: number }) => {
+    if (quarters(progress.created) > quarters(created))
+      page.notice = { text: `Added ${progress.created} of ${counted(animals.length, "animal")}.` };
     ({ created } = progress);
-    page.notice = { text: `${created} of ${animals.length} animals are added.` };
     update();
   };
   created = 0;
@@ -103,7 +110,7 @@ export async function addAll(): Promise<Ended> {
     const change = `import ${await digestOf(animals.map((animal) => Object.values(animal).map(String)))}`;
     await once(change, (attempt) => store.pets.createMany(animals, { ...attempt, retry: RETRY, onProgress }));
     file = undefined;
-    return `${animals.length} animals are added.`;
+    return `Added ${counted(animals.length, "animal")}.`;
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
     if (file && error instanceof PetStoreError && !isUnanswered(error))

@@ -14,6 +14,8 @@ const VIEWS: Record<string, View> = { orders, animals, feed, webhooks, numbers }
 const { environment, key: localKey = "" } = document.documentElement.dataset;
 const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
+/** The id of the key that the page's data belongs to. */
+let owner: string | undefined;
 let isOpening = false;
 let opened = new AbortController();
 
@@ -36,13 +38,13 @@ async function open(): Promise<void> {
 }
 
 async function enter(apiKey: string): Promise<void> {
-  const before = key?.id;
   await signIn(apiKey, (isRetrying) => {
     page.isRetrying = isRetrying;
     update();
   });
-  // Somebody else sees nothing of what the page shows.
-  if (before !== undefined && before !== key?.id) return location.reload();
+  owner ??= key?.id;
+  // Somebody else sees nothing of what the page shows, also when an import stops the reload.
+  if (owner !== key?.id) return location.reload();
   page.isLocked = false;
   await open();
 }

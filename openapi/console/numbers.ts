@@ -1,7 +1,7 @@
 // How many animals there are, and what happened in the last 24 hours.
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import type { Inventory } from "../../client/src/index.ts";
-import { history, mayReadFeed, readFeed, restOfFeed } from "./feed.ts";
+import { mayReadFeed, past, readFeed, reading, restOfFeed } from "./feed.ts";
 import { may, store } from "./session.ts";
 import type { View } from "./table.ts";
 
@@ -16,8 +16,8 @@ export const numbers: View = {
   title: "Numbers",
   isAllowed: () => may("store:read"),
   async open(signal) {
-    stock = await store.orders.inventory({ signal });
-    if (mayReadFeed()) await readFeed(signal);
+    const counting = store.orders.inventory({ signal }).then((counted) => void (stock = counted));
+    await Promise.all([counting, mayReadFeed() && readFeed(signal)]);
   },
   view: () => [stock === undefined ? nothing : stockOf(stock), mayReadFeed() ? activity() : nothing],
 };
@@ -38,10 +38,11 @@ function stockOf({ inventory, age }: NonNullable<typeof stock>): TemplateResult 
 }
 
 function activity(): TemplateResult {
+  if (reading === "goes on") return html`<h2>The last 24 hours</h2><p>Reading the feed …</p>`;
   const first = Math.floor(Date.now() / HOUR) - HOURS + 1;
   const hours = Array.from({ length: HOURS }, (_, index) => ({ start: (first + index) * HOUR, orders: 0, changes: 0 }));
   const all = { orders: 0, changes: 0 };
-  for (const { type, timestamp } of history()) {
+  for (const { type, timestamp } of past()) {
     const hour = hours[Math.floor(Date.parse(timestamp) / HOUR) - first];
     for (const sum of hour ? [hour, all] : []) {
       sum.orders += Number(type === "order.placed");

@@ -1,6 +1,7 @@
 // The orders: those to ship first, each with its animal.
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { Animal, Order, Page } from "../../client/src/index.ts";
+import { mayReadFeed } from "./feed.ts";
 import { addressOf, asks, filters, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
@@ -38,16 +39,18 @@ export const orders = tableView<Row>({
     <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>
   `,
   empty() {
-    if (asks("find") !== "") return "No order has this number, reference or customer, letter by letter.";
+    const typed = "Type the whole number, reference or customer, with the same capitals.";
+    if (asks("find") !== "") return `Nothing found. ${typed}`;
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Orders come from the shop's own program. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },
   nameOf: ({ id }) => `order ${id}`,
   viewOf({ id, petId, status, reference, customer, createdAt, shipDate }) {
     const animal = animals.get(petId);
+    const { name } = animal ?? { name: `Animal ${petId}` };
     return html`
       <strong>Order ${id}</strong> <span class="state ${status}">${status}</span>
-      <a href=${addressOf("feed", { animal: petId })}>${animal?.name ?? `Animal ${petId}`}</a>
+      ${mayReadFeed() ? html`<a href=${addressOf("feed", { animal: petId })}>${name}</a>` : name}
       <small>animal ${petId}${animal ? `, ${animal.status}` : may("pets:read") ? ", deleted" : ""}</small>
       <p>
         ${reference === undefined ? nothing : html`Reference <b>${reference}</b> · `}${customer === undefined ? nothing : html`Customer <a href=${addressOf("orders", { find: customer })}>${customer}</a> · `}
@@ -56,13 +59,15 @@ export const orders = tableView<Row>({
   },
   actions({ id, petId, status, customer, etag: ifMatch }) {
     if (status !== "placed" || !may("orders:manage")) return [];
-    const animal = `${animals.get(petId)?.name ?? "Animal"} (animal ${petId})${customer ? ` for customer ${customer}` : ""}`;
+    const name = animals.get(petId)?.name;
+    const shipping = `Ship ${name ?? "Animal"} (animal ${petId})${customer ? ` for customer ${customer}` : ""}?`;
+    const cancelling = `Cancel order ${id}? Animal ${petId}${name ? ` (${name})` : ""} can then be sold again.`;
     const done = (state: string) => () => `Order ${id} is ${state}.`;
     const ship = (attempt: Attempt) => store.orders.ship(id, { ...attempt, ifMatch }).then(done("shipped"));
     const cancel = () => store.orders.cancel(id, { ifMatch }).then(done("cancelled"));
     return [
-      { label: "Ship", isPrimary: true, question: `Ship ${animal}? This cannot be undone.`, run: ship },
-      { label: "Cancel", question: `Sell ${animal} to somebody else? This cannot be undone.`, run: cancel },
+      { label: "Ship", isPrimary: true, question: `${shipping} This cannot be undone.`, run: (once) => once(ship) },
+      { label: "Cancel", question: `${cancelling} This cannot be undone.`, run: cancel },
     ];
   },
 });

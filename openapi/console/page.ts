@@ -1,7 +1,7 @@
 // What the views share: the address, how something ended, buttons with what they ask, fields and times. Everything that is done runs here.
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { PetStoreError } from "../../client/src/index.ts";
-import { type Attempt, forgetKey, isUnanswered, once } from "./session.ts";
+import { forgetKey, isUnanswered, type Once, once } from "./session.ts";
 
 /** How something ended: well, with a text alone. `undo` takes it back. */
 export type Ended = string | { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | void;
@@ -15,7 +15,7 @@ export interface Action {
   isPrimary?: boolean;
   question?: string;
   fields?: () => unknown;
-  run: (attempt: Attempt, value: Value) => ReturnType<Run>;
+  run: (once: Once, value: Value) => ReturnType<Run>;
 }
 
 export const page = {
@@ -38,6 +38,7 @@ export function addressOf(name: string, query: object): string {
   return search.size === 0 ? `#${name}` : `#${name}?${search}`;
 }
 
+const noValue = () => "";
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
 let draw: () => TemplateResult;
@@ -108,7 +109,7 @@ export const submit = (name: string, run: (value: Value, all: string) => ReturnT
   void act(name, () => run((field) => text(data.get(field)), JSON.stringify([...data])));
 };
 
-/** The buttons of the element `at`, or what one of them asks. Until an action is answered, it has the same `Idempotency-Key`. */
+/** The buttons of the element `at`, or what one of them asks. */
 export function actionsOf(at: string, of: string, actions: Action[], version = ""): TemplateResult {
   if (page.question?.at === at) return questionOf(page.question);
   const buttons = actions.map((action) => {
@@ -117,7 +118,7 @@ export function actionsOf(at: string, of: string, actions: Action[], version = "
       page.question = { ...action, at, from, of, version };
       focusOn(".question :is(input, select, #confirm)");
     };
-    const run = () => once(`${from} ${version}`, (attempt) => action.run(attempt, () => ""));
+    const run = () => action.run((change) => once(`${from} ${version}`, change), noValue);
     return button(from, action.label, action.question || action.fields ? ask : run, of, action.isPrimary);
   });
   return html`<div class="actions">${buttons}</div>`;
@@ -130,7 +131,7 @@ function questionOf({ at, from, of, version, label, question, fields, run }: Non
     focusOn(`#${from}`, `#${at}`, "#title");
   };
   const send = submit(from, async (value, all) => {
-    const ended = await once(`${from} ${version} ${all}`, (attempt) => run(attempt, value));
+    const ended = await run((change) => once(`${from} ${version} ${all}`, change), value);
     if (page.question?.from === from) close();
     return ended;
   });

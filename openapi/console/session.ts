@@ -34,13 +34,14 @@ export function signOut(): void {
 }
 
 export type Attempt = Required<Pick<CreateOptions, "idempotencyKey" | "firstUsed">>;
+export type Once = <Result>(run: (attempt: Attempt) => Promise<Result>) => Promise<Result>;
 
 /**
  * Makes a change once: until it is answered, each further try of the same change has the same `Idempotency-Key`, also after a reload.
  *
  * @param change names the change with everything that it sends.
  */
-export async function once<Result>(change: string, run: (attempt: Attempt) => Result): Promise<Awaited<Result>> {
+export async function once<Result>(change: string, run: (attempt: Attempt) => Promise<Result>): Promise<Result> {
   const kept = sessionStorage.getItem(change);
   const { by, ...attempt } = kept
     ? JSON.parse(kept)

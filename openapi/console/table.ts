@@ -31,8 +31,8 @@ interface Table<Row> extends Pick<View, "title" | "isAllowed"> {
   nameOf(row: Row): string;
   viewOf(row: Row): TemplateResult;
   actions(row: Row): Action[];
-  /** What is under a row and its buttons. */
-  below?(row: Row): unknown;
+  /** What is under a row and its buttons. What changes the row is passed to `acting`. */
+  below?(row: Row, acting: (run: Run) => Run): unknown;
 }
 
 export const listOf = <Row extends { id: unknown }>(rows: Row[], view: (row: Row) => TemplateResult, empty: unknown) =>
@@ -41,15 +41,18 @@ export const listOf = <Row extends { id: unknown }>(rows: Row[], view: (row: Row
 export function tableView<Row extends { id: bigint; etag: string }>(table: Table<Row>) {
   let rows: Row[] | undefined;
   let rest: Partial<Page<Row>> | undefined;
+  /** The openings are numbered: what comes after a later one is shown is dropped. */
+  let [openings, shown] = [0, 0];
 
-  /** Shows a page after other rows. */
-  async function show(page: typeof rest, before: Row[], signal?: AbortSignal): Promise<void> {
+  /** Shows a page, with those of the same opening. */
+  async function show(opening: number, page: typeof rest): Promise<void> {
     // A page of a search may be empty and have a next one.
     while (page?.items?.length === 0 && page.next) page = await page.next();
     await table.complete?.(page?.items ?? []);
-    signal?.throwIfAborted();
+    if (opening < shown) return;
+    const before = opening === shown ? (rows ?? []) : [];
     rows = [...new Map([...before, ...(page?.items ?? [])].map((row) => [row.id, row])).values()];
-    rest = page;
+    [rest, shown] = [page, opening];
   }
 
   /** A row as it is now, with what belongs to it. Undefined when it is gone. */
@@ -71,8 +74,8 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
       ended = await run();
     } catch (error) {
       if (!LATE.has((error as PetStoreError).code)) throw error;
-      const text = `Somebody else was faster, or your try before. You see ${name} as it is now, and changed nothing more.`;
-      ended = { text, isError: true };
+      const text = `Meanwhile, ${name} was changed by somebody else, or by your try before. You see it as it is now.`;
+      ended = { text: `${text} Nothing more was changed.`, isError: true };
     }
     try {
       const row = await fetch(id);
@@ -89,19 +92,19 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
     const [at, name] = [`${table.kind}-${row.id}`, table.nameOf(row)];
     const actions = table.actions(row).map(({ run, ...action }): Action => ({
       ...action,
-      run: (attempt, value) => act(row.id, name, () => run(attempt, value)),
+      run: (once, value) => act(row.id, name, () => run(once, value)),
     }));
     return html`<li id=${at} tabindex="-1">
       <div>${table.viewOf(row)}</div>
-      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, row.etag)} ${table.below?.(row)}
+      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, row.etag)} ${table.below?.(row, (run) => () => act(row.id, name, run))}
     </li>`;
   }
 
-  const more = async () => show(await rest?.next?.(), rows ?? []);
+  const more = async () => show(shown, await rest?.next?.());
   return {
     ...table,
     fetch,
-    open: async (signal: AbortSignal) => show(await table.list(signal), [], signal),
+    open: async (signal: AbortSignal) => show(++openings, await table.list(signal)),
     view: () => html`
       ${table.head()} ${rows ? listOf(rows, viewOf, table.empty()) : nothing}
       ${rest?.cursor === undefined ? nothing : button("more", `Show ${AT_ONCE} more`, more)}

@@ -1,8 +1,8 @@
 // The webhooks: whether each delivers, and what its receiver answered.
 import { html, nothing } from "lit-html";
 import type { Delivery, EventType, Webhook, WebhookState } from "../../client/src/index.ts";
-import { eventOf, history, mayReadFeed, placeBefore, readFeed, textOf, WORDS } from "./feed.ts";
-import { button, choice, type Ended, time, type Value } from "./page.ts";
+import { eventOf, isOldest, mayReadFeed, past, placeBefore, readFeed, reading, textOf, WORDS } from "./feed.ts";
+import { type Action, button, choice, type Ended, type Run, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
@@ -21,7 +21,13 @@ export const webhooks = tableView<Row>({
   isAllowed: () => may("webhooks:manage"),
   list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
   fetch: (id) => store.webhooks.get(id).then(({ webhook, etag }) => ({ ...webhook, etag })),
-  complete: (rows) => Promise.all(rows.map(async (row) => (row.state = await store.webhooks.state(row.id)))),
+  complete: (rows) =>
+    Promise.all(
+      rows.map(async (row) => {
+        row.state = await store.webhooks.state(row.id);
+        if (opened.has(row.id)) await fetchDeliveries(row.id);
+      }),
+    ),
   head: () => nothing,
   empty: () =>
     html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
@@ -35,13 +41,13 @@ export const webhooks = tableView<Row>({
     return html`
       <strong>${url}</strong> <span class="state ${word}">${word}</span>
       <p>${enabled ? "" : `It delivers nothing${gone}. When it is enabled, it goes on where it stood.`} ${word === "fails" ? failing : ""}</p>
-      <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${nextAttemptAt ? html` · next attempt ${time(nextAttemptAt)}` : nothing}${replay ? " · a replay runs" : ""}</p>
+      <p>Deliveries that wait: ${pending} · last success ${lastSuccessAt ? time(lastSuccessAt) : "never"}${next(nextAttemptAt)}${replay ? " · a replay runs" : ""}</p>
       <p>Hears of: ${types.map((type) => WORDS[type as EventType] ?? type).join(", ")}. ${missing.length === 0 ? nothing : html`<b>Not of</b>: ${missing.map((type) => WORDS[type]).join(", ")}.`}</p>`;
   },
   actions(row) {
     const { id, enabled } = row;
     const rotate = async () => `The new secret is ${await store.webhooks.rotateSecret(id)}`;
-    const replay = (_: Attempt, value: Value) => replaySince(id, value("since"));
+    const replay: Action["run"] = (_, value) => replaySince(id, value("since"));
     const fields = () => choice("Deliver again what happened in", "since", SINCE);
     return [
       opened.has(id)
@@ -49,34 +55,41 @@ export const webhooks = tableView<Row>({
         : { label: "Deliveries", isPrimary: true, run: () => fetchDeliveries(id) },
       { label: "Test", run: () => test(id) },
       ...(mayReadFeed() ? [{ label: "Replay", fields, run: replay }] : []),
-      { label: enabled ? "Disable" : "Enable", run: (attempt) => enable(row, !enabled, attempt) },
+      { label: enabled ? "Disable" : "Enable", run: (once) => once((attempt) => enable(row, !enabled, attempt)) },
       { label: "Show secret", run: async () => `The secret is ${await store.webhooks.secret(id)}` },
       { label: "Rotate secret", question: ROTATE, run: rotate },
     ];
   },
-  below({ id }) {
+  below({ id }, acting) {
     const { deliveries, cursor } = opened.get(id) ?? {};
     if (deliveries === undefined) return nothing;
-    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(id, delivery))}</ul>
+    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(id, delivery, acting))}</ul>
       ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}
       ${cursor ? button(`older-${id}`, "Show older deliveries", () => fetchDeliveries(id, cursor, deliveries)) : nothing}`;
   },
 });
 
-function deliveryOf(id: bigint, delivery: Delivery) {
+/** When a delivery is tried next. A time that has passed says nothing. */
+const next = (at = "") => (Date.parse(at) > Date.now() ? html` · next attempt ${time(at)}` : nothing);
+
+function deliveryOf(id: bigint, delivery: Delivery, acting: (run: Run) => Run) {
   const { event, type, status, attempts, response, error, replay, lastAttemptAt, nextAttemptAt } = delivery;
   const known = eventOf(event);
+  const replayHere = acting(() => replayFrom(id, event));
+  const isPassed = known && status !== "pending" && !isOldest(event);
   return html`<li>
     <span class="state ${status}">${status}</span> ${known ? textOf(known) : (WORDS[type as EventType] ?? type)}${replay ? " (replay)" : ""}
-    <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${lastAttemptAt ? html` · ${time(lastAttemptAt)}` : nothing}${nextAttemptAt ? html` · next ${time(nextAttemptAt)}` : nothing} · <code>${event}</code></small>
-    ${known && status !== "pending" ? button(`from-${id}-${event}`, "Replay from here", () => replayFrom(id, event), event) : nothing}
+    <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${lastAttemptAt ? html` · ${time(lastAttemptAt)}` : nothing}${next(nextAttemptAt)} · <code>${event}</code></small>
+    ${isPassed ? button(`from-${id}-${event}`, "Replay from here", replayHere, event) : nothing}
   </li>`;
 }
 
 async function fetchDeliveries(id: bigint, from?: string, before: Delivery[] = []): Promise<void> {
   const { deliveries, cursor } = await store.webhooks.deliveries(id, { limit: AT_ONCE, cursor: from });
+  // Who has opened it waits for the past. Afterwards, what is new is enough.
+  const requests = opened.has(id) ? 1 : undefined;
   opened.set(id, { deliveries: [...before, ...deliveries], cursor });
-  if (mayReadFeed()) await readFeed();
+  if (mayReadFeed()) await readFeed(undefined, requests);
 }
 
 async function test(id: bigint): Promise<Ended> {
@@ -96,13 +109,16 @@ async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: At
 async function replaySince(id: bigint, hours: string): Promise<Ended> {
   await readFeed();
   const since = Date.now() - Number(hours) * HOUR;
-  const first = history().find(({ timestamp }) => Date.parse(timestamp) >= since);
-  if (first === undefined) throw new Error("Nothing happened since then, as far as the feed was read.");
-  return replayFrom(id, first.id);
+  const first = past().find(({ timestamp }) => Date.parse(timestamp) >= since);
+  if (first) return replayFrom(id, first.id);
+  if (reading === "ended") throw new Error("Nothing happened since then.");
+  throw new Error("The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.");
 }
 
 async function replayFrom(id: bigint, event: string): Promise<Ended> {
   await store.webhooks.replay(id, await placeBefore(event));
   const undo = () => store.webhooks.stopReplay(id).then(() => "The replay is stopped.");
-  return { text: `Webhook ${id} delivers again what it had passed. The receiver may get an event twice.`, undo };
+  const except = isOldest(event) ? " but the oldest event of the feed" : "";
+  const text = `Webhook ${id} delivers again what it had passed${except}. The receiver may get an event twice.`;
+  return { text, undo };
 }

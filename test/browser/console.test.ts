@@ -24,7 +24,7 @@ const said = (page: Page) => page.locator(".notices [role=status]");
 const alerted = (page: Page) => page.locator(".notices [role=alert]");
 const focused = (page: Page) => page.evaluate(() => document.activeElement.id);
 const find = async (page: Page, label: string, text: string) => {
-  await page.getByLabel(label).fill(text);
+  await page.getByRole("searchbox", { name: label }).fill(text);
   await page.getByRole("button", { name: "Find" }).click();
 };
 const enterAnimal = async (page: Page, name: string) => {
@@ -94,7 +94,7 @@ test("an order is found by number, reference and customer, with its animal", asy
     await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
   }
   await find(page, "Number, reference or customer", "nobody");
-  await page.getByText("No order has this number").waitFor();
+  await page.getByText("Nothing found.").waitFor();
   await page.goBack();
   await page.locator(row).waitFor();
 });
@@ -141,7 +141,7 @@ test.each([
   await expect.poll(async () => (await store().orders.get(order.id)).etag).not.toBe('"1"');
   await second.locator(row).getByRole("button", { name: "Cancel" }).click();
   await second.getByRole("button", { name: "Cancel order" }).click();
-  await alerted(second).getByText("Somebody else was faster").waitFor();
+  await alerted(second).getByText("changed by somebody else").waitFor();
   await second.locator(row).locator(".state").getByText(other.as).waitFor();
   await expect.poll(() => second.locator(row).getByRole("button").count()).toBe(other.buttons);
   expect((await store().orders.get(order.id)).order.status).toBe(other.as);
@@ -183,6 +183,16 @@ test("a 401 in the middle asks for the key, and loses nothing that was entered",
   await alerted(page).getByText("The service does not accept the key.").waitFor();
   await page.getByText("Request ").waitFor();
   await expect.poll(() => focused(page)).toBe("key");
+  // Something that was not saved may stop the reload.
+  let reloads = 0;
+  page.on("dialog", (dialog) => void dialog.dismiss().then(() => (reloads += 1)));
+  await page.evaluate('addEventListener("beforeunload", (event) => event.preventDefault())');
+  await page.getByLabel("API key").fill(LOCAL_API_KEY);
+  for (const expected of [1, 2]) {
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect.poll(() => reloads).toBe(expected);
+    expect(await page.getByRole("button", { name: "Add an animal" }).isVisible()).toBe(false);
+  }
   const renewed = await grantKey(generateKey("local"), { id: "short" });
   await page.getByLabel("API key").fill(renewed);
   await page.keyboard.press("Enter");
@@ -233,6 +243,24 @@ test("an animal is changed, changed back, and deleted after a question", async (
   expect(await row.count()).toBe(0);
 });
 
+test("a list that comes late does not take the place of a later one", async () => {
+  const { animal } = await store().pets.create({ name: "Later", categoryId: 7 });
+  const { page } = await openConsole("animals");
+  await enterAnimal(page, "Earlier");
+  let release: (() => Promise<void>) | undefined;
+  const isList = (url: URL) => url.pathname === "/v1/pets" && url.searchParams.has("sort");
+  await page.route(isList, (route) => void (release = () => route.continue()), { times: 1 });
+  await page.locator("#confirm").click();
+  await expect.poll(() => release !== undefined).toBe(true);
+  await find(page, "Name or number", String(animal.id));
+  await expect.poll(() => page.locator(".rows > li").count()).toBe(1);
+  await release?.();
+  await said(page)
+    .getByText(/Earlier is animal \d+/)
+    .waitFor();
+  expect(await page.locator(".rows > li").allInnerTexts()).toEqual([expect.stringContaining("Later")]);
+});
+
 test("a CSV file is checked, added once, and goes on after a bad line", async () => {
   const category = await store().categories.create({ name: `Fish ${crypto.randomUUID()}` });
   const { id, name } = category.category;
@@ -240,7 +268,11 @@ test("a CSV file is checked, added once, and goes on after a bad line", async ()
   await page.getByRole("button", { name: "Add many" }).click();
   const lines = Array.from({ length: 250 }, (_, index) => `"Fish ""${index}"", small",${name},sold`);
   const csv = `\uFEFFName,Category,Status\r\n${lines.join("\r\n")}\r\n\r\nWho?,Nowhere,\r\n,${name},\r\nTwo,${name},gone\r\n`;
-  await page.locator("[type=file]").setInputFiles({ name: "fish.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
+  const choose = (buffer: Buffer) =>
+    page.locator("[type=file]").setInputFiles({ name: "fish.csv", mimeType: "text/csv", buffer });
+  await choose(Buffer.from("name,category\nK\u00E4the,7", "latin1"));
+  await alerted(page).getByText("Save the file as UTF-8").waitFor();
+  await choose(Buffer.from(csv));
   await expect
     .poll(() => page.locator(".refused li").allInnerTexts())
     .toEqual([
@@ -257,7 +289,7 @@ test("a CSV file is checked, added once, and goes on after a bad line", async ()
   await alerted(page).getByText("Try again: nothing happens twice.").waitFor({ timeout: 60_000 });
   await page.unroute("**/v1/pets/batch");
   await page.locator("#confirm").click();
-  await said(page).getByText("250 animals are added.").waitFor();
+  await said(page).getByText("Added 250 animals.").waitFor();
   const added = await store().pets.list({ categoryId: id }).all(1_000);
   const fish = added.filter((animal) => animal.name.startsWith("Fish"));
   expect(fish.map((animal) => [animal.name, animal.status])).toEqual(
@@ -296,13 +328,15 @@ test("a webhook says why it does not deliver, and is tested, replayed and rotate
   let status = 500;
   const receiver = await serve((_request, response) => response.writeHead(status).end());
   const { webhook } = await store().webhooks.create({ url: receiver, types: ["order.placed"] });
-  const { order } = await placeOrder("Unheard");
-  const hasFailed = async () => (await store().webhooks.deliveries(webhook.id)).deliveries[0]?.response === 500;
-  await expect.poll(hasFailed, { timeout: 30_000 }).toBe(true);
   const { page } = await openConsole("webhooks");
   const row = page.locator(`#webhook-${webhook.id}`);
   await row.getByText("Not of: Animal added").waitFor();
   await row.getByRole("button", { name: "Deliveries" }).click();
+  await row.getByText("Nothing was delivered yet").waitFor();
+  const { order } = await placeOrder("Unheard");
+  const hasFailed = async () => (await store().webhooks.deliveries(webhook.id)).deliveries[0]?.response === 500;
+  await expect.poll(hasFailed, { timeout: 30_000 }).toBe(true);
+  await page.getByRole("button", { name: "Refresh" }).click();
   const line = row.locator(".deliveries").getByText(`pending Order placed: order ${order.id}, `);
   await line.getByText("answered 500").waitFor();
   await row.getByRole("button", { name: "Test" }).click();
@@ -325,6 +359,43 @@ test("a webhook says why it does not deliver, and is tested, replayed and rotate
   await page.getByRole("button", { name: "Undo" }).click();
   await row.getByRole("button", { name: "Disable" }).waitFor();
   await store().webhooks.delete(webhook.id);
+});
+
+test("of a feed that is too long to read at once, nothing is skipped without a word", async () => {
+  const { webhook } = await store().webhooks.create({ url: "https://hooks.example.com/", types: ["order.placed"] });
+  const { page } = await openConsole("orders", { expectsFaults: true });
+  // A past that does not end.
+  let place = 0;
+  const isPast = ({ pathname, searchParams }: URL) =>
+    pathname === "/v1/events" && (searchParams.get("cursor") ?? "past").startsWith("past");
+  await page.route(isPast, (route) => {
+    const event = { type: "pet.deleted", timestamp: "2026-01-01T00:00:00.000Z", version: 2, data: { id: 1 } };
+    const events = [{ ...event, id: `0-${(place += 1)}` }];
+    return route.fulfill({ json: { events, cursor: `past-${place}`, more: true } });
+  });
+  const open = (part: string) =>
+    page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: part }).click();
+  const end = page.waitForResponse(/cursor=latest/);
+  await open("Feed");
+  await end;
+  const { order } = await placeOrder("Beyond");
+  await page.locator(".rows").getByText(`Order placed: order ${order.id}`).waitFor({ timeout: 20_000 });
+  await page.getByText("This is not all").waitFor();
+  await open("Webhooks");
+  const row = page.locator(`#webhook-${webhook.id}`);
+  await row.getByRole("button", { name: "Replay" }).click();
+  await row.locator("#confirm").click();
+  await alerted(page).getByText("The feed is long").waitFor();
+  expect((await store().webhooks.state(webhook.id)).replay).toBeUndefined();
+  await store().webhooks.delete(webhook.id);
+  await open("Numbers");
+  await page.getByRole("img", { name: "0 orders placed" }).waitFor();
+  await page.getByText("This is not all").waitFor();
+  await page.unroute(isPast);
+  await page.route(isPast, (route) => route.fulfill({ status: 400, json: { error: "bad_request" } }));
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await alerted(page).filter({ hasText: /./ }).waitFor();
+  await page.getByText("This is not all").waitFor();
 });
 
 test("the numbers agree with the service", async () => {
