@@ -82,7 +82,7 @@ export function bringsMigration(revision: Revision, deployed: readonly (string |
   if (!deployed.every((commit) => commit !== undefined && COMMIT.test(commit))) return undefined;
   try {
     return deployed.some(
-      (commit) => git("diff", "--name-only", commit ?? "", revision.commit, "--", ":/drizzle") !== "",
+      (commit) => git("diff", "--name-only", commit ?? "", revision.commit, "--", ":/drizzle/*.sql") !== "",
     );
   } catch {
     return undefined;

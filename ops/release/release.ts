@@ -131,6 +131,7 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
     async () => true,
   );
   interruption.state = `${d1.isLost ? "" : "All migrations are applied. "}This release deployed nothing.`;
+  const kept = options.newTokenSecret === true ? undefined : await versionOfSecret(cloudflare, target.worker);
   // Before the deployment, after which every failure has to name the way back.
   const [present] = survey.deployments;
   const known = {
@@ -140,11 +141,11 @@ async function releaseWith(work: Work, options: ReleaseOptions, terminal: Termin
     previous: present && mainVersion(present.versions),
     isDatabaseGone: await isGone(cloudflare, survey.bound.database, id),
     migration: survey.migration,
+    hasNewSecret: kept === undefined,
   };
   const wayBack = `To roll back: ${codeRollback(known)}`;
   const key = await createReadinessKey(cloudflare, namespace, target.env, terminal);
   try {
-    const kept = options.newTokenSecret === true ? undefined : await versionOfSecret(cloudflare, target.worker);
     const of = `the secret for customer tokens of version ${kept}, which has no requests now. If it is another one, the tokens of now end.`;
     // A release with a new secret may have failed.
     if (!survey.versions.some(({ id }) => id === kept))

@@ -14,6 +14,8 @@ export interface Outcome {
   isDatabaseGone: boolean;
   /** The migration of Durable Objects that it brought to a Worker that was there, by its tag. */
   migration: string | undefined;
+  /** Whether it made a secret for customer tokens, which earlier versions lack. */
+  hasNewSecret: boolean;
 }
 
 /** What a release with a migration of Durable Objects means for its operator. */
@@ -47,9 +49,10 @@ Released to ${target.env}
                   npx wrangler d1 time-travel restore ${target.database} --env ${target.env} ${moment}`);
 }
 
-export function codeRollback({ target, previous, isDatabaseGone, migration }: Omit<Outcome, "version">): string {
+export function codeRollback(outcome: Omit<Outcome, "version">): string {
+  const { target, previous, isDatabaseGone, migration, hasNewSecret } = outcome;
   if (previous === undefined) return "none: this is the first version";
   if (migration !== undefined) return `none: Cloudflare refuses a version without the migration ${migration}`;
   if (isDatabaseGone) return "none: earlier versions use another database, which is gone";
-  return `npm run rollback -- --env ${target.env} --to ${previous}`;
+  return `npm run rollback -- --env ${target.env} --to ${previous}${hasNewSecret ? " --other-token-secret" : ""}`;
 }

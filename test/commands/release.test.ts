@@ -66,8 +66,8 @@ const secretOf = (version: Version | undefined) =>
   String(version?.bindings.find(({ name, type }) => name === "TOKEN_SECRET" && type === "secret_text")?.["text"]);
 
 /** Adds a migration to the commit. */
-function addMigration(sql = "CREATE TABLE later (id INTEGER);"): void {
-  writeFileSync(join(cloudflare.checkout.folder, "drizzle/9000_new.sql"), sql);
+function addMigration(sql = "CREATE TABLE later (id INTEGER);", file = "9000_new.sql"): void {
+  writeFileSync(join(cloudflare.checkout.folder, "drizzle", file), sql);
   commitUntilEnd(cloudflare.checkout, "A migration");
 }
 
@@ -544,6 +544,7 @@ describe("while D1 fails, a release", () => {
   ])("goes on when only %s fails", async (path, failure) => {
     const { api } = cloudflare;
     addOne();
+    addMigration("// None.", "tables.ts");
     api.break("", path, failure);
     const result = await succeed(release());
     expect(result.stderr).toContain("GET /v1/pets is 200 with a key.");
@@ -642,6 +643,8 @@ describe("the secret of customer tokens", () => {
     const second = secretOf(versions().at(-1));
     expect(second).toMatch(/^[0-9A-Za-z]{43}$/);
     expect(replaced.stdout + replaced.stderr).not.toContain(second);
+    expect(replaced.stdout).toMatch(/^ {2}Roll back code {2}npm run rollback .* --other-token-secret$/m);
+    expect(kept.stdout).not.toContain("--other-token-secret");
     expect(versions().at(-1)?.annotations["workers/message"]).toBe(head().slice(0, 12));
     await succeed(release(["--force"]));
     expect(secretOf(versions().at(-1))).toBe(second);
