@@ -21,7 +21,7 @@ import { valuesOf } from "./values.ts";
 import { MAX_BODY_BYTES } from "../../../src/http/body.ts";
 
 /** Of each operation. */
-const REQUESTS = Number(process.env["REQUESTS"] ?? 60);
+const REQUESTS = Number(process.env["REQUESTS"] ?? 30);
 const SEED = Number(process.env["SEED"] ?? 20_261_124);
 /** A key may send a thousand requests in a minute. */
 const REQUESTS_OF_A_KEY = 900;
