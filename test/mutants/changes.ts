@@ -200,7 +200,7 @@ const VERSIONS = [
     "a patch does not raise the version",
     "changes/update.ts",
     "set: { ...values, version: sql`${table.version} + 1` },",
-    "set: values,",
+    "set: { ...values, version: sql`${table.version} + 0` },",
     "pets/update-pet",
   ),
   workerd(
