@@ -90,10 +90,8 @@ async function changeTo(row: Row, { name, categoryId, status }: Values, attempt?
   return { text: `${name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }
 
-async function remove({ id, name, etag: ifMatch }: Row): Promise<Ended> {
-  await store.pets.delete(id, { ifMatch });
-  return `${name} is deleted.`;
-}
+const remove = ({ id, name, etag: ifMatch }: Row) =>
+  store.pets.delete(id, { ifMatch }).then(() => `${name} is deleted.`);
 
 async function add(once: Once, value: Value): Promise<Ended> {
   const { animal, etag, replayed } = await once((attempt) => store.pets.create(valuesOf(value), attempt));

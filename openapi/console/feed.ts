@@ -88,6 +88,7 @@ export async function readFeed(signal?: AbortSignal, requests = MAX_REQUESTS): P
     throw error;
   } finally {
     if (own === readings) reading = more ? "stopped" : "ended";
+    update();
   }
 }
 

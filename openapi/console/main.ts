@@ -38,10 +38,7 @@ async function open(): Promise<void> {
 }
 
 async function enter(apiKey: string): Promise<void> {
-  await signIn(apiKey, (isRetrying) => {
-    page.isRetrying = isRetrying;
-    update();
-  });
+  await signIn(apiKey, (isRetrying) => ((page.isRetrying = isRetrying), update()));
   owner ??= key?.id;
   // Somebody else sees nothing of what the page shows, also when an import stops the reload.
   if (owner !== key?.id) return location.reload();

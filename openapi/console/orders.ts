@@ -26,10 +26,7 @@ export const orders = tableView<Row>({
     const [status, sort] = [state === "all" ? undefined : state, state === "placed" ? "id" : "-id"] as const;
     return store.orders.list({ status, sort, limit: AT_ONCE, etags: true }, { signal }).page();
   },
-  async fetch(id) {
-    const { order, etag } = await store.orders.get(id);
-    return { ...order, etag };
-  },
+  fetch: (id) => store.orders.get(id).then(({ order, etag }) => ({ ...order, etag })),
   async complete(rows) {
     if (!may("pets:read")) return;
     for await (const animal of store.pets.list({ id: rows.map(({ petId }) => petId) })) animals.set(animal.id, animal);
@@ -39,8 +36,8 @@ export const orders = tableView<Row>({
     <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>
   `,
   empty() {
-    const typed = "Type the whole number, reference or customer, with the same capitals.";
-    if (asks("find") !== "") return `Nothing found. ${typed}`;
+    if (asks("find") !== "")
+      return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Orders come from the shop's own program. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },

@@ -18,9 +18,8 @@ export const forgetKey = (): void => sessionStorage.removeItem(API_KEY);
 
 /** @throws PetStoreError when the service does not accept the key, or TypeError for a text that is none. */
 export async function signIn(apiKey: string, onAttempt: (isRetrying: boolean) => void): Promise<void> {
-  const baseUrl = `${location.origin}/v1`;
   const tell = ({ retryIn }: { retryIn: number | undefined }) => onAttempt(retryIn !== undefined);
-  const session = new PetStore({ baseUrl, apiKey, onAttempt: tell }).session();
+  const session = new PetStore({ baseUrl: `${location.origin}/v1`, apiKey, onAttempt: tell }).session();
   const found = await session.key();
   if (found.customer !== undefined) throw new TypeError("This is the token of a customer. Enter an API key.");
   sessionStorage.setItem(API_KEY, apiKey);

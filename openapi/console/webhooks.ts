@@ -22,12 +22,7 @@ export const webhooks = tableView<Row>({
   list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
   fetch: (id) => store.webhooks.get(id).then(({ webhook, etag }) => ({ ...webhook, etag })),
   complete: (rows) =>
-    Promise.all(
-      rows.map(async (row) => {
-        row.state = await store.webhooks.state(row.id);
-        if (opened.has(row.id)) await fetchDeliveries(row.id);
-      }),
-    ),
+    Promise.all(rows.map((row) => Promise.all([fetchState(row), opened.has(row.id) && fetchDeliveries(row.id)]))),
   head: () => nothing,
   empty: () =>
     html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
@@ -83,6 +78,8 @@ function deliveryOf(id: bigint, delivery: Delivery, acting: (run: Run) => Run) {
     ${isPassed ? button(`from-${id}-${event}`, "Replay from here", replayHere, event) : nothing}
   </li>`;
 }
+
+const fetchState = async (row: Row) => void (row.state = await store.webhooks.state(row.id));
 
 async function fetchDeliveries(id: bigint, from?: string, before: Delivery[] = []): Promise<void> {
   const { deliveries, cursor } = await store.webhooks.deliveries(id, { limit: AT_ONCE, cursor: from });
