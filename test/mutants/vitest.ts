@@ -1,11 +1,22 @@
 import { execFile } from "node:child_process";
 
+type Outcome = "pass" | "fail" | "do not run";
+
+/** Milliseconds. Vitest that stops at a failure sometimes waits for its workers for ever. */
+const PATIENCE = 900_000;
+
 /** Whether tests pass or fail. They do neither when Vitest or a module does not start. */
-export function run(cwd: string, args: readonly string[]): Promise<"pass" | "fail" | "do not run"> {
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--bail=1", ...args];
+export async function run(cwd: string, args: readonly string[]): Promise<Outcome> {
+  return (await attempt(cwd, ["--bail=1", ...args], PATIENCE)) ?? (await attempt(cwd, args, PATIENCE)) ?? "do not run";
+}
+
+/** @returns undefined when it does not end in time. */
+function attempt(cwd: string, args: readonly string[], timeout: number): Promise<Outcome | undefined> {
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", ...args];
   return new Promise((resolve) => {
-    execFile(process.execPath, vitest, { cwd, maxBuffer: Infinity }, (error, stdout) => {
+    execFile(process.execPath, vitest, { cwd, maxBuffer: Infinity, timeout }, (error, stdout) => {
       if (error === null) resolve("pass");
+      else if (error.killed === true) resolve(undefined);
       else resolve(/Tests .*\d failed/.test(stdout) ? "fail" : "do not run");
     });
   });
