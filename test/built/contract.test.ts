@@ -180,6 +180,7 @@ describe("over a raw socket", () => {
     ["/v1/pets/%zz", 404],
     ["/v1/pets/%00", 404],
   ])("%s is what it decodes to", async (path, status) => {
+    await post('{"name": "Rex", "categoryId": 1}');
     expect(await send([`GET ${path} HTTP/1.1`, authorization()])).toMatchObject({ status });
   });
 });

@@ -5,7 +5,7 @@ import { deliver, TIMEOUT } from "../../src/webhooks/engine/delivery.ts";
 import { MAX_PENDING } from "../../src/webhooks/engine/ledger.ts";
 import { FEW } from "../../src/webhooks/engine/room.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
-import { page } from "../events/feed.ts";
+import { latest, page } from "../events/feed.ts";
 import { grantKey } from "../support/keys.ts";
 import {
   addEvents,
@@ -42,11 +42,13 @@ function held() {
 
 describe("a delivery", () => {
   test("is one POST with the event as the feed has it", async () => {
+    const key = await grantKey();
+    const end = await latest(key);
     const {
       hook,
       sent: [id],
     } = await hookWith([7, 3]);
-    const { events } = await page(await grantKey());
+    const { events } = await page(key, `cursor=${end}`);
     await hook.run();
     expect(received).toHaveLength(1);
     const [{ url, init, body } = expect.unreachable()] = received;
