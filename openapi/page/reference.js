@@ -27,6 +27,26 @@ new MutationObserver(() => {
   if (main !== null) Object.assign(main, { id: "content", tabIndex: -1 });
 }).observe(root, { childList: true, subtree: true });
 
+// The renderer draws sections above a target while it scrolls there, and sometimes ends elsewhere. So this looks four times a second, for 3 s
+// after the arrival and 30 s at most, until the reader moves.
+let arriving;
+for (const move of ["wheel", "touchmove", "pointerdown", "keydown"])
+  addEventListener(move, () => clearInterval(arriving));
+addEventListener("hashchange", () => {
+  const target = `[id$="${CSS.escape(decodeURIComponent(location.hash.slice(1)))}"]`;
+  let looks = 0;
+  let arrivals = 0;
+  clearInterval(arriving);
+  arriving = setInterval(() => {
+    const section = root.querySelector(target);
+    const top = section?.getBoundingClientRect().top;
+    if (top >= 0 && top < innerHeight) arrivals += 1;
+    else section?.scrollIntoView();
+    looks += 1;
+    if (arrivals === 12 || looks === 120) clearInterval(arriving);
+  }, 250);
+});
+
 root.replaceChildren();
 createApiReference(root, {
   content: reference,
