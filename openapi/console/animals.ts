@@ -3,15 +3,27 @@ import { html, nothing } from "lit-html";
 import type { Animal, Category, PetStatus } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
-import { type Action, actionsOf, addressOf, asks, choice, type Ended, field, filters, type Value } from "./page.ts";
+import {
+  type Action,
+  actionsOf,
+  addressOf,
+  asks,
+  choice,
+  type Ended,
+  field,
+  type Fields,
+  filters,
+  reload,
+} from "./page.ts";
 import { type Attempt, may, type Once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
 type Row = Animal & { etag: string };
 type Values = Omit<Animal, "id">;
 
-export const STATUSES: PetStatus[] = ["available", "pending", "sold"];
+const STATUSES: PetStatus[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status): [string, string] => [status, status]);
+const MAX_CHARACTERS = 255;
 /** As many categories as the page knows by name. */
 const MAX_CATEGORIES = 500;
 
@@ -51,7 +63,7 @@ export const animals = tableView<Row>({
   actions(row) {
     if (!may("pets:write")) return [];
     const question = `Delete ${row.name} (animal ${row.id})? This cannot be undone.`;
-    const save: Action["run"] = (once, value) => once((attempt) => changeTo(row, valuesOf(value), attempt));
+    const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(fields), attempt));
     return [
       { label: "Change", fields: () => fieldsOf(row), run: save },
       { label: "Delete", question, run: () => remove(row) },
@@ -65,10 +77,8 @@ const ADDING: Action[] = [
   { label: "Add a category", fields: () => nameField(), run: addCategory },
 ];
 
-/** What was done is done, also when the list cannot be fetched. */
-const reload = () => animals.open(new AbortController().signal).catch(() => {});
-
-const nameField = (name = "") => field("Name", html`<input name="name" required maxlength="255" value=${name} />`);
+const nameField = (name = "") =>
+  field("Name", html`<input name="name" required maxlength=${MAX_CHARACTERS} value=${name} />`);
 
 function fieldsOf({ name, categoryId, status }: Partial<Values>): unknown[] {
   const category = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
@@ -77,12 +87,6 @@ function fieldsOf({ name, categoryId, status }: Partial<Values>): unknown[] {
   return [nameField(name), field(label, input), choice("Status", "status", STATUS_OPTIONS, status)];
 }
 
-const valuesOf = (value: Value): Values => ({
-  name: value("name"),
-  categoryId: categoryIdOf(value("category")),
-  status: value("status") as PetStatus,
-});
-
 /** Changes the version that the person saw. */
 async function changeTo(row: Row, { name, categoryId, status }: Values, attempt?: Attempt): Promise<Ended> {
   const options = { ...attempt, ifMatch: row.etag };
@@ -90,23 +94,22 @@ async function changeTo(row: Row, { name, categoryId, status }: Values, attempt?
   return { text: `${name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }
 
-const remove = ({ id, name, etag: ifMatch }: Row) =>
-  store.pets.delete(id, { ifMatch }).then(() => `${name} is deleted.`);
+async function remove({ id, name, etag: ifMatch }: Row): Promise<Ended> {
+  await store.pets.delete(id, { ifMatch });
+  return { text: `${name} is deleted.` };
+}
 
-async function add(once: Once, value: Value): Promise<Ended> {
-  const { animal, etag, replayed } = await once((attempt) => store.pets.create(valuesOf(value), attempt));
+async function add(once: Once, fields: Fields): Promise<Ended> {
+  const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(fields), attempt));
   await reload();
   const undo = () => remove({ ...animal, etag }).finally(reload);
   return { text: `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`, undo };
 }
 
-async function addCategory(once: Once, value: Value): Promise<Ended> {
-  const name = value("name");
-  const { category, etag: ifMatch } = await once((attempt) => store.categories.create({ name }, attempt));
+async function addCategory(once: Once, { name }: Fields): Promise<Ended> {
+  const { category } = await once((attempt) => store.categories.create({ name }, attempt));
   await reload();
-  const text = `${category.name} is category ${category.id}.`;
-  const deleted = () => `${category.name} is deleted.`;
-  return { text, undo: () => store.categories.delete(category.id, { ifMatch }).then(deleted).finally(reload) };
+  return { text: `${category.name} is category ${category.id}.` };
 }
 
 export async function fetchCategories(signal?: AbortSignal): Promise<void> {
@@ -119,10 +122,24 @@ export async function fetchCategories(signal?: AbortSignal): Promise<void> {
 const categoryOf = (id: bigint): string | undefined => categories.find((category) => category.id === id)?.name;
 
 /** @throws Error in words for a text that is neither the name of one category nor a number. */
-export function categoryIdOf(text: string): bigint {
+function categoryIdOf(text: string): bigint {
   const [first, second] = categories.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
   if (second) throw new Error(`Several categories are called ${text}. Give the number of one.`);
   const id = first?.id ?? (/^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined);
   if (id === undefined || BigInt.asIntN(64, id) !== id) throw new Error(`There is no category ${text}. Add it first.`);
   return id;
+}
+
+/**
+ * An animal as somebody entered it, in a form or in a file.
+ *
+ * @throws Error in words.
+ */
+export function animalOf({ name, category, status }: Pick<Fields, "name" | "category" | "status">): Values {
+  if (name === "") throw new Error("The name is missing.");
+  if ([...name].length > MAX_CHARACTERS) throw new Error(`The name has more than ${MAX_CHARACTERS} characters.`);
+  const known = STATUSES.find((known) => known === status);
+  if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
+  if (category === "") throw new Error("The category is missing.");
+  return { name, categoryId: categoryIdOf(category), status: known };
 }

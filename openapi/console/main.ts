@@ -5,7 +5,7 @@ import { feed } from "./feed.ts";
 import { numbers } from "./numbers.ts";
 import { orders } from "./orders.ts";
 import { act, button, fail, field, focusOn, page, start, submit, update } from "./page.ts";
-import { key, rememberedKey, signIn, signOut } from "./session.ts";
+import { API_KEY, key, signIn } from "./session.ts";
 import type { View } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -38,7 +38,7 @@ async function open(): Promise<void> {
 }
 
 async function enter(apiKey: string): Promise<void> {
-  await signIn(apiKey, (isRetrying) => ((page.isRetrying = isRetrying), update()));
+  await signIn(apiKey, ({ retryIn }) => ((page.isRetrying = retryIn !== undefined), update()));
   owner ??= key?.id;
   // Somebody else sees nothing of what the page shows, also when an import stops the reload.
   if (owner !== key?.id) return location.reload();
@@ -64,11 +64,17 @@ start(
       </section>
     </main>
   `,
+  open,
 );
 
 function signedIn(): TemplateResult {
   const link = (name: string) =>
     html`<a href="#${name}" aria-current=${name === page.name ? "page" : nothing}>${VIEWS[name]?.title}</a>`;
+  // Forgets the key, and with it all that the page shows.
+  const signOut = async () => {
+    sessionStorage.clear();
+    location.reload();
+  };
   return html`<nav aria-label="Console">${allowed().map(link)}</nav>
     <span class="key" title="The key ${key?.id} allows ${key?.scopes.join(", ")}">${key?.name} <small>${key?.id}</small></span>
     ${button("sign-out", "Sign out", signOut)}`;
@@ -77,7 +83,7 @@ function signedIn(): TemplateResult {
 function signInForm(): TemplateResult {
   const input = html`<input type="password" id="key" name="key" required autocomplete="off" spellcheck="false" value=${isLoopback ? localKey : ""} />`;
   const hint = "This tab alone keeps it, until you close the tab or sign out. Whoever runs the service gives you one.";
-  return html`<form class="sign-in" @submit=${submit("sign-in", (value) => enter(value("key")))}>
+  return html`<form class="sign-in" @submit=${submit("sign-in", (fields) => enter(fields.key))}>
     <h1>Sign in ${key === undefined ? "to the shop" : "again"}</h1>
     ${field("API key", input, hint)}<button class="primary">Sign in</button>
   </form>`;
@@ -85,13 +91,16 @@ function signInForm(): TemplateResult {
 
 /** The last outcome. Screen readers read what appears in the two elements, which are always there. */
 function noticeBar(): TemplateResult {
-  const { text = "", isError = false, requestId, undo } = page.notice ?? {};
-  const copy = () => navigator.clipboard.writeText(requestId ?? "").then(() => ({ text: "The request id is copied." }));
+  const { text = "", isError = false, requestId, undo } = page.notice || {};
+  const copy = async () => {
+    await navigator.clipboard.writeText(requestId ?? "");
+    return { text: "The request id is copied." };
+  };
   return html`<div class="notices ${isError ? "error" : ""}" ?hidden=${!page.notice && !page.isRetrying}>
     <p role="status">${isError ? "" : text || (page.isRetrying ? "No answer yet. Trying again …" : "")}</p>
     <p role="alert">${isError ? text : ""}</p>
     ${requestId ? html`<p>Request <code>${requestId}</code> ${button("copy", "Copy the request id", copy)}</p>` : nothing}
-    ${undo ? button("undo", "Undo", undo) : nothing} ${page.notice ? button("dismiss", "Dismiss", () => {}) : nothing}
+    ${undo ? button("undo", "Undo", undo) : nothing} ${page.notice ? button("dismiss", "Dismiss", async () => {}) : nothing}
   </div>`;
 }
 
@@ -101,5 +110,5 @@ addEventListener("hashchange", () => {
 });
 for (const event of ["online", "offline"])
   addEventListener(event, () => (isIn() && navigator.onLine ? void open() : update()));
-const remembered = rememberedKey();
+const remembered = sessionStorage.getItem(API_KEY);
 if (remembered !== null) void act("sign-in", () => enter(remembered));

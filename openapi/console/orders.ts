@@ -4,7 +4,7 @@ import type { Animal, Order, Page } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addressOf, asks, filters, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
-import { AT_ONCE, tableView } from "./table.ts";
+import { absent, AT_ONCE, tableView } from "./table.ts";
 
 type Row = Order & { etag: string };
 
@@ -41,7 +41,6 @@ export const orders = tableView<Row>({
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Orders come from the shop's own program. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },
-  nameOf: ({ id }) => `order ${id}`,
   viewOf({ id, petId, status, reference, customer, createdAt, shipDate }) {
     const animal = animals.get(petId);
     const { name } = animal ?? { name: `Animal ${petId}` };
@@ -59,7 +58,7 @@ export const orders = tableView<Row>({
     const name = animals.get(petId)?.name;
     const shipping = `Ship ${name ?? "Animal"} (animal ${petId})${customer ? ` for customer ${customer}` : ""}?`;
     const cancelling = `Cancel order ${id}? Animal ${petId}${name ? ` (${name})` : ""} can then be sold again.`;
-    const done = (state: string) => () => `Order ${id} is ${state}.`;
+    const done = (state: string) => () => ({ text: `Order ${id} is ${state}.` });
     const ship = (attempt: Attempt) => store.orders.ship(id, { ...attempt, ifMatch }).then(done("shipped"));
     const cancel = () => store.orders.cancel(id, { ifMatch }).then(done("cancelled"));
     return [
@@ -80,7 +79,7 @@ async function search(text: string, signal: AbortSignal): Promise<Partial<Page<R
     store.orders.list({ ...by, limit: AT_ONCE, etags: true, sort: "-id" }, { signal }).page();
   const number = NUMBER.exec(text)?.[1];
   const [order, named, own] = await Promise.all([
-    number === undefined ? undefined : orders.fetch(BigInt(number)),
+    number === undefined ? undefined : orders.fetch(BigInt(number)).catch(absent),
     listOf({ reference: text }),
     CUSTOMER.test(text) ? listOf({ customer: text }) : undefined,
   ]);

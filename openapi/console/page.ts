@@ -1,13 +1,13 @@
 // What the views share: the address, how something ended, buttons with what they ask, fields and times. Everything that is done runs here.
 import { html, nothing, render, type TemplateResult } from "lit-html";
 import type { PetStoreError } from "../../client/src/index.ts";
-import { forgetKey, isUnanswered, type Once, once } from "./session.ts";
+import { API_KEY, isUnanswered, type Once, once } from "./session.ts";
 
-/** How something ended: well, with a text alone. `undo` takes it back. */
-export type Ended = string | { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | void;
-export type Run = () => Promise<Ended> | Ended;
-/** What a form has in the field of a name. */
-export type Value = (name: string) => string;
+/** How something ended. `undo` takes it back. */
+export type Ended = { text: string; isError?: boolean; requestId?: string | undefined; undo?: Run } | undefined | void;
+export type Run = () => Promise<Ended>;
+/** What a person entered. Each form has some of them. */
+export type Fields = Record<"key" | "name" | "category" | "status" | "since", string>;
 
 /** What somebody can do with an element. The question is asked and the fields are filled in first. */
 export interface Action {
@@ -15,14 +15,14 @@ export interface Action {
   isPrimary?: boolean;
   question?: string;
   fields?: () => unknown;
-  run: (once: Once, value: Value) => ReturnType<Run>;
+  run: (once: Once, fields: Fields) => Promise<Ended>;
 }
 
 export const page = {
   /** The name of the view, and what the address asks of it. */
   name: "",
   query: new URLSearchParams(),
-  notice: undefined as Exclude<Ended, string>,
+  notice: undefined as Ended,
   /** `at` is the id of the element that asks, and `from` that of the button that was pressed. */
   question: undefined as (Action & Record<"at" | "from" | "of" | "version", string>) | undefined,
   /** Whether the service refused the key after somebody signed in. */
@@ -38,14 +38,15 @@ export function addressOf(name: string, query: object): string {
   return search.size === 0 ? `#${name}` : `#${name}?${search}`;
 }
 
-const noValue = () => "";
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
-let draw: () => TemplateResult;
 let isQueued = false;
+let draw: () => TemplateResult;
+/** Fetches what the view shows. */
+export let reload: () => Promise<void>;
 
-export function start(frame: () => TemplateResult): void {
-  draw = frame;
+export function start(frame: typeof draw, open: typeof reload): void {
+  [draw, reload] = [frame, open];
   update();
 }
 
@@ -69,8 +70,7 @@ export async function act(name: string, run: Run): Promise<void> {
   page.notice = undefined;
   update();
   try {
-    const ended = await run();
-    if (ended) page.notice = typeof ended === "string" ? { text: ended } : ended;
+    page.notice = (await run()) ?? page.notice;
   } catch (error) {
     fail(error);
   }
@@ -88,7 +88,7 @@ export function fail(error: unknown): void {
   else if (code === "network" || code === "timeout") text = "The service did not answer.";
   if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
-    forgetKey();
+    sessionStorage.removeItem(API_KEY);
     page.isLocked = true;
     text = "The service does not accept the key. Sign in, and go on where you were.";
     focusOn("#key");
@@ -102,11 +102,11 @@ export const button = (id: string, label: string, run: Run, of = "", isPrimary =
   html`<button type="button" id=${id} class=${isPrimary ? "primary" : ""} aria-label="${label} ${of}" aria-disabled=${busy.has(id)} @click=${() => act(id, run)}>${label}</button>`;
 
 /** Runs what a form asks for, without leaving the page. */
-export const submit = (name: string, run: (value: Value, all: string) => ReturnType<Run>) => (event: SubmitEvent) => {
+export const submit = (name: string, run: (fields: Fields) => Promise<Ended>) => (event: SubmitEvent) => {
   event.preventDefault();
-  const data = new FormData(event.target as HTMLFormElement);
-  const text = (value: FormDataEntryValue | null) => (typeof value === "string" ? value.trim() : "");
-  void act(name, () => run((field) => text(data.get(field)), JSON.stringify([...data])));
+  const entries = [...new FormData(event.target as HTMLFormElement)];
+  const texts = entries.map(([name, value]) => [name, typeof value === "string" ? value.trim() : value.name]);
+  void act(name, () => run(Object.fromEntries(texts)));
 };
 
 /** The buttons of the element `at`, or what one of them asks. */
@@ -114,29 +114,29 @@ export function actionsOf(at: string, of: string, actions: Action[], version = "
   if (page.question?.at === at) return questionOf(page.question);
   const buttons = actions.map((action) => {
     const from = `${at}-${action.label.toLowerCase().replaceAll(" ", "-")}`;
-    const ask = () => {
+    const ask = async () => {
       page.question = { ...action, at, from, of, version };
       focusOn(".question :is(input, select, #confirm)");
     };
-    const run = () => action.run((change) => once(`${from} ${version}`, change), noValue);
+    const run = () => action.run((change) => once(`${from} ${version}`, change), {} as Fields);
     return button(from, action.label, action.question || action.fields ? ask : run, of, action.isPrimary);
   });
   return html`<div class="actions">${buttons}</div>`;
 }
 
 /** A question that failed stays. */
-function questionOf({ at, from, of, version, label, question, fields, run }: NonNullable<typeof page.question>) {
-  const close = () => {
+function questionOf({ at, from, of, version, label, question, run, ...form }: NonNullable<typeof page.question>) {
+  const close = async () => {
     page.question = undefined;
     focusOn(`#${from}`, `#${at}`, "#title");
   };
-  const send = submit(from, async (value, all) => {
-    const ended = await run((change) => once(`${from} ${version} ${all}`, change), value);
-    if (page.question?.from === from) close();
+  const send = submit(from, async (fields) => {
+    const ended = await run((change) => once(`${from} ${version} ${JSON.stringify(fields)}`, change), fields);
+    if (page.question?.from === from) await close();
     return ended;
   });
   return html`<form class="question" aria-label="${label} ${of}" @submit=${send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && close()}>
-    ${question ? html`<p>${question}</p>` : nothing} ${fields?.()}
+    ${question ? html`<p>${question}</p>` : nothing} ${form.fields?.()}
     <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}
   </form>`;
 }
@@ -155,10 +155,11 @@ export function choice(label: string, name: string, options: Options, chosen = "
 
 /** A search and choices. The address keeps what they ask for. */
 export function filters(label: string, name: string, choices: [label: string, name: string, options: Options][] = []) {
-  const ask = (name: string, value: string) =>
-    void (location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), [name]: value }));
-  const choose = ({ target }: { target: HTMLSelectElement }) => ask(target.name, target.value);
-  return html`<form class="fields" role="search" @submit=${submit("find", (value) => ask(name, value(name)))}>
+  const find = submit("find", async (fields) => {
+    location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
+  });
+  const choose = ({ target }: { target: HTMLSelectElement }) => target.form?.requestSubmit();
+  return html`<form class="fields" role="search" @submit=${find}>
     ${field(label, html`<input type="search" name=${name} maxlength="255" .value=${asks(name)} />`)}
     <button class="primary">Find</button>
     ${choices.map(([label, name, options]) => choice(label, name, [["", "all"], ...options], asks(name), choose))}

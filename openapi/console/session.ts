@@ -1,8 +1,9 @@
 // Who is signed in, and the attempts of changes that have no answer yet. Both are kept for this tab alone.
-import { type CreateOptions, type Key, PetStore, PetStoreError } from "../../client/src/index.ts";
+import { type CreateOptions, type Key, PetStore, PetStoreError, type PetStoreOptions } from "../../client/src/index.ts";
 import { hasScope, type Scope } from "../../src/auth/scopes.ts";
 
-const API_KEY = "petstore-console-key";
+/** Where the tab keeps the key. */
+export const API_KEY = "petstore-console-key";
 /** What the service refuses before it looks at the request. An attempt before may have made the change. */
 const UNANSWERED = new Set([401, 403, 408, 429]);
 
@@ -12,24 +13,14 @@ export let key: Key | undefined;
 export let store: ReturnType<PetStore["session"]>;
 
 export const may = (scope: Scope): boolean => key !== undefined && hasScope(key.scopes, scope);
-export const rememberedKey = (): string | null => sessionStorage.getItem(API_KEY);
-/** Forgets a key that the service does not accept any more. Attempts without an answer stay. */
-export const forgetKey = (): void => sessionStorage.removeItem(API_KEY);
 
 /** @throws PetStoreError when the service does not accept the key, or TypeError for a text that is none. */
-export async function signIn(apiKey: string, onAttempt: (isRetrying: boolean) => void): Promise<void> {
-  const tell = ({ retryIn }: { retryIn: number | undefined }) => onAttempt(retryIn !== undefined);
-  const session = new PetStore({ baseUrl: `${location.origin}/v1`, apiKey, onAttempt: tell }).session();
+export async function signIn(apiKey: string, onAttempt: PetStoreOptions["onAttempt"]): Promise<void> {
+  const session = new PetStore({ baseUrl: `${location.origin}/v1`, apiKey, onAttempt }).session();
   const found = await session.key();
   if (found.customer !== undefined) throw new TypeError("This is the token of a customer. Enter an API key.");
   sessionStorage.setItem(API_KEY, apiKey);
   [key, store] = [found, session];
-}
-
-/** Forgets the key, and with it all that the page shows. */
-export function signOut(): void {
-  sessionStorage.clear();
-  location.reload();
 }
 
 export type Attempt = Required<Pick<CreateOptions, "idempotencyKey" | "firstUsed">>;
@@ -41,22 +32,20 @@ export type Once = <Result>(run: (attempt: Attempt) => Promise<Result>) => Promi
  * @param change names the change with everything that it sends.
  */
 export async function once<Result>(change: string, run: (attempt: Attempt) => Promise<Result>): Promise<Result> {
-  const kept = sessionStorage.getItem(change);
-  const { by, ...attempt } = kept
-    ? JSON.parse(kept)
-    : { by: key?.id, idempotencyKey: crypto.randomUUID(), firstUsed: new Date() };
-  let isAnswered = true;
+  const fresh = { by: key?.id, idempotencyKey: crypto.randomUUID(), firstUsed: new Date() };
+  const kept = sessionStorage.getItem(change) ?? JSON.stringify(fresh);
+  const { by, idempotencyKey, firstUsed } = JSON.parse(kept);
   try {
     // The service keeps the attempts of each key apart.
     if (by !== key?.id)
       throw new Error("This was tried with another key, without an answer. Look whether it was done.");
-    sessionStorage.setItem(change, JSON.stringify({ by, ...attempt }));
-    return await run({ ...attempt, firstUsed: new Date(attempt.firstUsed) });
+    sessionStorage.setItem(change, kept);
+    const result = await run({ idempotencyKey, firstUsed: new Date(firstUsed) });
+    sessionStorage.removeItem(change);
+    return result;
   } catch (error) {
-    isAnswered = !isUnanswered(error);
+    if (!isUnanswered(error)) sessionStorage.removeItem(change);
     throw error;
-  } finally {
-    if (isAnswered) sessionStorage.removeItem(change);
   }
 }
 

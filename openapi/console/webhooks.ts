@@ -1,19 +1,19 @@
 // The webhooks: whether each delivers, and what its receiver answered.
 import { html, nothing } from "lit-html";
-import type { Delivery, EventType, Webhook, WebhookState } from "../../client/src/index.ts";
-import { eventOf, isOldest, mayReadFeed, past, placeBefore, readFeed, reading, textOf, WORDS } from "./feed.ts";
-import { type Action, button, choice, type Ended, type Run, time } from "./page.ts";
+import type { Delivery, EventType, PetStoreEvent, Webhook, WebhookState } from "../../client/src/index.ts";
+import { allRead, isAll, mayReadFeed, past, readFeed, textOf, WORDS } from "./feed.ts";
+import { type Action, choice, type Ended, time } from "./page.ts";
 import { type Attempt, may, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
-type Row = Webhook & { etag: string; state?: WebhookState };
+type Row = Webhook & { etag: string; state?: WebhookState; deliveries?: Delivery[] };
 
 const HOUR = 3_600_000;
 const SINCE = Object.entries({ 1: "the last hour", 24: "the last 24 hours", 168: "the last 7 days" });
 const ROTATE = "Make a new secret? For 24 hours, deliveries are signed with both. Give the new one to the receiver.";
 
-/** What is shown of each on demand. */
-const opened = new Map<bigint, { deliveries: Delivery[]; cursor: string | undefined }>();
+/** Those of which the deliveries are shown. */
+const opened = new Set<bigint>();
 
 export const webhooks = tableView<Row>({
   title: "Webhooks",
@@ -21,12 +21,9 @@ export const webhooks = tableView<Row>({
   isAllowed: () => may("webhooks:manage"),
   list: (signal) => store.webhooks.list({ limit: AT_ONCE, etags: true }, { signal }).page(),
   fetch: (id) => store.webhooks.get(id).then(({ webhook, etag }) => ({ ...webhook, etag })),
-  complete: (rows) =>
-    Promise.all(rows.map((row) => Promise.all([fetchState(row), opened.has(row.id) && fetchDeliveries(row.id)]))),
-  head: () => nothing,
+  complete: (rows) => Promise.all(rows.map(complete)),
   empty: () =>
     html`No program gets the events. <a href="/docs/webhooks">A webhook</a> brings them to one, for example to the accounting.`,
-  nameOf: ({ id }) => `webhook ${id}`,
   viewOf({ url, types, enabled, disabledReason, state }) {
     const { health = "ok", pending, lastSuccessAt, nextAttemptAt, replay } = state ?? {};
     const gone = disabledReason === "gone" ? ", because its receiver answered 410" : "";
@@ -41,52 +38,45 @@ export const webhooks = tableView<Row>({
   },
   actions(row) {
     const { id, enabled } = row;
-    const rotate = async () => `The new secret is ${await store.webhooks.rotateSecret(id)}`;
-    const replay: Action["run"] = (_, value) => replaySince(id, value("since"));
+    const toggle = async () => void (opened.delete(id) || opened.add(id));
+    const shown = async () => ({ text: `The secret is ${await store.webhooks.secret(id)}` });
+    const rotate = async () => ({ text: `The new secret is ${await store.webhooks.rotateSecret(id)}` });
+    const again: Action["run"] = (_, { since }) => replay(id, Number(since));
     const fields = () => choice("Deliver again what happened in", "since", SINCE);
     return [
-      opened.has(id)
-        ? { label: "Hide deliveries", run: () => void opened.delete(id) }
-        : { label: "Deliveries", isPrimary: true, run: () => fetchDeliveries(id) },
+      { label: opened.has(id) ? "Hide deliveries" : "Deliveries", isPrimary: true, run: toggle },
       { label: "Test", run: () => test(id) },
-      ...(mayReadFeed() ? [{ label: "Replay", fields, run: replay }] : []),
+      ...(mayReadFeed() ? [{ label: "Replay", fields, run: again }] : []),
       { label: enabled ? "Disable" : "Enable", run: (once) => once((attempt) => enable(row, !enabled, attempt)) },
-      { label: "Show secret", run: async () => `The secret is ${await store.webhooks.secret(id)}` },
+      { label: "Show secret", run: shown },
       { label: "Rotate secret", question: ROTATE, run: rotate },
     ];
   },
-  below({ id }, acting) {
-    const { deliveries, cursor } = opened.get(id) ?? {};
+  below({ id, deliveries }) {
     if (deliveries === undefined) return nothing;
-    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(id, delivery, acting))}</ul>
-      ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}
-      ${cursor ? button(`older-${id}`, "Show older deliveries", () => fetchDeliveries(id, cursor, deliveries)) : nothing}`;
+    const events = allRead();
+    return html`<ul class="deliveries" aria-label="Deliveries of webhook ${id}">${deliveries.map((delivery) => deliveryOf(delivery, events.get(delivery.event)))}</ul>
+      ${deliveries.length === 0 ? "Nothing was delivered yet, and nothing waits." : nothing}`;
   },
 });
 
 /** When a delivery is tried next. A time that has passed says nothing. */
 const next = (at = "") => (Date.parse(at) > Date.now() ? html` · next attempt ${time(at)}` : nothing);
 
-function deliveryOf(id: bigint, delivery: Delivery, acting: (run: Run) => Run) {
+function deliveryOf(delivery: Delivery, known?: PetStoreEvent) {
   const { event, type, status, attempts, response, error, replay, lastAttemptAt, nextAttemptAt } = delivery;
-  const known = eventOf(event);
-  const replayHere = acting(() => replayFrom(id, event));
-  const isPassed = known && status !== "pending" && !isOldest(event);
   return html`<li>
     <span class="state ${status}">${status}</span> ${known ? textOf(known) : (WORDS[type as EventType] ?? type)}${replay ? " (replay)" : ""}
     <small>${response === undefined ? (error ?? "no answer yet") : `answered ${response}`} · attempts: ${attempts}${lastAttemptAt ? html` · ${time(lastAttemptAt)}` : nothing}${next(nextAttemptAt)} · <code>${event}</code></small>
-    ${isPassed ? button(`from-${id}-${event}`, "Replay from here", replayHere, event) : nothing}
   </li>`;
 }
 
-const fetchState = async (row: Row) => void (row.state = await store.webhooks.state(row.id));
-
-async function fetchDeliveries(id: bigint, from?: string, before: Delivery[] = []): Promise<void> {
-  const { deliveries, cursor } = await store.webhooks.deliveries(id, { limit: AT_ONCE, cursor: from });
-  // Who has opened it waits for the past. Afterwards, what is new is enough.
-  const requests = opened.has(id) ? 1 : undefined;
-  opened.set(id, { deliveries: [...before, ...deliveries], cursor });
-  if (mayReadFeed()) await readFeed(undefined, requests);
+async function complete(row: Row): Promise<void> {
+  row.state = await store.webhooks.state(row.id);
+  if (!opened.has(row.id)) return;
+  row.deliveries = (await store.webhooks.deliveries(row.id, { limit: AT_ONCE })).deliveries;
+  // Who sees events for the first time waits for the past. Afterwards, what is new is enough.
+  if (mayReadFeed()) await readFeed(undefined, past.length === 0 ? undefined : 1);
 }
 
 async function test(id: bigint): Promise<Ended> {
@@ -103,19 +93,17 @@ async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: At
   return { text: `Webhook ${id} is ${enabled ? "enabled" : "disabled"}.`, undo };
 }
 
-async function replaySince(id: bigint, hours: string): Promise<Ended> {
+/** Delivers again what happened in the last hours. The place in the feed is that before a page. */
+async function replay(id: bigint, hours: number): Promise<Ended> {
   await readFeed();
-  const since = Date.now() - Number(hours) * HOUR;
-  const first = past().find(({ timestamp }) => Date.parse(timestamp) >= since);
-  if (first) return replayFrom(id, first.id);
-  if (reading === "ended") throw new Error("Nothing happened since then.");
-  throw new Error("The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.");
-}
-
-async function replayFrom(id: bigint, event: string): Promise<Ended> {
-  await store.webhooks.replay(id, await placeBefore(event));
-  const undo = () => store.webhooks.stopReplay(id).then(() => "The replay is stopped.");
-  const except = isOldest(event) ? " but the oldest event of the feed" : "";
-  const text = `Webhook ${id} delivers again what it had passed${except}. The receiver may get an event twice.`;
-  return { text, undo };
+  const first = past.find(({ timestamp }) => Date.parse(timestamp) >= Date.now() - hours * HOUR);
+  if (!first && isAll) throw new Error("Nothing happened since then.");
+  if (!first)
+    throw new Error("The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.");
+  // The feed has no place before its oldest event.
+  await store.webhooks.replay(id, first.before ?? (await store.events.list({ limit: 1 })).cursor);
+  const undo = () => store.webhooks.stopReplay(id).then(() => ({ text: "The replay is stopped." }));
+  const except = first === past[0] ? " but the oldest event of the feed" : "";
+  const text = `Webhook ${id} delivers again what it had passed${except}, and up to 100 events from before.`;
+  return { text: `${text} The receiver may get an event twice.`, undo };
 }
