@@ -3,18 +3,7 @@ import { html, nothing } from "lit-html";
 import type { Animal, Category, PetStatus } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
-import {
-  type Action,
-  actionsOf,
-  addressOf,
-  asks,
-  choice,
-  type Ended,
-  field,
-  type Fields,
-  filters,
-  reload,
-} from "./page.ts";
+import { type Action, addressOf, asks, choice, type Ended, field, type Fields, filters } from "./page.ts";
 import { type Attempt, may, type Once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
@@ -23,7 +12,6 @@ type Values = Omit<Animal, "id">;
 
 const STATUSES: PetStatus[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status): [string, string] => [status, status]);
-const MAX_CHARACTERS = 255;
 /** As many categories as the page knows by name. */
 const MAX_CATEGORIES = 500;
 
@@ -36,12 +24,9 @@ export const animals = tableView<Row>({
   async list(signal) {
     await fetchCategories(signal);
     const [q, status, categoryId] = ["q", "status", "category"].map((name) => asks(name) || undefined);
-    const filter = { status: status as PetStatus | undefined, categoryId, etags: true } as const;
-    const listOf = (by: { q?: string | undefined; id?: string[] }) =>
-      store.pets.list({ ...by, ...filter, limit: AT_ONCE, sort: "-id" }, { signal }).page();
     const number = /^#?(\d{1,18})$/.exec(q ?? "")?.[1];
-    const [found, numbered] = await Promise.all([listOf({ q }), number ? listOf({ id: [number] }) : undefined]);
-    return { ...found, items: [...(numbered?.items ?? []), ...found.items] };
+    const by = { ...(number ? { id: [number] } : { q }), status: status as PetStatus | undefined, categoryId };
+    return store.pets.list({ ...by, etags: true, limit: AT_ONCE, sort: "-id" }, { signal }).page();
   },
   fetch: async (id) => (await store.pets.list({ id: [id], etags: true }).page()).items[0],
   head: () => html`
@@ -49,7 +34,6 @@ export const animals = tableView<Row>({
       ["Status", "status", STATUS_OPTIONS],
       ["Category", "category", categories.map(({ id, name }) => [String(id), name])],
     ])}
-    ${may("pets:write") ? actionsOf("adding", "", ADDING) : nothing}
     <datalist id="categories">${categories.map(({ name }) => html`<option value=${name}></option>`)}</datalist>
   `,
   empty() {
@@ -69,16 +53,17 @@ export const animals = tableView<Row>({
       { label: "Delete", question, run: () => remove(row) },
     ];
   },
+  adding() {
+    if (!may("pets:write")) return [];
+    return [
+      { label: "Add an animal", isPrimary: true, fields: () => fieldsOf({}), run: add },
+      { label: "Add many from a CSV file", fields: importFields, run: addAll },
+      { label: "Add a category", fields: () => nameField(), run: addCategory },
+    ];
+  },
 });
 
-const ADDING: Action[] = [
-  { label: "Add an animal", isPrimary: true, fields: () => fieldsOf({}), run: add },
-  { label: "Add many from a CSV file", fields: importFields, run: () => addAll().finally(reload) },
-  { label: "Add a category", fields: () => nameField(), run: addCategory },
-];
-
-const nameField = (name = "") =>
-  field("Name", html`<input name="name" required maxlength=${MAX_CHARACTERS} value=${name} />`);
+const nameField = (name = "") => field("Name", html`<input name="name" required maxlength="255" value=${name} />`);
 
 function fieldsOf({ name, categoryId, status }: Partial<Values>): unknown[] {
   const category = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
@@ -101,14 +86,12 @@ async function remove({ id, name, etag: ifMatch }: Row): Promise<Ended> {
 
 async function add(once: Once, fields: Fields): Promise<Ended> {
   const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(fields), attempt));
-  await reload();
-  const undo = () => remove({ ...animal, etag }).finally(reload);
+  const undo = () => remove({ ...animal, etag });
   return { text: `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`, undo };
 }
 
 async function addCategory(once: Once, { name }: Fields): Promise<Ended> {
   const { category } = await once((attempt) => store.categories.create({ name }, attempt));
-  await reload();
   return { text: `${category.name} is category ${category.id}.` };
 }
 
@@ -130,14 +113,10 @@ function categoryIdOf(text: string): bigint {
   return id;
 }
 
-/**
- * An animal as somebody entered it, in a form or in a file.
- *
- * @throws Error in words.
- */
+/** @throws Error in words for what somebody entered, in a form or in a file. */
 export function animalOf({ name, category, status }: Pick<Fields, "name" | "category" | "status">): Values {
   if (name === "") throw new Error("The name is missing.");
-  if ([...name].length > MAX_CHARACTERS) throw new Error(`The name has more than ${MAX_CHARACTERS} characters.`);
+  if ([...name].length > 255) throw new Error("The name has more than 255 characters.");
   const known = STATUSES.find((known) => known === status);
   if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
   if (category === "") throw new Error("The category is missing.");

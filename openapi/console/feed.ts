@@ -33,7 +33,7 @@ let [shown, newest] = [AT_ONCE, ""];
 /** It has the events that the key may read. */
 export const mayReadFeed = () => may("events:read") && (may("pets:read") || may("store:read"));
 
-/** What was read, in the order of the changes, each event once. */
+/** What was read, each event once, by its id. */
 export const allRead = () => new Map([...past, ...present].map((event) => [event.id, event]));
 
 export const feed: View = {
@@ -47,7 +47,7 @@ export const feed: View = {
     await readFeed(signal);
   },
   view() {
-    const events = [...allRead().values()].filter(isWanted).toReversed();
+    const events = [...allRead().values()].filter(isWanted).toSorted((a, b) => (a.id < b.id ? 1 : -1));
     const empty = readings > 0 ? "Reading the feed …" : "Nothing happened, as far as the feed was read.";
     const more = async () => void (shown += AT_ONCE);
     return html`
@@ -84,9 +84,8 @@ export async function readFeed(signal?: AbortSignal, requests = MAX_REQUESTS): P
 }
 
 async function follow(cursor: string, signal: AbortSignal): Promise<void> {
-  // In milliseconds.
-  const idle = () => (document.hidden ? 30_000 : 2_000);
-  for await (const { events } of store.events.follow({ cursor, signal, idle, onReset: () => {} })) {
+  const milliseconds = () => (document.hidden ? 30_000 : 2_000);
+  for await (const { events } of store.events.follow({ cursor, signal, idle: milliseconds, onReset: () => {} })) {
     present.push(...events);
     newest = events.filter(isWanted).map(textOf).at(-1) ?? newest;
     update();
@@ -100,7 +99,6 @@ export function restOfFeed() {
   return html`<p><b>This is not all</b>: the feed is read up to ${last ? time(last.timestamp) : "no event yet"}. ${button("read-on", "Read on", () => readFeed())}</p>`;
 }
 
-/** The animal that an event is about. */
 function animalOf({ type, data }: PetStoreEvent): bigint | undefined {
   const { id, petId } = data as { id: bigint; petId?: bigint };
   return petId ?? (type.startsWith("pet.") ? id : undefined);

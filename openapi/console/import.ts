@@ -10,24 +10,24 @@ const [SHOWN, MAX_SHOWN] = [5, 100];
 /** A large file reaches the rate limit, which passes within a minute. */
 const RETRY = { longestRetryAfter: 60_000, totalTime: 600_000 };
 
-/** What can be added, and what not. `created` is there while it is added. */
-let file:
-  | { name: string; digest: string; animals: NewPet[]; refused: string[]; created?: number | undefined }
-  | undefined;
+/** What can be added, and what not. */
+let file: { name: string; digest: string; animals: NewPet[]; refused: string[] } | undefined;
+/** How many of them, while they are added. */
+let created: number | undefined;
 
 // An import that ends halfway would have to begin with a new key.
-addEventListener("beforeunload", (event) => file?.created !== undefined && event.preventDefault());
+addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
 
 const counted = (count: number, of: string) => `${count} ${of}${count === 1 ? "" : "s"}`;
 
 export function importFields(): unknown {
   const choose = ({ target }: Event) => act("read", () => read((target as HTMLInputElement).files?.[0]));
-  const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${file?.created !== undefined} />`;
+  const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`;
   const hint = html`Its first row is <code>name,category,status</code>. Without a status, an animal is available.`;
   return [field("CSV file", input, hint), file ? preview(file) : nothing];
 }
 
-function preview({ name, animals, refused, created }: NonNullable<typeof file>): unknown {
+function preview({ name, animals, refused }: NonNullable<typeof file>): unknown {
   const first = animals.slice(0, SHOWN).map((animal) => animal.name);
   return html`
     <p>${name}: <b>${counted(animals.length, "animal")}</b> can be added: ${first.join(", ")}${animals.length > SHOWN ? " …" : ""}</p>
@@ -82,13 +82,12 @@ function parse(csv: string): string[][] {
 /** Adds every animal once: without an answer, another try of the same file goes on where this one ended. */
 export async function addAll(): Promise<Ended> {
   if (!file?.animals.length) throw new Error("Choose a file with animals first.");
-  const adding = file;
-  const { animals, digest } = adding;
-  const onProgress = ({ created }: { created: number }) => {
-    adding.created = created;
+  const { animals, digest } = file;
+  const onProgress = (progress: { created: number }) => {
+    ({ created } = progress);
     update();
   };
-  onProgress({ created: 0 });
+  created = 0;
   try {
     const change = `import ${digest} ${animals.length}`;
     await once(change, (attempt) => store.pets.createMany(animals, { ...attempt, retry: RETRY, onProgress }));
@@ -96,9 +95,10 @@ export async function addAll(): Promise<Ended> {
     return { text: `Added ${counted(animals.length, "animal")}.` };
   } catch (error) {
     // The service refused a batch for good: what is left begins with it.
-    if (error instanceof PetStoreError && !isUnanswered(error)) adding.animals = animals.slice(error.created ?? 0);
+    if (file && error instanceof PetStoreError && !isUnanswered(error))
+      file.animals = animals.slice(error.created ?? 0);
     throw error;
   } finally {
-    adding.created = undefined;
+    created = undefined;
   }
 }

@@ -4,7 +4,7 @@ import { animals } from "./animals.ts";
 import { feed } from "./feed.ts";
 import { numbers } from "./numbers.ts";
 import { orders } from "./orders.ts";
-import { act, button, fail, field, focusOn, page, start, submit, update } from "./page.ts";
+import { act, button, fail, field, focusOn, page, submit, update } from "./page.ts";
 import { API_KEY, key, signIn } from "./session.ts";
 import type { View } from "./table.ts";
 import { webhooks } from "./webhooks.ts";
@@ -20,7 +20,8 @@ let isOpening = false;
 let opened = new AbortController();
 
 const allowed = () => Object.keys(VIEWS).filter((name) => VIEWS[name]?.isAllowed());
-const isIn = () => key !== undefined && !page.isLocked;
+/** Whether the service still accepts the key, and it is the one of before. */
+const isIn = () => key !== undefined && key.id === owner && sessionStorage.getItem(API_KEY) !== null;
 
 async function open(): Promise<void> {
   const [, wanted, query] = /^#(\w*)\??(.*)$/.exec(location.hash) ?? [];
@@ -42,30 +43,28 @@ async function enter(apiKey: string): Promise<void> {
   owner ??= key?.id;
   // Somebody else sees nothing of what the page shows, also when an import stops the reload.
   if (owner !== key?.id) return location.reload();
-  page.isLocked = false;
   await open();
 }
 
-start(
-  () => html`
-    <header class="bar">
-      <a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}
-    </header>
-    ${noticeBar()}
-    <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page may be old, and goes on when you are back."}</p>
-    <main id="content" tabindex="-1">
-      <section ?hidden=${isIn()}>${isIn() ? nothing : signInForm()}</section>
-      <section ?hidden=${!isIn()} aria-busy=${isOpening}>
-        <div class="title">
-          <h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1>
-          ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}
-        </div>
-        ${VIEWS[page.name]?.view()}
-      </section>
-    </main>
-  `,
-  open,
-);
+page.reload = open;
+page.draw = () => html`
+  <header class="bar">
+    <a href="#orders">Pet Store</a> <span class="environment">${environment}</span> ${isIn() ? signedIn() : nothing}
+  </header>
+  ${noticeBar()}
+  <p class="offline" role="status">${navigator.onLine ? nothing : "You are offline. This page may be old, and goes on when you are back."}</p>
+  <main id="content" tabindex="-1">
+    <section ?hidden=${isIn()}>${isIn() ? nothing : signInForm()}</section>
+    <section ?hidden=${!isIn()} aria-busy=${isOpening}>
+      <div class="title">
+        <h1 id="title" tabindex="-1">${VIEWS[page.name]?.title ?? "This key allows nothing here"}</h1>
+        ${button("refresh", isOpening ? "Loading …" : "Refresh", open)}
+      </div>
+      ${VIEWS[page.name]?.view()}
+    </section>
+  </main>
+`;
+update();
 
 function signedIn(): TemplateResult {
   const link = (name: string) =>
@@ -92,10 +91,7 @@ function signInForm(): TemplateResult {
 /** The last outcome. Screen readers read what appears in the two elements, which are always there. */
 function noticeBar(): TemplateResult {
   const { text = "", isError = false, requestId, undo } = page.notice || {};
-  const copy = async () => {
-    await navigator.clipboard.writeText(requestId ?? "");
-    return { text: "The request id is copied." };
-  };
+  const copy = () => navigator.clipboard.writeText(requestId ?? "").then(() => ({ text: "The request id is copied." }));
   return html`<div class="notices ${isError ? "error" : ""}" ?hidden=${!page.notice && !page.isRetrying}>
     <p role="status">${isError ? "" : text || (page.isRetrying ? "No answer yet. Trying again …" : "")}</p>
     <p role="alert">${isError ? text : ""}</p>

@@ -1,5 +1,5 @@
 // The orders: those to ship first, each with its animal.
-import { html, nothing, type TemplateResult } from "lit-html";
+import { html, nothing } from "lit-html";
 import type { Animal, Order, Page } from "../../client/src/index.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addressOf, asks, filters, time } from "./page.ts";
@@ -31,10 +31,13 @@ export const orders = tableView<Row>({
     if (!may("pets:read")) return;
     for await (const animal of store.pets.list({ id: rows.map(({ petId }) => petId) })) animals.set(animal.id, animal);
   },
-  head: () => html`
-    ${filters("Number, reference or customer", "find")}
-    <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>
-  `,
+  head() {
+    const shown = asks("find") === "" ? stateAsked() : undefined;
+    const tab = ([state, text]: [string, string]) =>
+      html`<a href=${addressOf("orders", { state })} aria-current=${state === shown ? "page" : nothing}>${text}</a>`;
+    return html`${filters("Number, reference or customer", "find")}
+      <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>`;
+  },
   empty() {
     if (asks("find") !== "")
       return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
@@ -67,11 +70,6 @@ export const orders = tableView<Row>({
     ];
   },
 });
-
-function tab([state, text]: [string, string]): TemplateResult {
-  const isShown = asks("find") === "" && state === stateAsked();
-  return html`<a href=${addressOf("orders", { state })} aria-current=${isShown ? "page" : nothing}>${text}</a>`;
-}
 
 /** The order of a number, those with a reference, and those of a customer: of the last, more on demand. */
 async function search(text: string, signal: AbortSignal): Promise<Partial<Page<Row>>> {

@@ -19,40 +19,30 @@ export interface Action {
 }
 
 export const page = {
+  /** What is shown, and what fetches it again. */
+  draw: () => html``,
+  reload: async () => {},
   /** The name of the view, and what the address asks of it. */
   name: "",
   query: new URLSearchParams(),
   notice: undefined as Ended,
-  /** `at` is the id of the element that asks, and `from` that of the button that was pressed. */
-  question: undefined as (Action & Record<"at" | "from" | "of" | "version", string>) | undefined,
-  /** Whether the service refused the key after somebody signed in. */
-  isLocked: false,
+  /** \`at\` is the id of the element that asks. */
+  question: undefined as { at: string; form: () => TemplateResult } | undefined,
   isRetrying: false,
 };
 
 export const asks = (name: string): string => page.query.get(name) ?? "";
 
-/** The address of a view, without what is empty. */
-export function addressOf(name: string, query: object): string {
-  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
-  return search.size === 0 ? `#${name}` : `#${name}?${search}`;
-}
+export const addressOf = (name: string, query: object): string =>
+  `#${name}?${new URLSearchParams(Object.entries(query))}`;
 
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
 let isQueued = false;
-let draw: () => TemplateResult;
-/** Fetches what the view shows. */
-export let reload: () => Promise<void>;
-
-export function start(frame: typeof draw, open: typeof reload): void {
-  [draw, reload] = [frame, open];
-  update();
-}
 
 /** Draws the page soon. Without an animation frame, which a tab in the background does not get. */
 export function update(): void {
-  if (!isQueued) queueMicrotask(() => ((isQueued = false), render(draw(), root)));
+  if (!isQueued) queueMicrotask(() => ((isQueued = false), render(page.draw(), root)));
   isQueued = true;
 }
 
@@ -69,11 +59,7 @@ export async function act(name: string, run: Run): Promise<void> {
   busy.add(name);
   page.notice = undefined;
   update();
-  try {
-    page.notice = (await run()) ?? page.notice;
-  } catch (error) {
-    fail(error);
-  }
+  page.notice = (await run().catch(fail)) ?? page.notice;
   busy.delete(name);
   update();
 }
@@ -89,7 +75,6 @@ export function fail(error: unknown): void {
   if (isUnanswered(error)) text += ` Try again${idempotencyKey ? ": nothing happens twice" : ""}.`;
   if (status === 401) {
     sessionStorage.removeItem(API_KEY);
-    page.isLocked = true;
     text = "The service does not accept the key. Sign in, and go on where you were.";
     focusOn("#key");
   }
@@ -109,36 +94,34 @@ export const submit = (name: string, run: (fields: Fields) => Promise<Ended>) =>
   void act(name, () => run(Object.fromEntries(texts)));
 };
 
-/** The buttons of the element `at`, or what one of them asks. */
+/** The buttons of the element `at`, or what one of them asks. A question that failed stays. */
 export function actionsOf(at: string, of: string, actions: Action[], version = ""): TemplateResult {
-  if (page.question?.at === at) return questionOf(page.question);
-  const buttons = actions.map((action) => {
-    const from = `${at}-${action.label.toLowerCase().replaceAll(" ", "-")}`;
+  if (page.question?.at === at) return page.question.form();
+  const buttons = actions.map(({ label, isPrimary, question, fields, run }) => {
+    const from = `${at}-${label.toLowerCase().replaceAll(" ", "-")}`;
+    const attempt = (entered = {} as Fields) =>
+      run((change) => once(`${from} ${version} ${JSON.stringify(entered)}`, change), entered);
+    const close = async () => {
+      page.question = undefined;
+      focusOn(`#${from}`, `#${at}`, "#title");
+    };
+    const send = submit(from, async (entered) => {
+      const ended = await attempt(entered);
+      if (page.question?.form === form) await close();
+      return ended;
+    });
+    const escape = ({ key }: KeyboardEvent) => key === "Escape" && close();
+    const form = () => html`<form class="question" aria-label="${label} ${of}" @submit=${send} @keydown=${escape}>
+      ${question ? html`<p>${question}</p>` : nothing} ${fields?.()}
+      <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}
+    </form>`;
     const ask = async () => {
-      page.question = { ...action, at, from, of, version };
+      page.question = { at, form };
       focusOn(".question :is(input, select, #confirm)");
     };
-    const run = () => action.run((change) => once(`${from} ${version}`, change), {} as Fields);
-    return button(from, action.label, action.question || action.fields ? ask : run, of, action.isPrimary);
+    return button(from, label, question || fields ? ask : () => attempt(), of, isPrimary);
   });
   return html`<div class="actions">${buttons}</div>`;
-}
-
-/** A question that failed stays. */
-function questionOf({ at, from, of, version, label, question, run, ...form }: NonNullable<typeof page.question>) {
-  const close = async () => {
-    page.question = undefined;
-    focusOn(`#${from}`, `#${at}`, "#title");
-  };
-  const send = submit(from, async (fields) => {
-    const ended = await run((change) => once(`${from} ${version} ${JSON.stringify(fields)}`, change), fields);
-    if (page.question?.from === from) await close();
-    return ended;
-  });
-  return html`<form class="question" aria-label="${label} ${of}" @submit=${send} @keydown=${({ key }: KeyboardEvent) => key === "Escape" && close()}>
-    ${question ? html`<p>${question}</p>` : nothing} ${form.fields?.()}
-    <button class="primary" id="confirm" aria-disabled=${busy.has(from)}>${label} ${of}</button> ${button("back", "Back", close)}
-  </form>`;
 }
 
 export const field = (label: string, input: TemplateResult, hint: unknown = ""): TemplateResult =>
@@ -147,10 +130,10 @@ export const field = (label: string, input: TemplateResult, hint: unknown = ""):
 /** Values, each with its text. */
 export type Options = [value: string, text: string][];
 
-export function choice(label: string, name: string, options: Options, chosen = "", onChange: unknown = nothing) {
+export function choice(label: string, name: string, options: Options, chosen = ""): TemplateResult {
   const optionOf = ([value, text]: Options[0]) =>
     html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
-  return field(label, html`<select name=${name} @change=${onChange}>${options.map(optionOf)}</select>`);
+  return field(label, html`<select name=${name}>${options.map(optionOf)}</select>`);
 }
 
 /** A search and choices. The address keeps what they ask for. */
@@ -158,11 +141,12 @@ export function filters(label: string, name: string, choices: [label: string, na
   const find = submit("find", async (fields) => {
     location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
   });
-  const choose = ({ target }: { target: HTMLSelectElement }) => target.form?.requestSubmit();
-  return html`<form class="fields" role="search" @submit=${find}>
+  const choose = ({ target }: { target: unknown }) =>
+    target instanceof HTMLSelectElement && target.form?.requestSubmit();
+  return html`<form class="fields" role="search" @submit=${find} @change=${choose}>
     ${field(label, html`<input type="search" name=${name} maxlength="255" .value=${asks(name)} />`)}
     <button class="primary">Find</button>
-    ${choices.map(([label, name, options]) => choice(label, name, [["", "all"], ...options], asks(name), choose))}
+    ${choices.map(([label, name, options]) => choice(label, name, [["", "all"], ...options], asks(name)))}
   </form>`;
 }
 

@@ -2,12 +2,10 @@
 import { type CreateOptions, type Key, PetStore, PetStoreError, type PetStoreOptions } from "../../client/src/index.ts";
 import { hasScope, type Scope } from "../../src/auth/scopes.ts";
 
-/** Where the tab keeps the key. */
 export const API_KEY = "petstore-console-key";
 /** What the service refuses before it looks at the request. An attempt before may have made the change. */
 const UNANSWERED = new Set([401, 403, 408, 429]);
 
-/** Undefined until somebody signs in. */
 export let key: Key | undefined;
 /** Of the key. Each request sees what the ones before it wrote. */
 export let store: ReturnType<PetStore["session"]>;

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { Page, PetStoreError } from "../../client/src/index.ts";
-import { type Action, actionsOf, button, type Ended, fail, type Run } from "./page.ts";
+import { type Action, actionsOf, button, type Ended, fail, page, type Run } from "./page.ts";
 
 /** As many rows as a list has at first, and as its button adds. */
 export const AT_ONCE = 50;
@@ -32,6 +32,8 @@ interface Table<Row> extends Pick<View, "title" | "isAllowed"> {
   nameOf?(row: Row): string;
   viewOf(row: Row): TemplateResult;
   actions(row: Row): Action[];
+  /** What adds rows. */
+  adding?(): Action[];
   /** What is under a row and its buttons. */
   below?(row: Row): unknown;
 }
@@ -44,34 +46,35 @@ export function absent(error: PetStoreError): undefined {
   if (error.code !== "not_found") throw error;
 }
 
+/** Does something, and shows how it is then. */
+async function act(run: Run, show: () => Promise<void>, name = "it"): Promise<Ended> {
+  const ended = await run().catch((error: PetStoreError): Ended => {
+    if (!LATE.has(error.code)) throw error;
+    const text = `Meanwhile, ${name} was changed by somebody else, or by your try before. You see it as it is now.`;
+    return { text: `${text} Nothing more was changed.`, isError: true };
+  });
+  // What was done is done, and its notice comes last. The service refuses a change of a row that is out of date.
+  await show().catch(fail);
+  const undo = ended && ended.undo;
+  return undo ? { ...ended, undo: () => act(undo, show, name) } : ended;
+}
+
+const showing = (actions: Action[], show: () => Promise<void>, name?: string): Action[] =>
+  actions.map(({ run, ...action }) => ({ ...action, run: (...asked) => act(() => run(...asked), show, name) }));
+
 export function tableView<Row extends { id: bigint; etag: string }>(table: Table<Row>) {
   let rows: Row[] | undefined;
   let rest: Partial<Page<Row>> | undefined;
   let opened: AbortSignal;
-  const nameOf = (row: Row) => table.nameOf?.(row) ?? `${table.kind} ${row.id}`;
 
   /** Shows a page, with the rows before it. What comes after the view was opened again is dropped. */
-  async function show(signal: AbortSignal, page: typeof rest, before = () => rows): Promise<void> {
+  async function show(signal: AbortSignal, part: typeof rest, before = () => rows): Promise<void> {
     // A page of a search may be empty and have a next one.
-    while (page?.items?.length === 0 && page.next) page = await page.next();
-    await table.complete?.(page?.items ?? []);
+    while (part?.items?.length === 0 && part.next) part = await part.next();
+    await table.complete?.(part?.items ?? []);
     if (signal.aborted) return;
-    rows = [...new Map([...(before() ?? []), ...(page?.items ?? [])].map((row) => [row.id, row])).values()];
-    [rest, opened] = [page, signal];
-  }
-
-  /** Does something with a row, and shows the row as it is then. */
-  async function act(row: Row, run: Run): Promise<Ended> {
-    const ended = await run().catch((error: PetStoreError): Ended => {
-      if (!LATE.has(error.code)) throw error;
-      const text = `Meanwhile, ${nameOf(row)} was changed by somebody else, or by your try before. You see it as it is now.`;
-      return { text: `${text} Nothing more was changed.`, isError: true };
-    });
-    // What was done is done, and its notice comes last. The service refuses a change of a row that is out of date.
-    await refresh(row).catch(fail);
-    if (!ended || !ended.undo) return ended;
-    const { undo } = ended;
-    return { ...ended, undo: () => act(row, undo) };
+    rows = [...new Map([...(before() ?? []), ...(part?.items ?? [])].map((row) => [row.id, row])).values()];
+    [rest, opened] = [part, signal];
   }
 
   async function refresh({ id }: Row): Promise<void> {
@@ -81,23 +84,21 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
   }
 
   function viewOf(row: Row): TemplateResult {
-    const at = `${table.kind}-${row.id}`;
-    const actions = table.actions(row).map(({ run, ...action }): Action => ({
-      ...action,
-      run: (...parameters) => act(row, () => run(...parameters)),
-    }));
+    const [at, name] = [`${table.kind}-${row.id}`, table.nameOf?.(row) ?? `${table.kind} ${row.id}`];
+    const actions = showing(table.actions(row), () => refresh(row), name);
     return html`<li id=${at} tabindex="-1">
       <div>${table.viewOf(row)}</div>
-      ${actions.length === 0 ? nothing : actionsOf(at, nameOf(row), actions, row.etag)} ${table.below?.(row)}
+      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, row.etag)} ${table.below?.(row)}
     </li>`;
   }
 
   const more = async () => show(opened, await rest?.next?.());
+  const adding = () => actionsOf("adding", "", showing(table.adding?.() ?? [], page.reload));
   return {
     ...table,
     open: async (signal: AbortSignal) => show(signal, await table.list(signal), () => []),
     view: () => html`
-      ${table.head?.()} ${rows ? listOf(rows, viewOf, table.empty()) : nothing}
+      ${table.head?.()} ${table.adding && adding()} ${rows ? listOf(rows, viewOf, table.empty()) : nothing}
       ${rest?.cursor === undefined ? nothing : button("more", `Show ${AT_ONCE} more`, more)}
     `,
   };

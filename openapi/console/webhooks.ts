@@ -80,9 +80,9 @@ async function complete(row: Row): Promise<void> {
 }
 
 async function test(id: bigint): Promise<Ended> {
-  const { response, error, milliseconds } = await store.webhooks.test(id);
-  const isError = response === undefined || response < 200 || response > 299;
-  const answer = response === undefined ? `gave no answer (${error})` : `answered ${response}`;
+  const { response = 0, error, milliseconds } = await store.webhooks.test(id);
+  const isError = response < 200 || response > 299;
+  const answer = response === 0 ? `gave no answer (${error})` : `answered ${response}`;
   const meaning = isError ? "A delivery would fail too." : "That is a success.";
   return { text: `The receiver ${answer} after ${milliseconds} ms. ${meaning}`, isError };
 }
@@ -97,9 +97,8 @@ async function enable({ id, etag: ifMatch }: Row, enabled: boolean, attempt?: At
 async function replay(id: bigint, hours: number): Promise<Ended> {
   await readFeed();
   const first = past.find(({ timestamp }) => Date.parse(timestamp) >= Date.now() - hours * HOUR);
-  if (!first && isAll) throw new Error("Nothing happened since then.");
-  if (!first)
-    throw new Error("The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.");
+  const unread = "The feed is long, and not read up to then. Nothing is replayed yet. Try again to read on.";
+  if (!first) throw new Error(isAll ? "Nothing happened since then." : unread);
   // The feed has no place before its oldest event.
   await store.webhooks.replay(id, first.before ?? (await store.events.list({ limit: 1 })).cursor);
   const undo = () => store.webhooks.stopReplay(id).then(() => ({ text: "The replay is stopped." }));
