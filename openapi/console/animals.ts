@@ -11,7 +11,7 @@ type Row = Animal & { etag: string };
 type Values = Omit<Animal, "id">;
 
 const STATUSES: PetStatus[] = ["available", "pending", "sold"];
-const STATUS_OPTIONS = STATUSES.map((status): [string, string] => [status, status]);
+const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
 /** As many categories as the page knows by name. */
 const MAX_CATEGORIES = 500;
 
@@ -79,10 +79,8 @@ async function changeTo(row: Row, { name, categoryId, status }: Values, attempt?
   return { text: `${name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }
 
-async function remove({ id, name, etag: ifMatch }: Row): Promise<Ended> {
-  await store.pets.delete(id, { ifMatch });
-  return { text: `${name} is deleted.` };
-}
+const remove = ({ id, name, etag: ifMatch }: Row): Promise<Ended> =>
+  store.pets.delete(id, { ifMatch }).then(() => ({ text: `${name} is deleted.` }));
 
 async function add(once: Once, fields: Fields): Promise<Ended> {
   const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(fields), attempt));

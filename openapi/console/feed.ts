@@ -109,7 +109,7 @@ function isWanted(event: PetStoreEvent): boolean {
   return ["", event.type].includes(type) && (animal === "" || String(animalOf(event)) === animal);
 }
 
-/** What an event says: "Order placed: order 12, placed, animal 17". */
+/** What an event says: "Order placed: order 12, animal 17, placed". */
 export function textOf({ type, data }: PetStoreEvent): string {
   const { id, petId, categoryId, reference, customer, name, status } = data as Record<string, bigint | string>;
   const of = type.startsWith("pet.") ? "animal" : type.split(".")[0];

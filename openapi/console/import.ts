@@ -15,7 +15,7 @@ let file: { name: string; digest: string; animals: NewPet[]; refused: string[] }
 /** How many of them, while they are added. */
 let created: number | undefined;
 
-// An import that ends halfway would have to begin with a new key.
+// With the tab, the key of the attempt would be lost.
 addEventListener("beforeunload", (event) => created !== undefined && event.preventDefault());
 
 const counted = (count: number, of: string) => `${count} ${of}${count === 1 ? "" : "s"}`;

@@ -39,8 +39,7 @@ export const orders = tableView<Row>({
       <nav class="tabs" aria-label="State">${Object.entries(STATES).map(tab)}</nav>`;
   },
   empty() {
-    if (asks("find") !== "")
-      return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
+    if (asks("find")) return "Nothing found. Type the whole number, reference or customer, with the same capitals.";
     if (stateAsked() !== "placed") return "There is none.";
     return html`No order waits. Orders come from the shop's own program. Is the shop new? <a href="#animals">Add its animals first</a>.`;
   },

@@ -26,7 +26,7 @@ export const page = {
   name: "",
   query: new URLSearchParams(),
   notice: undefined as Ended,
-  /** \`at\` is the id of the element that asks. */
+  /** `at` is the id of the element that asks. */
   question: undefined as { at: string; form: () => TemplateResult } | undefined,
   isRetrying: false,
 };
@@ -36,21 +36,18 @@ export const asks = (name: string): string => page.query.get(name) ?? "";
 export const addressOf = (name: string, query: object): string =>
   `#${name}?${new URLSearchParams(Object.entries(query))}`;
 
+/** That somebody else changed it first. */
+const LATE = new Set<unknown>(["not_found", "precondition_failed", "order_shipped", "order_cancelled"]);
 const root = document.querySelector("#console") as HTMLElement;
 const busy = new Set<string>();
-let isQueued = false;
 
-/** Draws the page soon. Without an animation frame, which a tab in the background does not get. */
-export function update(): void {
-  if (!isQueued) queueMicrotask(() => ((isQueued = false), render(page.draw(), root)));
-  isQueued = true;
-}
+export const update = () => void render(page.draw(), root);
 
-/** Moves the focus after the page is drawn, to the first of the elements that is there. */
+/** Moves the focus to the first of the elements that is there. */
 export function focusOn(...selectors: string[]): void {
-  const find = (selector: string) => document.querySelector<HTMLElement>(selector) ?? [];
   update();
-  queueMicrotask(() => selectors.flatMap(find)[0]?.focus());
+  const find = (selector: string) => document.querySelector<HTMLElement>(selector) ?? [];
+  selectors.flatMap(find)[0]?.focus();
 }
 
 /** Runs what a person asked for, once at a time, and tells how it ended. */
@@ -94,13 +91,27 @@ export const submit = (name: string, run: (fields: Fields) => Promise<Ended>) =>
   void act(name, () => run(Object.fromEntries(texts)));
 };
 
+/** Runs an action on something, and shows how it is then. */
+async function change(run: Run, of: string, show: () => Promise<void>): Promise<Ended> {
+  const ended = await run().catch((error: PetStoreError): Ended => {
+    if (!LATE.has(error.code)) throw error;
+    const text = `Meanwhile, ${of || "it"} was changed by somebody else, or by your try before. You see it as it is now.`;
+    return { text: `${text} Nothing more was changed.`, isError: true };
+  });
+  // What was done is done, and its notice comes last. The service refuses a change of a version that is out of date.
+  await show().catch(fail);
+  const undo = ended && ended.undo;
+  return undo ? { ...ended, undo: () => change(undo, of, show) } : ended;
+}
+
 /** The buttons of the element `at`, or what one of them asks. A question that failed stays. */
-export function actionsOf(at: string, of: string, actions: Action[], version = ""): TemplateResult {
+export function actionsOf(at: string, of: string, actions: Action[], show: () => Promise<void>, version = "") {
   if (page.question?.at === at) return page.question.form();
   const buttons = actions.map(({ label, isPrimary, question, fields, run }) => {
     const from = `${at}-${label.toLowerCase().replaceAll(" ", "-")}`;
+    const key = (entered: Fields) => `${from} ${version} ${JSON.stringify(entered)}`;
     const attempt = (entered = {} as Fields) =>
-      run((change) => once(`${from} ${version} ${JSON.stringify(entered)}`, change), entered);
+      change(() => run((send) => once(key(entered), send), entered), of, show);
     const close = async () => {
       page.question = undefined;
       focusOn(`#${from}`, `#${at}`, "#title");
@@ -127,17 +138,15 @@ export function actionsOf(at: string, of: string, actions: Action[], version = "
 export const field = (label: string, input: TemplateResult, hint: unknown = ""): TemplateResult =>
   html`<label><span>${label}</span>${input}<small>${hint}</small></label>`;
 
-/** Values, each with its text. */
-export type Options = [value: string, text: string][];
-
-export function choice(label: string, name: string, options: Options, chosen = ""): TemplateResult {
-  const optionOf = ([value, text]: Options[0]) =>
+/** @param options values, each with its text. */
+export function choice(label: string, name: string, options: string[][], chosen = ""): TemplateResult {
+  const optionOf = ([value, text]: string[]) =>
     html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
   return field(label, html`<select name=${name}>${options.map(optionOf)}</select>`);
 }
 
 /** A search and choices. The address keeps what they ask for. */
-export function filters(label: string, name: string, choices: [label: string, name: string, options: Options][] = []) {
+export function filters(label: string, name: string, choices: [string, string, string[][]][] = []) {
   const find = submit("find", async (fields) => {
     location.hash = addressOf(page.name, { ...Object.fromEntries(page.query), ...fields });
   });

@@ -2,12 +2,10 @@
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { Page, PetStoreError } from "../../client/src/index.ts";
-import { type Action, actionsOf, button, type Ended, fail, page, type Run } from "./page.ts";
+import { type Action, actionsOf, button, page } from "./page.ts";
 
 /** As many rows as a list has at first, and as its button adds. */
 export const AT_ONCE = 50;
-/** That somebody else changed the row first. */
-const LATE = new Set<unknown>(["not_found", "precondition_failed", "order_shipped", "order_cancelled"]);
 
 /** A part of the console, at `#<name>`. */
 export interface View {
@@ -46,22 +44,6 @@ export function absent(error: PetStoreError): undefined {
   if (error.code !== "not_found") throw error;
 }
 
-/** Does something, and shows how it is then. */
-async function act(run: Run, show: () => Promise<void>, name = "it"): Promise<Ended> {
-  const ended = await run().catch((error: PetStoreError): Ended => {
-    if (!LATE.has(error.code)) throw error;
-    const text = `Meanwhile, ${name} was changed by somebody else, or by your try before. You see it as it is now.`;
-    return { text: `${text} Nothing more was changed.`, isError: true };
-  });
-  // What was done is done, and its notice comes last. The service refuses a change of a row that is out of date.
-  await show().catch(fail);
-  const undo = ended && ended.undo;
-  return undo ? { ...ended, undo: () => act(undo, show, name) } : ended;
-}
-
-const showing = (actions: Action[], show: () => Promise<void>, name?: string): Action[] =>
-  actions.map(({ run, ...action }) => ({ ...action, run: (...asked) => act(() => run(...asked), show, name) }));
-
 export function tableView<Row extends { id: bigint; etag: string }>(table: Table<Row>) {
   let rows: Row[] | undefined;
   let rest: Partial<Page<Row>> | undefined;
@@ -85,15 +67,15 @@ export function tableView<Row extends { id: bigint; etag: string }>(table: Table
 
   function viewOf(row: Row): TemplateResult {
     const [at, name] = [`${table.kind}-${row.id}`, table.nameOf?.(row) ?? `${table.kind} ${row.id}`];
-    const actions = showing(table.actions(row), () => refresh(row), name);
+    const actions = table.actions(row);
     return html`<li id=${at} tabindex="-1">
       <div>${table.viewOf(row)}</div>
-      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, row.etag)} ${table.below?.(row)}
+      ${actions.length === 0 ? nothing : actionsOf(at, name, actions, () => refresh(row), row.etag)} ${table.below?.(row)}
     </li>`;
   }
 
   const more = async () => show(opened, await rest?.next?.());
-  const adding = () => actionsOf("adding", "", showing(table.adding?.() ?? [], page.reload));
+  const adding = () => actionsOf("adding", "", table.adding?.() ?? [], page.reload);
   return {
     ...table,
     open: async (signal: AbortSignal) => show(signal, await table.list(signal), () => []),
