@@ -27,6 +27,13 @@ export const WEBHOOKS: Mutant[] = [
     "schedule",
   ),
   engine(
+    "a test ends no pause of an endpoint that does not fail yet",
+    "health",
+    "outage: health.failedFrom === null ? health.outage : { from: health.failedFrom, until: now },\n  testedAt: now,",
+    "testedAt: now,",
+    "schedule",
+  ),
+  engine(
     "each new event is attempted at once although the endpoint fails",
     "health",
     "isHeld ? health.attemptedAt + BETWEEN_NEW_EVENTS : 0",

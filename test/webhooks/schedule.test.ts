@@ -267,6 +267,20 @@ describe("an endpoint where nothing succeeds", () => {
     expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
   });
 
+  // Promise: after-an-outage
+  test("takes what it has refused after a successful test, also before it fails", async () => {
+    const hook = await addHook();
+    respond(() => 500);
+    await addEvents(...events(2));
+    await hook.run();
+    await hook.pass(10 * SECOND);
+    expect(await hook.state()).toMatchObject({ health: "ok", pending: 2 });
+    respond(() => 204);
+    await hook.stub.sendTest(hook.name);
+    await hook.pass(SECOND);
+    expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
+  });
+
   test("fails still after a test without success, which is no failure of the endpoint either", async () => {
     const hook = await failing(3);
     expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 500, milliseconds: 0 });

@@ -60,9 +60,10 @@ export const afterSuccess = (health: Health, now: number): Health => ({
   lastSuccessAt: now,
 });
 
-/** After a test that succeeded: the receiver wants no pause any more. */
+/** After a test that succeeded: the receiver wants no pause any more, and what it refused since its last success is due. */
 export const afterTest = (health: Health, now: number): Health => ({
   ...withoutLimit(withoutFailure(health, now)),
+  outage: health.failedFrom === null ? health.outage : { from: health.failedFrom, until: now },
   testedAt: now,
 });
 
