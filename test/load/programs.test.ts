@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto";
 import { appendFileSync, copyFileSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import getPort from "get-port";
@@ -450,11 +451,25 @@ test("a copy equals the store after changes, faults, and kills of its program", 
   }
   await changes;
 
-  const last = start("copy.mjs", service.url, { FILE, IDLE: "200" });
-  const { cursor } = await storeOf(service).events.list({ cursor: "latest" });
-  await expect.poll(place, { timeout: 60_000 }).toBe(cursor);
-  last.kill("SIGKILL");
-  await once(last, "close");
+  const { pets, events } = storeOf(service);
+  const catchUp = async () => {
+    const child = start("copy.mjs", service.url, { FILE, IDLE: "200" });
+    const { cursor } = await events.list({ cursor: "latest" });
+    await expect.poll(place, { timeout: 60_000 }).toBe(cursor);
+    child.kill("SIGKILL");
+    await once(child, "close");
+  };
+  await catchUp();
+  // A change that the file refuses: the place stays before it.
+  const change = (sql: string) => {
+    using file = new DatabaseSync(FILE);
+    file.exec(sql);
+  };
+  change("CREATE TRIGGER full BEFORE INSERT ON animals BEGIN SELECT RAISE(ABORT, 'full'); END");
+  await pets.create({ name: "Refused once", categoryId: 1n, status: "available" });
+  await once(start("copy.mjs", service.url, { FILE }), "close");
+  change("DROP TRIGGER full");
+  await catchUp();
   console.log({ kills, requests: proxy.requests });
   expect(kills).toBeGreaterThan(2);
   const { DB } = await service.worker.getEnv();
