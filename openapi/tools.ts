@@ -27,7 +27,7 @@ const INSTRUCTIONS = [
   "To sell an animal: placeOrder makes an available animal pending, then updateOrder with status shipped makes it sold for good. cancelOrder undoes a placed order. updatePets cannot sell.",
   "To find an animal by its name, use listPets with q. Pass nextCursor on as cursor, with the same arguments, until there is none.",
   "One updatePets changes up to 100 animals, one createPets adds up to 100.",
-  "idempotencyKey: a new text, for example a UUID, for each thing that you add or order. When the answer to a call is lost, repeat it with the same arguments and the same idempotencyKey: it happens once, and the result says replayed. With a new key it would happen twice. Repeat a call without that argument as it is.",
+  "idempotencyKey: a new text, for example a UUID, for each thing that you add, order or change. When the answer to a call is lost, repeat it with the same arguments and the same idempotencyKey: it happens once, and the result says replayed. With a new key it would happen twice. Repeat a deletion or a cancellation as it is: not_found then says that it is done.",
   "A failure has a code and a message: correct the call as the message says. With retryAfter, wait so many seconds. With insufficient_scope, tell the person: this key may not do it.",
 ].join("\n");
 
@@ -43,7 +43,7 @@ const MEANINGS: { [argument: string]: string } = {
 };
 const IDEMPOTENCY_KEY: Schema = {
   type: "string",
-  description: "a new text without spaces for each thing, the same one to repeat a call",
+  description: "a new text without spaces for each thing or change, the same one to repeat a call",
   maxLength: MAX_LENGTH,
 };
 /** The keywords that tell an agent something. The service checks the rest. */
@@ -86,7 +86,7 @@ function toolOf(
   const named = (place: string) => all.filter((one) => one.in === place && !without.includes(one.name));
   const body = requestBody && schemaOf(document, resolve<RequestBodyObject>(document, requestBody));
   const fields = body?.type === "array" ? { items: body } : (body?.properties ?? {});
-  const key = method === "post" && all.some(({ name }) => name === "Idempotency-Key");
+  const key = all.some(({ name }) => name === "Idempotency-Key");
   const properties: { [name: string]: SchemaObject } = {
     ...Object.fromEntries(
       [...named("path"), ...named("query")].map(({ name, schema = {} }) => [name, expanded(document, schema)]),
@@ -96,7 +96,8 @@ function toolOf(
   const required = [
     ...named("path").map(({ name }) => name),
     ...(body?.type === "array" ? ["items"] : (body?.required ?? [])),
-    ...(key ? ["idempotencyKey"] : []),
+    // A change is harmless without one, unless somebody else has changed the same meanwhile.
+    ...(key && method === "post" ? ["idempotencyKey"] : []),
   ];
   const simple = (schema: SchemaObject, name: string) =>
     argument(schema, name, { without, words, refused: refused ?? {} });

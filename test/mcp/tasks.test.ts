@@ -138,7 +138,7 @@ describe("a misstep names its remedy", () => {
     [
       "placeOrder",
       { petId: "5" },
-      "idempotencyKey is required: a new text without spaces for each thing, the same one to repeat a call.",
+      "idempotencyKey is required: a new text without spaces for each thing or change, the same one to repeat a call.",
     ],
     [
       "placeOrder",
@@ -210,6 +210,14 @@ describe("a misstep names its remedy", () => {
     expect([same.status, same.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
     const other = await refusalOf("placeOrder", { ...placing, petId: "6" }, "idempotency_key_reused");
     expect(other.message).toBe("This idempotencyKey was used for another request.");
+  });
+
+  test("a change that is repeated with its key undoes nothing of others", async () => {
+    const change = { items: [{ id: "22", name: "Mine" }], idempotencyKey: "my-change" };
+    const first = await contentOf("updatePets", change);
+    await contentOf("updatePets", { items: [{ id: "22", name: "Of another" }], idempotencyKey: "of-another" });
+    expect(await contentOf("updatePets", change)).toEqual({ ...first, replayed: true });
+    expect((await contentOf("listPets", { id: ["22"] })).items).toMatchObject([{ name: "Of another" }]);
   });
 
   test("an old version, an animal on order, and an id of nothing", async () => {

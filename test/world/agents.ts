@@ -69,7 +69,8 @@ export class Agents {
     if (refusal !== undefined || isSale || toolFor({ method, path }) === undefined) return this.#request(random);
     const type = body === undefined ? {} : { "Content-Type": "application/json" };
     const shared = random.chance(SHARED) ? headers["Idempotency-Key"] : undefined;
-    const key = method === "POST" ? { "Idempotency-Key": shared ?? random.uuid() } : {};
+    const own = shared ?? (method === "POST" ? random.uuid() : undefined);
+    const key = own === undefined ? {} : { "Idempotency-Key": own };
     return { method, path, headers: { ...type, ...key }, body, session: undefined, isTool: true };
   }
 }
