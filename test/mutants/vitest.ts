@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 
 type Outcome = "pass" | "fail" | "do not run";
 
-/** Milliseconds. Vitest that stops at a failure sometimes waits for its workers for ever. */
-const PATIENCE = 900_000;
+/** Milliseconds. Vitest that stops at a failure sometimes waits for its workers for ever: then all tests are run. */
+const PATIENCE = 240_000;
+const LONGEST = 900_000;
 
 /** Whether tests pass or fail. They do neither when Vitest or a module does not start. */
 export async function run(cwd: string, args: readonly string[]): Promise<Outcome> {
-  return (await attempt(cwd, ["--bail=1", ...args], PATIENCE)) ?? (await attempt(cwd, args, PATIENCE)) ?? "do not run";
+  return (await attempt(cwd, ["--bail=1", ...args], PATIENCE)) ?? (await attempt(cwd, args, LONGEST)) ?? "do not run";
 }
 
 /** @returns undefined when it does not end in time. */
