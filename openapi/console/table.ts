@@ -30,7 +30,6 @@ interface Table<Row> extends Pick<View, "title" | "isAllowed"> {
   nameOf?(row: Row): string;
   viewOf(row: Row): TemplateResult;
   actions(row: Row): Action[];
-  /** What adds rows. */
   adding?(): Action[];
   /** What is under a row and its buttons. */
   below?(row: Row): unknown;

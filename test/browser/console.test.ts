@@ -364,13 +364,13 @@ test("a webhook says why it does not deliver, and is tested, replayed and rotate
 test("of a feed that is too long to read at once, nothing is skipped without a word", async () => {
   const { webhook } = await store().webhooks.create({ url: "https://hooks.example.com/", types: ["order.placed"] });
   const { page } = await openConsole("orders", { expectsFaults: true });
-  // A past that does not end.
+  // A past that does not end, and comes to the present after 120 events.
   let place = 0;
   const isPast = ({ pathname, searchParams }: URL) =>
     pathname === "/v1/events" && (searchParams.get("cursor") ?? "past").startsWith("past");
   await page.route(isPast, (route) => {
-    const event = { type: "pet.deleted", timestamp: "2026-01-01T00:00:00.000Z", version: 2, data: { id: 1 } };
-    const events = [{ ...event, id: `0-${(place += 1)}` }];
+    const timestamp = place < 120 ? "2026-01-01T00:00:00.000Z" : new Date().toISOString();
+    const events = [{ id: `0-${(place += 1)}`, type: "pet.deleted", timestamp, version: 2, data: { id: 1 } }];
     return route.fulfill({ json: { events, cursor: `past-${place}`, more: true } });
   });
   const open = (part: string) =>
@@ -387,6 +387,9 @@ test("of a feed that is too long to read at once, nothing is skipped without a w
   await row.locator("#confirm").click();
   await alerted(page).getByText("The feed is long").waitFor();
   expect((await store().webhooks.state(webhook.id)).replay).toBeUndefined();
+  const replay = page.waitForRequest(/\/replay$/);
+  await row.locator("#confirm").click();
+  expect((await replay).postDataJSON()).toEqual({ cursor: "past-120" });
   await store().webhooks.delete(webhook.id);
   await open("Numbers");
   await page.getByRole("img", { name: "0 orders placed" }).waitFor();
