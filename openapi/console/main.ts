@@ -14,6 +14,9 @@ const VIEWS: Record<string, View> = { orders, animals, feed, webhooks, numbers }
 const { environment, key: localKey = "" } = document.documentElement.dataset;
 const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
+/** Milliseconds. */
+const LIVE = 15_000;
+
 /** The id of the key that the page's data belongs to. */
 let owner: string | undefined;
 let isOpening = false;
@@ -106,5 +109,11 @@ addEventListener("hashchange", () => {
 });
 for (const event of ["online", "offline"])
   addEventListener(event, () => (isIn() && navigator.onLine ? void open() : update()));
+setInterval(() => {
+  const view = VIEWS[page.name];
+  const isCalm = isIn() && !isOpening && !document.hidden && !page.question && scrollY === 0;
+  // A failure is told when somebody does something.
+  if (isCalm && view?.isLive?.()) void view.open(opened.signal).then(update, () => {});
+}, LIVE);
 const remembered = sessionStorage.getItem(API_KEY);
 if (remembered !== null) void act("sign-in", () => enter(remembered));

@@ -20,6 +20,7 @@ export const orders = tableView<Row>({
   title: "Orders",
   kind: "order",
   isAllowed: () => may("store:read"),
+  isLive: () => asks("find") === "",
   async list(signal) {
     if (asks("find") !== "") return search(asks("find"), signal);
     const state = stateAsked();

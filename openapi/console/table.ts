@@ -14,9 +14,11 @@ export interface View {
   /** Fetches what the address asks for. The signal ends when it is opened again, or another view is. */
   open(signal: AbortSignal): Promise<void>;
   view(): unknown;
+  /** Whether it fetches anew what it shows, as long as nobody does anything. */
+  isLive?(): boolean;
 }
 
-interface Table<Row> extends Pick<View, "title" | "isAllowed"> {
+interface Table<Row> extends Omit<View, "open" | "view"> {
   /** The row 17 has the id `<kind>-17`. */
   kind: string;
   list(signal: AbortSignal): Promise<Partial<Page<Row>>>;

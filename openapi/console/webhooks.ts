@@ -74,7 +74,7 @@ function deliveryOf(delivery: Delivery, known?: PetStoreEvent) {
 async function complete(row: Row): Promise<void> {
   row.state = await store.webhooks.state(row.id);
   if (!opened.has(row.id)) return;
-  row.deliveries = (await store.webhooks.deliveries(row.id, { limit: AT_ONCE })).deliveries;
+  row.deliveries = (await store.webhooks.deliveries(row.id, { limit: 100 })).deliveries;
   // Who sees events for the first time waits for the past. Afterwards, what is new is enough.
   if (mayReadFeed()) await readFeed(undefined, past.length === 0 ? undefined : 1);
 }
@@ -102,7 +102,7 @@ async function replay(id: bigint, hours: number): Promise<Ended> {
   // The feed has no place before its oldest event.
   await store.webhooks.replay(id, first.before ?? (await store.events.list({ limit: 1 })).cursor);
   const undo = () => store.webhooks.stopReplay(id).then(() => ({ text: "The replay is stopped." }));
-  const except = first === past[0] ? " but the oldest event of the feed" : "";
-  const text = `Webhook ${id} delivers again what it had passed${except}, and up to 100 events from before.`;
+  const except = first === past[0] ? " The oldest event of the feed cannot come again." : "";
+  const text = `Webhook ${id} delivers again what it had passed, and up to 100 events from before.${except}`;
   return { text: `${text} The receiver may get an event twice.`, undo };
 }

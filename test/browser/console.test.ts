@@ -99,6 +99,23 @@ test("an order is found by number, reference and customer, with its animal", asy
   await page.locator(row).waitFor();
 });
 
+test("the orders to ship are fetched anew by themselves, but not under a question", async () => {
+  const [first, second] = [await placeOrder("Live"), await placeOrder("Asked")];
+  const { page } = await openConsole("orders", { prepare: ({ clock }) => clock.install() });
+  await store().orders.cancel(first.order.id);
+  await page.clock.fastForward(15_000);
+  await page.locator(first.row).waitFor({ state: "detached" });
+  await page.locator(second.row).getByRole("button", { name: "Ship" }).click();
+  await store().orders.cancel(second.order.id);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.clock.fastForward(15_000);
+  expect([asked, await focused(page)]).toEqual([[], "confirm"]);
+  await page.keyboard.press("Escape");
+  await page.clock.fastForward(15_000);
+  await page.locator(second.row).waitFor({ state: "detached" });
+});
+
 test("the keyboard alone signs in, ships an order, and keeps its place", async () => {
   const { row, order } = await placeOrder("Keys");
   const { page } = await openPage(`/console#orders?find=${order.id}`);
