@@ -3,6 +3,7 @@ import { toDuration } from "../duration.ts";
 import { newProgram, runProgram } from "../program.ts";
 import { smokeTestOptions } from "../release/options.ts";
 import type { Terminal } from "../terminal.ts";
+import { Interruption } from "../interruption.ts";
 import { createPreview, type CreateOptions } from "./create.ts";
 import { type Preview, toNames, toPreview } from "./names.ts";
 import { deletePreview, sweepPreviews } from "./remove.ts";
@@ -38,7 +39,9 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     const { name } = options;
     if (options.sweep) return sweepPreviews(options, terminal);
     if (name === undefined) throw new Error("A preview has a name. Say --name, or --sweep.");
-    return options.delete ? deletePreview({ name }, terminal) : createPreview({ ...options, name }, terminal);
+    if (options.delete) return deletePreview({ name }, terminal);
+    const interruption = new Interruption("The preview may be there in part. The same command goes on.");
+    return interruption.watch(terminal, () => createPreview({ ...options, name }, terminal));
   });
   return runProgram(program, args, terminal);
 }

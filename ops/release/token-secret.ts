@@ -29,11 +29,15 @@ export async function versionOfSecret(cloudflare: Cloudflare, worker: string): P
 export async function withNewTokenSecret<Result>(upload: (args: string[]) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "petstore-secret-"));
   const file = join(folder, "secrets.json");
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  // A signal ends the command in the middle of the upload.
+  process.once("exit", remove);
   try {
     // As JSON: wrangler would replace variables in any other form.
     writeFileSync(file, JSON.stringify({ [TOKEN_SECRET]: randomBase62(LENGTH) }), { mode: 0o600 });
     return await upload([`--secrets-file=${file}`]);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
+    process.off("exit", remove);
   }
 }

@@ -265,9 +265,12 @@ test("a repeated release continues after an interruption", async () => {
   const { api, checkout } = cloudflare;
   forgetResources(checkout);
   const place = ["--location", "weur"];
-  expect(await failureOf(endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place))).toBe(
+  const ended = endAt("PUT", "/workers/scripts/petstore-staging", ["SIGINT", "SIGTERM"], place);
+  expect(await failureOf(ended)).toBe(
     "A new version may be deployed: npx wrangler deployments status --env staging shows it. To roll back: none: this is the first version",
   );
+  const [, secrets = ""] = /--secrets-file=(\S+)\/secrets\.json/.exec((await ended).stderr) ?? [];
+  expect([secrets, existsSync(secrets)]).toEqual([expect.stringContaining("petstore-secret-"), false]);
   // The second signal left no time to give the lease back.
   endLeases(api);
   await succeed(release(place));

@@ -30,8 +30,8 @@ export const PROGRESS: Mutant[] = [
   standstill(
     "a probe counts nothing",
     "run",
-    "counts: !isProbe || dueAt(row, health, now) <= now",
-    "counts: !isProbe",
+    "row.lastAttemptAt > now || row.nextAttemptAt <= now;",
+    "row.lastAttemptAt > now;",
     "3 a refused event",
   ),
   standstill(

@@ -29,7 +29,7 @@ export const WEBHOOKS: Mutant[] = [
   engine(
     "a test ends no pause of an endpoint that does not fail yet",
     "health",
-    "outage: health.failedFrom === null ? health.outage : { from: health.failedFrom, until: now },\n  testedAt: now,",
+    "outage: outageUntil(health, now),\n  testedAt: now,",
     "testedAt: now,",
     "schedule",
   ),

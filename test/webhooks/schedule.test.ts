@@ -281,6 +281,68 @@ describe("an endpoint where nothing succeeds", () => {
     expect(await hook.state()).toMatchObject({ health: "ok", pending: 0 });
   });
 
+  // Promise: after-an-outage
+  test("keeps due what one test made due, after a second one", async () => {
+    const hook = await addHook();
+    respond(() => 500);
+    await addEvents(...events(30));
+    await hook.run();
+    await hook.pass(10 * SECOND);
+    let deliveries = 0;
+    let isOpen = false;
+    respond(async ({ type }) => {
+      if (type === "webhook.test") return 204;
+      if (++deliveries === 1) return 500;
+      while (!isOpen) await scheduler.wait(1);
+      return 204;
+    });
+    await hook.stub.sendTest(hook.name);
+    const run = hook.run();
+    await vi.waitFor(() => expect(deliveries).toBeGreaterThan(3));
+    pass(SECOND);
+    await hook.stub.sendTest(hook.name);
+    isOpen = true;
+    await run;
+    await hook.pass(10 * SECOND);
+    expect(await hook.state()).toMatchObject({ pending: 0 });
+  });
+
+  // Promise: after-an-outage
+  test("counts no attempt that a test made due before its time", async () => {
+    const hook = await addHook();
+    respond(({ type }) => (type === "webhook.test" ? 204 : 500));
+    await addEvents([1]);
+    await hook.run();
+    for (let tests = 0; tests < 12; tests++) {
+      await hook.pass(7 * SECOND);
+      await hook.stub.sendTest(hook.name);
+      await hook.pass(SECOND);
+    }
+    expect(await hook.deliveries()).toEqual([expect.objectContaining({ status: "pending", attempts: 2 })]);
+    expect(received.filter(({ type }) => type !== "webhook.test").length).toBeGreaterThan(10);
+  });
+
+  test("learns nothing from a test of an earlier address", async () => {
+    const hook = await failing(3);
+    let isTested = false;
+    respond(async ({ type }) => {
+      if (type !== "webhook.test") return 500;
+      while (!isTested) await scheduler.wait(1);
+      return 204;
+    });
+    const tested = hook.stub.sendTest(hook.name);
+    await vi.waitFor(() => expect(received.some(({ type }) => type === "webhook.test")).toBe(true));
+    await hook.set("url = ?", "https://hooks.shop.com/new");
+    await hook.run();
+    await hook.pass(30 * SECOND);
+    await addEvents([91]);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ health: "failing" });
+    isTested = true;
+    await tested;
+    expect(await hook.state()).toMatchObject({ health: "failing" });
+  });
+
   test("fails still after a test without success, which is no failure of the endpoint either", async () => {
     const hook = await failing(3);
     expect(await hook.stub.sendTest(hook.name)).toEqual({ response: 500, milliseconds: 0 });

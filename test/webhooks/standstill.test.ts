@@ -178,6 +178,22 @@ test.each([
   expect(new Set(ids()).size).toBe(101);
 });
 
+test.each([true, false])("gives nothing up after an outage, with a test: %s", { timeout: 60_000 }, async (isTested) => {
+  const hook = await proven();
+  respond(() => 500);
+  const sent = await addEvents(...events(1_000));
+  await hook.run();
+  await hook.pass(isTested ? 7 * SECOND : 6 * MINUTE);
+  // Of the same animals: each waits for the event before.
+  sent.push(...(await addEvents(...events(1_000).map(([id]): [number, number] => [id, 2]))));
+  await hook.run();
+  respond(() => 204);
+  forget();
+  if (isTested) await hook.stub.sendTest(hook.name);
+  await hook.pass(20 * MINUTE);
+  expect(new Set(ids())).toEqual(new Set(isTested ? [...sent, expect.stringContaining("msg_")] : sent));
+});
+
 test("probes what waits beside new events", { timeout: 60_000 }, async () => {
   const hook = await addHook();
   respond(() => 500);

@@ -137,10 +137,10 @@ export class WebhookEndpoint extends DurableObject<Env> {
     await this.#wake(run.change());
   }
 
-  /** Sends a `webhook.test`, with or without success. Busy when one is on its way, or after too many in a minute. */
+  /** Sends a `webhook.test`, which says nothing of a later address. Busy when one is on its way, or after too many in a minute. */
   async sendTest(name: string): Promise<TestOutcome | "busy"> {
-    const { ledger, run } = this.#known(name);
-    const begin = Date.now();
+    const { ledger, look, run } = this.#known(name);
+    const [era, begin] = [look.era, Date.now()];
     if (this.#isTesting || this.#tests.next(TESTS_A_MINUTE, begin) > begin) return "busy";
     this.#tests.spend();
     this.#isTesting = true;
@@ -148,11 +148,11 @@ export class WebhookEndpoint extends DurableObject<Env> {
       const configuration = await this.#database.configuration(name);
       if (configuration === undefined) throw new Error("There is no such webhook");
       const id = messageId();
-      const body = messageBody(id, "webhook.test", {});
+      const message = { id, body: messageBody(id, "webhook.test", {}) };
       const sentAt = Date.now();
-      const outcome = await deliver(configuration.url, { id, body }, this.#signing(), this.env);
+      const outcome = await deliver(configuration.url, message, this.#signing(), this.env);
       const milliseconds = Date.now() - sentAt;
-      if (isSuccess(outcome)) {
+      if (isSuccess(outcome) && era === look.era) {
         ledger.set({ health: afterTest(ledger.progress.health, Date.now()), proven: originOf(configuration.url) });
         ledger.paused.clear();
         ledger.record(Date.now());

@@ -63,7 +63,7 @@ export const afterSuccess = (health: Health, now: number): Health => ({
 /** After a test that succeeded: the receiver wants no pause any more, and what it refused since its last success is due. */
 export const afterTest = (health: Health, now: number): Health => ({
   ...withoutLimit(withoutFailure(health, now)),
-  outage: health.failedFrom === null ? health.outage : { from: health.failedFrom, until: now },
+  outage: outageUntil(health, now),
   testedAt: now,
 });
 
@@ -79,8 +79,11 @@ const withoutFailure = (health: Health, now: number): Health => ({
   ...health,
   failedFrom: null,
   probes: 0,
-  outage: isFailing(health) ? { from: health.failedFrom ?? now, until: now } : health.outage,
+  outage: isFailing(health) ? outageUntil(health, now) : health.outage,
 });
+/** With what an earlier outage made due and nobody has attempted since. */
+const outageUntil = ({ failedFrom, outage }: Health, now: number): Health["outage"] =>
+  failedFrom === null ? outage : { from: Math.min(failedFrom, outage?.from ?? failedFrom), until: now };
 const withoutLimit = (health: Health): Health => ({ ...health, limitedUntil: 0, pauses: [] });
 
 /** After a failure. */
@@ -108,13 +111,15 @@ export function afterPause(health: Health, resource: string, now: number, until:
   };
 }
 
-/** When a delivery is due by its own schedule. */
-export function dueAt({ lastAttemptAt, nextAttemptAt }: Waiting, { outage }: Health, now: number): number {
-  if (lastAttemptAt === null) return nextAttemptAt;
+/** Whether a delivery was last attempted in the last outage. */
+export const isOfOutage = ({ lastAttemptAt }: Waiting, { outage }: Health): boolean =>
+  outage !== null && lastAttemptAt !== null && lastAttemptAt >= outage.from && lastAttemptAt < outage.until;
+
+/** When a delivery is due, as long as the endpoint works. */
+export function dueAt(row: Waiting, health: Health, now: number): number {
   // The clock was set back.
-  if (lastAttemptAt > now) return now;
-  const isOfOutage = outage !== null && lastAttemptAt >= outage.from && lastAttemptAt < outage.until;
-  return isOfOutage ? Math.min(nextAttemptAt, outage.until) : nextAttemptAt;
+  if (row.lastAttemptAt !== null && row.lastAttemptAt > now) return now;
+  return Math.min(row.nextAttemptAt, isOfOutage(row, health) ? (health.outage?.until ?? 0) : Infinity);
 }
 
 /** When the endpoint may get an attempt, whatever its delivery is. A time further away was made by a clock that was ahead. */

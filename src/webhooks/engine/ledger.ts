@@ -1,3 +1,4 @@
+import { isFailing, isOfOutage } from "./health.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
 import { type NewEvent, Reader } from "./reader.ts";
 import { eventId, type Finished, type Progress, type Store } from "./store.ts";
@@ -99,18 +100,23 @@ export class Ledger {
   }
 
   /**
-   * The delivery that may be given up when there is no room: of those that were refused while the receiver took others, the one with the
-   * most attempts, two at least. Without one, the oldest of a resource that is refused for long.
+   * The delivery that may be given up when there is no room: of those that were refused while the receiver took others, or before and after
+   * a test, the one with the most attempts, two at least. Without one, the oldest of a resource that is refused for long.
    *
    * @param isRunning whether it is being attempted.
    */
   weakest(now: number, isRunning: (row: Waiting) => boolean): Waiting | undefined {
-    const { lastSuccessAt, testedAt } = this.progress.health;
+    const { health } = this.progress;
+    const { lastSuccessAt, testedAt } = health;
     const tookAt = Math.max(lastSuccessAt ?? 0, testedAt);
     let weakest: Waiting | undefined;
     for (const row of this.queue.rows) {
-      const since = this.queue.refusedSince(laneOf(row));
-      const isRefused = since !== null && since < tookAt && (row.lastAttemptAt ?? 0) < tookAt;
+      const head = this.queue.head(laneOf(row)) ?? row;
+      const since = head.refusedSince ?? Infinity;
+      // What an outage refused is attempted once more first.
+      const isRefusedBefore = !isOfOutage(row, health) && !isOfOutage(head, health);
+      const isRefusedBetween = since < testedAt && !isFailing(health);
+      const isRefused = (row.lastAttemptAt ?? 0) < tookAt ? since < tookAt && isRefusedBefore : isRefusedBetween;
       const mayGo = isRefused && (row.attempts >= 2 || since <= now - REFUSED_FOR_LONG);
       if (!mayGo || row.type === RESET || isRunning(row)) continue;
       if (weakest === undefined || goesBefore(row, weakest)) weakest = row;

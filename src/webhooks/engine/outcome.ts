@@ -15,7 +15,7 @@ export interface Settled {
 export interface Kind {
   /** To ask whether an endpoint works that fails. */
   isProbe: boolean;
-  /** Whether it counts for its event. A probe before the time of its event does not. */
+  /** Whether it counts for its event. One before the event's own time does not: a probe, or what the end of an outage makes due. */
   counts: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { AddressSettings } from "../url.ts";
 import { deliver } from "./delivery.ts";
-import { dueAt, isFailing, newEventAt, originOf, Pace, shareOf } from "./health.ts";
+import { isFailing, newEventAt, originOf, Pace, shareOf } from "./health.ts";
 import { type Ledger, MAX_PENDING } from "./ledger.ts";
 import type { Look, Stop } from "./look.ts";
 import { type Kind, settle } from "./outcome.ts";
@@ -191,11 +191,12 @@ export class Run {
     const { health, url } = this.#ledger.progress;
     const { era } = this.#look;
     const isProbe = isFailing(health) && row.lastAttemptAt !== null;
-    const kind = { isProbe, counts: !isProbe || dueAt(row, health, now) <= now };
+    // The clock may have been set back.
+    const counts = row.lastAttemptAt === null || row.lastAttemptAt > now || row.nextAttemptAt <= now;
     reader?.set({ place: row.key }, "running");
     this.#parallel.start({ key: row.key, resource: row.resource, isRefused, isReplay: row.isReplay }, async () => {
       const outcome = await deliver(url, { id: eventId(row.key), body }, this.#signing(), this.#settings);
-      this.#settle(attempt, outcome, era, kind);
+      this.#settle(attempt, outcome, era, { isProbe, counts });
     });
     return true;
   }
