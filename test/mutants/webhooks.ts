@@ -34,6 +34,21 @@ export const WEBHOOKS: Mutant[] = [
     "schedule",
   ),
   engine(
+    "what an outage refused is given up at its end",
+    "ledger",
+    "const isRefusedBefore = !isOfOutage(row, health) && !isOfOutage(head, health);",
+    "const isRefusedBefore = true;",
+    "standstill",
+  ),
+  engine(
+    "an outage takes back what the one before made due",
+    "health",
+    "from: Math.min(failedFrom, outage?.from ?? failedFrom)",
+    "from: failedFrom",
+    "schedule",
+  ),
+  engine("a test of an earlier address counts", "endpoint", " && era === look.era", "", "schedule"),
+  engine(
     "each new event is attempted at once although the endpoint fails",
     "health",
     "isHeld ? health.attemptedAt + BETWEEN_NEW_EVENTS : 0",

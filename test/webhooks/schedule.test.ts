@@ -289,11 +289,11 @@ describe("an endpoint where nothing succeeds", () => {
     await hook.run();
     await hook.pass(10 * SECOND);
     let deliveries = 0;
-    let isOpen = false;
+    const gate = { isOpen: false };
     respond(async ({ type }) => {
       if (type === "webhook.test") return 204;
       if (++deliveries === 1) return 500;
-      while (!isOpen) await scheduler.wait(1);
+      while (!gate.isOpen) await scheduler.wait(1);
       return 204;
     });
     await hook.stub.sendTest(hook.name);
@@ -301,7 +301,7 @@ describe("an endpoint where nothing succeeds", () => {
     await vi.waitFor(() => expect(deliveries).toBeGreaterThan(3));
     pass(SECOND);
     await hook.stub.sendTest(hook.name);
-    isOpen = true;
+    gate.isOpen = true;
     await run;
     await hook.pass(10 * SECOND);
     expect(await hook.state()).toMatchObject({ pending: 0 });
@@ -324,10 +324,10 @@ describe("an endpoint where nothing succeeds", () => {
 
   test("learns nothing from a test of an earlier address", async () => {
     const hook = await failing(3);
-    let isTested = false;
+    const gate = { isOpen: false };
     respond(async ({ type }) => {
       if (type !== "webhook.test") return 500;
-      while (!isTested) await scheduler.wait(1);
+      while (!gate.isOpen) await scheduler.wait(1);
       return 204;
     });
     const tested = hook.stub.sendTest(hook.name);
@@ -338,7 +338,7 @@ describe("an endpoint where nothing succeeds", () => {
     await addEvents([91]);
     await hook.run();
     expect(await hook.state()).toMatchObject({ health: "failing" });
-    isTested = true;
+    gate.isOpen = true;
     await tested;
     expect(await hook.state()).toMatchObject({ health: "failing" });
   });

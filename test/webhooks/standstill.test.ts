@@ -178,6 +178,7 @@ test.each([
   expect(new Set(ids()).size).toBe(101);
 });
 
+// Promise: room-for-a-thousand
 test.each([true, false])("gives nothing up after an outage, with a test: %s", { timeout: 60_000 }, async (isTested) => {
   const hook = await proven();
   respond(() => 500);
