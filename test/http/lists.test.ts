@@ -103,7 +103,7 @@ describe.each([
 test("an animal that is added while somebody reads the newest first shifts no page", async () => {
   const first = await call("/v1/pets?limit=2&sort=-id", { key });
   const [newest, second] = await first.clone().json<Item[]>();
-  await call("/v1/pets", { method: "POST", key, body: { name: "Late", categoryId: 999 } });
+  await call("/v1/pets", { method: "POST", key, body: { name: "Late animal", categoryId: 999 } });
   const [next] = await (await call(nextPage(first) ?? "", { key })).json<Item[]>();
   expect(second?.id).toBe((newest?.id ?? 0) - 1);
   expect(next?.id).toBe((second?.id ?? 0) - 1);

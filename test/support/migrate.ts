@@ -1,6 +1,6 @@
 import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, vi } from "vitest";
 import { seenForms } from "./contract.ts";
 import { emptyStorage } from "./empty-storage.ts";
 import { renewKey } from "./keys.ts";
@@ -26,3 +26,6 @@ beforeAll(async () => {
 afterEach(({ task }) => {
   task.file.meta.forms = [...seenForms];
 });
+
+// The webhooks of a file would go on, and sometimes keep Vitest from ending.
+afterAll(emptyStorage);
