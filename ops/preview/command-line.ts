@@ -1,9 +1,9 @@
 import { Option } from "commander";
 import { toDuration } from "../duration.ts";
+import { Interruption } from "../interruption.ts";
 import { newProgram, runProgram } from "../program.ts";
 import { smokeTestOptions } from "../release/options.ts";
 import type { Terminal } from "../terminal.ts";
-import { Interruption } from "../interruption.ts";
 import { createPreview, type CreateOptions } from "./create.ts";
 import { type Preview, toNames, toPreview } from "./names.ts";
 import { deletePreview, sweepPreviews } from "./remove.ts";

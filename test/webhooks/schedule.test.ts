@@ -23,6 +23,9 @@ import {
 
 useReceiver();
 
+/** Of a busy machine. */
+const PATIENCE = { timeout: 60_000 };
+
 const DELAYS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)];
 
 describe("the attempts of an event", () => {
@@ -168,13 +171,21 @@ describe("Retry-After", () => {
   });
 });
 
-/** Lets an endpoint fail: so many deliveries, one of them half a minute after the first. */
-async function failing(count: number): Promise<Hook> {
+/** Refuses so many deliveries twice, within seconds. */
+async function refusing(count: number): Promise<Hook> {
   const hook = await addHook();
   respond(() => 500);
-  await addEvents(...events(count - 1));
+  await addEvents(...events(count));
   await hook.run();
-  await hook.pass(30 * SECOND);
+  await hook.pass(10 * SECOND);
+  expect(await hook.state()).toMatchObject({ health: "ok", pending: count });
+  return hook;
+}
+
+/** Lets an endpoint fail: so many deliveries, one of them half a minute after the first. */
+async function failing(count: number): Promise<Hook> {
+  const hook = await refusing(count - 1);
+  await hook.pass(20 * SECOND);
   expect(await hook.state()).toMatchObject({ health: "ok" });
   await addEvents([90]);
   await hook.run();
@@ -269,12 +280,7 @@ describe("an endpoint where nothing succeeds", () => {
 
   // Promise: after-an-outage
   test("takes what it has refused after a successful test, also before it fails", async () => {
-    const hook = await addHook();
-    respond(() => 500);
-    await addEvents(...events(2));
-    await hook.run();
-    await hook.pass(10 * SECOND);
-    expect(await hook.state()).toMatchObject({ health: "ok", pending: 2 });
+    const hook = await refusing(2);
     respond(() => 204);
     await hook.stub.sendTest(hook.name);
     await hook.pass(SECOND);
@@ -283,11 +289,7 @@ describe("an endpoint where nothing succeeds", () => {
 
   // Promise: after-an-outage
   test("keeps due what one test made due, after a second one", async () => {
-    const hook = await addHook();
-    respond(() => 500);
-    await addEvents(...events(30));
-    await hook.run();
-    await hook.pass(10 * SECOND);
+    const hook = await refusing(30);
     let deliveries = 0;
     const gate = { isOpen: false };
     respond(async ({ type }) => {
@@ -298,7 +300,7 @@ describe("an endpoint where nothing succeeds", () => {
     });
     await hook.stub.sendTest(hook.name);
     const run = hook.run();
-    await vi.waitFor(() => expect(deliveries).toBeGreaterThan(3));
+    await vi.waitUntil(() => deliveries > 3, PATIENCE);
     pass(SECOND);
     await hook.stub.sendTest(hook.name);
     gate.isOpen = true;
@@ -331,7 +333,7 @@ describe("an endpoint where nothing succeeds", () => {
       return 204;
     });
     const tested = hook.stub.sendTest(hook.name);
-    await vi.waitFor(() => expect(received.some(({ type }) => type === "webhook.test")).toBe(true));
+    await vi.waitUntil(() => received.some(({ type }) => type === "webhook.test"), PATIENCE);
     await hook.set("url = ?", "https://hooks.shop.com/new");
     await hook.run();
     await hook.pass(30 * SECOND);
