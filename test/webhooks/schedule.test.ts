@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { MAX_ATTEMPTS, nextAttempt, retryAfterOf } from "../../src/webhooks/engine/schedule.ts";
+import { retryAfterOf } from "../../src/webhooks/engine/retry-after.ts";
+import { MAX_ATTEMPTS, nextAttempt } from "../../src/webhooks/engine/schedule.ts";
 import {
   addEvents,
   addHook,
@@ -106,10 +107,25 @@ describe("Retry-After", () => {
     ["0", 0],
     ["Sun, 22 Nov 2026 08:31:00 GMT", MINUTE],
     ["Sun, 22 Nov 2026 08:29:00 GMT", 0],
-    ["soon", 0],
-    ["-5", 0],
-    ["999999999", 24 * HOUR],
+    ["Sunday, 22-Nov-26 08:31:00 GMT", MINUTE],
+    ["Sun Nov 22 08:31:00 2026", MINUTE],
+    ["Wed Dec  2 08:31:00 2026", 24 * HOUR],
+    ["Sun, 22 Nov 2026 08:30:60 GMT", MINUTE],
     ["Sun, 22 Nov 2037 08:31:00 GMT", 24 * HOUR],
+    // A year of two digits is at most 50 years ahead.
+    ["Sunday, 22-Nov-76 08:31:00 GMT", 24 * HOUR],
+    ["Tuesday, 22-Nov-77 08:31:00 GMT", 0],
+    ["999999999", 24 * HOUR],
+    ["9".repeat(64), 24 * HOUR],
+    ["9".repeat(65), 0],
+    ...[
+      ["", "soon", "-5", "1.5", "+5", "1e3", "120, 120", "wait 45", "soon 2040", "2027-11-22T08:31:00Z"],
+      ["Tue, 31 Feb 2027 08:31:00 GMT", "Sun, 00 Nov 2027 08:31:00 GMT", "Sun, 29 Feb 2027 08:31:00 GMT"],
+      ["Wednesday, 31-Feb-27 08:31:00 GMT", "Tue Feb 31 08:31:00 2027", "Tue, 31 Feb 2027"],
+      ["Sun, 22 Nov 2027 24:00:00 GMT", "Sun, 22 Nov 2027 08:60:00 GMT", "Sun, 22 Nov 2027 08:31:61 GMT"],
+      ["Sun, 22 Nov 2027 08:31:00 +0000", "sun, 22 nov 2027 08:31:00 gmt", "Sun, 22 Nov 27 08:31:00 GMT"],
+      ["Sun, 2 Nov 2027 08:31:00 GMT", "Sun, 22 Nov 2027 8:31:00 GMT", "Sun, 22 Nov 2027 08:31:00 GMT+1"],
+    ].flatMap((texts) => texts.map((text): [string, number] => [text, 0])),
   ])("%s asks for %i ms", (header, milliseconds) => {
     expect(retryAfterOf(header, now)).toBe(milliseconds);
   });

@@ -1,5 +1,6 @@
 import { type AddressSettings, receiverUrl } from "../url.ts";
-import { type Outcome, retryAfterOf } from "./schedule.ts";
+import { retryAfterOf } from "./retry-after.ts";
+import type { Outcome } from "./schedule.ts";
 import { sign } from "./signing.ts";
 
 /** Milliseconds that an attempt lasts at most. */

@@ -1,5 +1,6 @@
 import type { Waiting } from "./queue.ts";
-import { LONGEST_RETRY_AFTER, probeDelay } from "./schedule.ts";
+import { LONGEST_RETRY_AFTER } from "./retry-after.ts";
+import { probeDelay } from "./schedule.ts";
 
 const SECOND = 1_000;
 

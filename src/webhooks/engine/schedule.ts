@@ -9,7 +9,6 @@ export const MAX_ATTEMPTS = DELAYS.length;
 const JITTER = 0.1;
 /** Milliseconds before each probe of an endpoint that fails. The last one repeats. */
 const PROBE_DELAYS = [5 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE];
-export const LONGEST_RETRY_AFTER = 24 * HOUR;
 
 /** How an attempt ended. */
 export interface Outcome {
@@ -38,10 +37,3 @@ export function nextAttempt(attempts: number, now: number, retryAfter: number): 
  * @param probes that failed since it fails.
  */
 export const probeDelay = (probes: number): number => PROBE_DELAYS[Math.min(probes, PROBE_DELAYS.length - 1)] as number;
-
-/** Milliseconds that a `Retry-After` asks for, as seconds or as a date (RFC 9110, section 10.2.3). 0 for any other text. */
-export function retryAfterOf(header: string | null, now: number): number {
-  if (header === null) return 0;
-  const milliseconds = /^\d+$/.test(header) ? Number(header) * SECOND : Date.parse(header) - now;
-  return Number.isNaN(milliseconds) ? 0 : Math.min(Math.max(milliseconds, 0), LONGEST_RETRY_AFTER);
-}

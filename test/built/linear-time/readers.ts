@@ -16,6 +16,7 @@ import { pet } from "../../../src/pets/shape.ts";
 import { newPets } from "../../../src/pets/create-pets.ts";
 import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 import { foldedName, needlesOf } from "../../../src/pets/fold.ts";
+import { retryAfterOf } from "../../../src/webhooks/engine/retry-after.ts";
 
 /** Every reader of untrusted input. */
 export const READERS = {
@@ -42,6 +43,7 @@ export const READERS = {
   "a batch": (text) => newPets().safeParse(Array.from(text, () => ({}))).success,
   "a number": (text) => unlessMalformed(() => toInt64(parseExact(text))),
   "a time": toTimestamp,
+  "the Retry-After header": (text) => retryAfterOf(text, 0),
 } as const satisfies { [name: string]: (text: string) => unknown };
 export type Reader = keyof typeof READERS;
 
