@@ -1,15 +1,14 @@
 import type { Node, SourceFile } from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
+import { type Edit, omissionsOf } from "./sql.ts";
 
 /** The projects of TypeScript with the files that are mutated. */
-export const PROJECTS = ["tsconfig.json", "client/tsconfig.json", "client/src/command/tsconfig.json"];
-
-/** A part of a file, and the text that replaces it. */
-export interface Edit {
-  start: number;
-  end: number;
-  text: string;
-}
+export const PROJECTS = [
+  "tsconfig.json",
+  "scripts/tsconfig.json",
+  "client/tsconfig.json",
+  "client/src/command/tsconfig.json",
+];
 
 /** Operators of JavaScript and SQL, and functions that stand for one, each with the one that replaces it and is replaced by it. */
 const PAIRS = `< <=;> >=;=== !==;&& ||;+ -;* /;+= -=;| &;<< >>;= <>;AND OR;IS NOT IS;ASC DESC;NOT EXISTS EXISTS;NOT NULL NULL;min max;
@@ -43,6 +42,34 @@ const dropOne = (elements: readonly Node[]) =>
     return { start: elements[index - 1]?.end ?? element.getStart(), end: element.end, text: "" };
   });
 
+const isStatement = (node: Node) =>
+  is.isExpressionStatement(node) || is.isIfStatement(node) || is.isVariableStatement(node);
+/** Exchanges each two neighbours, but two declarations that wait for nothing. */
+const exchanged = (statements: readonly Node[]) =>
+  statements.flatMap((one, index): Edit[] => {
+    const next = statements[index + 1];
+    if (next === undefined || !isStatement(one) || !isStatement(next)) return [];
+    if ([one, next].every((each) => is.isVariableStatement(each) && !/\bawait\b/.test(each.getText()))) return [];
+    return [{ start: one.getStart(), end: next.end, text: `${next.getText()} ${one.getText()}` }];
+  });
+
+/** Parts of a text of SQL that can be left out. Its values are masked. */
+function omissionsIn(literal: Node): Edit[] {
+  const first = literal.getStart();
+  let text = literal.getText();
+  const mask = (start: number, end: number) =>
+    (text = text.slice(0, start) + "_".repeat(end - start) + text.slice(end));
+  literal.forEachChild((span) => {
+    if (is.isTemplateSpan(span)) mask(span.expression.getStart() - first, span.expression.end - first);
+  });
+  for (const { 0: quoted, index } of text.slice(1, -1).matchAll(/'[^']*'/g)) mask(index + 1, index + 1 + quoted.length);
+  return omissionsOf(text.slice(1, -1)).map(({ start, end, ...edit }) => ({
+    ...edit,
+    start: first + 1 + start,
+    end: first + 1 + end,
+  }));
+}
+
 /** Whether a text is SQL: of the tag `sql`, or with words of SQL. */
 function isSql(node: Node): boolean {
   const literal = is.isTemplateMiddleOrTail(node) ? node.parent.parent : node.parent;
@@ -57,8 +84,11 @@ function editsOf(node: Node): Edit[] {
   const negate = (one: Node) => replace(one, `!(${one.getText()})`);
   const otherResult = (one: Node) => [negate(one), ...["undefined", "[]", '""', "0"].map((text) => replace(one, text))];
   const text = node.getText();
-  if (is.isIfStatement(node) || is.isWhileStatement(node)) return [negate(node.expression)];
-  if (is.isConditionalExpression(node)) return [negate(node.condition)];
+  if (is.isIfStatement(node))
+    return [replace(node.expression, "true"), ...whole(node.elseStatement?.getText() ?? "{}")];
+  if (is.isWhileStatement(node)) return [negate(node.expression)];
+  if (is.isForStatement(node) || is.isForOfStatement(node)) return whole("{}");
+  if (is.isConditionalExpression(node)) return whole(node.whenTrue.getText(), node.whenFalse.getText());
   if (is.isBinaryExpression(node)) {
     const { left, operatorToken, right } = node;
     const other = OTHER.get(operatorToken.getText());
@@ -66,6 +96,7 @@ function editsOf(node: Node): Edit[] {
     return [
       ...(other === undefined || other === "<>" ? [] : [replace(operatorToken, other)]),
       ...(isLogical ? whole(`${left.getText()}!`, right.getText()) : []),
+      ...(operatorToken.getText() === "??" ? [replace(operatorToken, "||")] : []),
     ];
   }
   if (is.isPrefixUnaryExpression(node)) return whole(node.operand.getText());
@@ -73,13 +104,16 @@ function editsOf(node: Node): Edit[] {
   if (is.isExpressionStatement(node) || is.isThrowStatement(node) || is.isBreakOrContinueStatement(node))
     return whole("{}");
   if (is.isReturnStatement(node)) return node.expression === undefined ? whole("{}") : otherResult(node.expression);
+  if (is.isBlock(node) || is.isSourceFile(node)) return exchanged(node.statements);
   if (is.isArrowFunction(node)) return is.isBlock(node.body) ? [] : otherResult(node.body);
   if (is.isObjectLiteralExpression(node)) return dropOne(node.properties);
   if (is.isArrayLiteralExpression(node)) return dropOne(node.elements);
   if (is.isCallExpression(node)) {
     const [first, second] = node.arguments;
-    if (first === undefined || second === undefined) return [];
-    return [{ start: first.getStart(), end: second.end, text: `${second.getText()}, ${first.getText()}` }];
+    const target = is.isPropertyAccessExpression(node.expression) ? whole(node.expression.expression.getText()) : [];
+    if (first === undefined || second === undefined) return target;
+    const other = { start: first.getStart(), end: second.end, text: `${second.getText()}, ${first.getText()}` };
+    return [...target, other, ...dropOne(node.arguments)];
   }
   if (is.isPropertyAccessExpression(node)) return node.questionDotToken ? [replace(node.questionDotToken, "!.")] : [];
   if (is.isIdentifier(node)) return whole(...(OTHER.get(node.text)?.split(";") ?? []));
@@ -92,9 +126,14 @@ function editsOf(node: Node): Edit[] {
     const parts = /(?<=^\/)\^|\$(?=\/\w*$)|(?<!\\)[+*]|(?<=[)\]])\?|(?<=\/\w*)i(?=\w*$)/g;
     return [...matches(node, parts, (part) => ({ "+": "*", "*": "+" })[part] ?? ""), ...matches(node, NUMBER, oneMore)];
   }
+  if (is.isTemplateExpression(node)) return isSql(node) ? omissionsIn(node) : [];
   if (is.isStringLiteral(node) || is.isTemplateLiteralToken(node)) {
     if (isSql(node))
-      return [...matches(node, SQL_OPERATORS, (one) => OTHER.get(one)), ...matches(node, NUMBER, oneMore)];
+      return [
+        ...matches(node, SQL_OPERATORS, (one) => OTHER.get(one)),
+        ...matches(node, NUMBER, oneMore),
+        ...(is.isStringLiteral(node) || is.isNoSubstitutionTemplateLiteral(node) ? omissionsIn(node) : []),
+      ];
     if (is.isPropertyAssignment(node.parent) && node.parent.name === node) return [];
     const isWhole = is.isStringLiteral(node) || is.isNoSubstitutionTemplateLiteral(node);
     return isWhole ? whole(text.length === 2 ? '"x"' : text.slice(0, -2) + text.slice(-1)) : [];

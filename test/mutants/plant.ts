@@ -35,6 +35,17 @@ const RELATED: { [folder: string]: RegExp } = {
   "client/src": /test\/built\/client\//,
 };
 
+/** The tests of the commands in `ops/`, by folder, the fastest first. Those of the others follow. */
+const COMMANDS: { [folder: string]: string[] } = {
+  "ops/backup": ["restore", "backup-pace", "backup"],
+  "ops/doctor": ["doctor"],
+  "ops/keys": ["keys-show", "keys-cli", "keys-revocation", "keys-rotation"],
+  "ops/preview": ["preview"],
+  "ops/release": ["configuration", "cloudflare-api", "tokens", "release-refused", "rollback", "release", "bad-day"],
+  "ops/webhooks": ["doctor"],
+};
+const BUNDLE = "the tests of its bundle";
+
 /** Files that take longer than most together. They follow. */
 const SLOW = /test\/(webhooks\/(standstill|schedule|delivery)|battery\/idempotency|openapi\/compatibility)/;
 
@@ -63,13 +74,35 @@ function compiles(path: string): boolean {
 const sound = new Set<string>();
 
 /** The first file that fails. It has to fail alone too: a test may depend on those before it, and on how busy the machine is. */
-async function failureOf(specifications: TestSpecification[]): Promise<TestSpecification | undefined> {
+async function failureAmong(specifications: TestSpecification[]): Promise<string | undefined> {
   if (specifications.length === 0) return undefined;
   const { testModules } = await vitest.runTestSpecifications(specifications);
   const failed = testModules.find((module) => module.state() === "failed")?.moduleId;
   const first = specifications.find(({ moduleId }) => moduleId === failed);
-  if (first === undefined || specifications.length === 1 || (await failureOf([first])) !== undefined) return first;
-  return failureOf(specifications.filter((one) => one !== first));
+  if (first === undefined || specifications.length === 1 || (await failureAmong([first])) !== undefined) return failed;
+  return failureAmong(specifications.filter((one) => one !== first));
+}
+
+/** The tests in one process: those of the folder first, those of the bundle last. */
+async function failureOfService(folder: string, isClient: boolean): Promise<string | undefined> {
+  const related = RELATED[folder] ?? RegExp(folder.replace("src", "test"));
+  const own = all.filter(({ project }) => project.name === (isClient ? "built" : "workerd"));
+  const stageOf = ({ moduleId }: TestSpecification) => (related.test(moduleId) ? (SLOW.test(moduleId) ? 1 : 0) : 2);
+  for (const stage of [0, 1, 2]) {
+    const failed = await failureAmong(own.filter((one) => stageOf(one) === stage));
+    if (failed !== undefined) return failed;
+  }
+  const outcome = await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])]);
+  return outcome === "pass" ? undefined : BUNDLE;
+}
+
+/** The tests of a command run processes of their own, and some files take minutes: one after the other, until one fails. */
+async function failureOfCommand(folder: string): Promise<string | undefined> {
+  for (const name of new Set([...(COMMANDS[folder] ?? []), ...Object.values(COMMANDS).flat()])) {
+    const path = `test/commands/${name}.test.ts`;
+    if ((await run(".", [path])) !== "pass") return path;
+  }
+  return undefined;
 }
 
 /** What finds a mutant: its types, the name of a test, or the tests of a bundle that has it. */
@@ -83,23 +116,15 @@ async function find({ file, original, source }: Mutation): Promise<string | unde
   write(source);
   try {
     if (!compiles(path)) return "types";
-    const isClient = file.startsWith("client/");
     const folder = file.split("/").slice(0, 2).join("/");
-    const related = RELATED[folder] ?? RegExp(folder.replace("src", "test"));
-    const own = all.filter(({ project }) => project.name === (isClient ? "built" : "workerd"));
-    const stageOf = ({ moduleId }: TestSpecification) => (related.test(moduleId) ? (SLOW.test(moduleId) ? 1 : 0) : 2);
-    let found: TestSpecification | undefined;
-    for (const stage of [0, 1, 2]) found ??= await failureOf(own.filter((one) => stageOf(one) === stage));
-    if (found === undefined) {
-      const outcome = await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])]);
-      return outcome === "pass" ? undefined : "the tests of its bundle";
-    }
+    const isCommand = folder.startsWith("ops");
+    const failed = await (isCommand ? failureOfCommand(folder) : failureOfService(folder, folder.startsWith("client")));
+    if (failed === undefined || failed === BUNDLE) return failed;
+    const found = relative(".", failed);
     write(original);
-    const { moduleId } = found;
-    if (!sound.has(moduleId) && (await failureOf([found])) !== undefined)
-      throw new Error(`${moduleId} fails without a mutant.`);
-    sound.add(moduleId);
-    return relative(".", moduleId);
+    if (!sound.has(found) && (await run(".", [found])) !== "pass") throw new Error(`${found} fails without a mutant.`);
+    sound.add(found);
+    return found;
   } finally {
     write(original);
   }

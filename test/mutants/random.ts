@@ -1,4 +1,4 @@
-// npm run test:mutants -- --random 200 --seed 1 [--changed]: mutants by syntax, in random places of src/ and client/src/. Prints those that
+// npm run test:mutants -- --random 200 --seed 1 [--changed]: mutants by syntax, in random places of src/, client/src/ and ops/. Prints those that
 // `npm test` does not find. The same seed gives the same mutants of the same source.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -25,13 +25,14 @@ interface Options {
   changed: boolean;
 }
 
+const FOLDERS = ["src", "client/src", "ops"];
 /** Milliseconds. A mutant whose tests take longer hangs. */
 const TIMEOUT = 900_000;
 
 function changedLines(): Set<string> {
   const isMain = git("branch", "--show-current") === "main";
   const base = isMain ? (previousRelease()?.commit ?? "HEAD") : git("merge-base", "HEAD", "main");
-  const diff = git("diff", "--unified=0", "--no-prefix", base, "--", "src", "client/src");
+  const diff = git("diff", "--unified=0", "--no-prefix", base, "--", ...FOLDERS);
   return new Set(
     diff
       .split(/^\+\+\+ /m)
@@ -67,7 +68,10 @@ function mutantsOf(file: string, api: API): Mutant[] {
 function* mutants({ seed, changed }: Options): Generator<Mutant> {
   const api = new API({ cwd: resolve() });
   api.updateSnapshot({ openProjects: PROJECTS.map((path) => resolve(path)) });
-  const files = globSync(["src/**/*.ts", "client/src/**/*.ts"], { exclude: ["**/*.d.ts"] }).toSorted();
+  const files = globSync(
+    FOLDERS.map((folder) => `${folder}/**/*.ts`),
+    { exclude: ["**/*.d.ts"] },
+  ).toSorted();
   const known = new Set(EQUIVALENT.map(([file, text]) => `${file}: ${text}`));
   const all = files.flatMap((file) => mutantsOf(file, api)).filter(({ file, text }) => !known.has(`${file}: ${text}`));
   api.close();
