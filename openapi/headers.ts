@@ -47,7 +47,7 @@ export const headers = {
   "Retry-After": header("Seconds to wait before a retry.", {
     type: "integer",
     format: "int32",
-    minimum: Math.min(...retryAfter),
+    minimum: 1,
     maximum: Math.max(...retryAfter),
   }),
   "Idempotency-Replayed": header(

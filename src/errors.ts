@@ -53,10 +53,14 @@ export interface ErrorBody {
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ErrorCode;
+  /** Seconds after which a client may try again. Those of the code, unless given. */
+  readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause: unknown }) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfter?: number | undefined } = {}) {
     super(message, options);
     this.code = code;
+    const rule: ErrorRule = ERRORS[code];
+    this.retryAfter = "retryAfter" in options ? options.retryAfter : rule.retryAfter;
   }
 }
 

@@ -46,7 +46,7 @@ export const TABLES: Tables = {
     list(
       Object.entries(ERRORS).map(([code, { status, ...rule }]) => {
         const when = WHEN[code as ErrorCode];
-        const advice = "retryAfter" in rule ? `${when} \`Retry-After\` is ${rule.retryAfter} seconds.` : when;
+        const advice = "retryAfter" in rule ? `${when} \`Retry-After\` is at most ${rule.retryAfter} seconds.` : when;
         return `${status} [\`${code}\`](#${code}): ${advice}`;
       }),
     ),

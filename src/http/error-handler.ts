@@ -14,12 +14,12 @@ const LOCAL_HINT = "Local storage is not prepared: start with `npm run dev`.";
  */
 export function respondWithError(
   c: Context<AppEnv>,
-  { code, message }: { code: ErrorCode; message: string },
+  { code, message, retryAfter }: { code: ErrorCode; message: string; retryAfter?: number | undefined },
 ): Response {
   if (c.env.ENVIRONMENT === "local" && code === "unauthorized" && carriesLocalKey(c)) console.warn(LOCAL_HINT);
-  const { status, ...rule } = ERRORS[code];
+  const { status } = ERRORS[code];
   c.get("log").errorCode = code;
-  if ("retryAfter" in rule) c.get("headers")["Retry-After"] = String(rule.retryAfter);
+  if (retryAfter !== undefined) c.get("headers")["Retry-After"] = String(retryAfter);
   return json<ErrorBody, typeof status>(c, { code, message, status }, status);
 }
 

@@ -6,7 +6,7 @@ import { askObject } from "./webhook.ts";
 
 export const testWebhook = handlersOf("testWebhook")(guard("webhooks:manage"), async (c) => {
   const outcome = await askObject(c, async (object, name) => object.sendTest(name));
-  if (outcome === "busy")
-    throw new ApiError("rate_limited", "A test of this webhook runs, or it had ten within a minute.");
-  return json(c, outcome, 200);
+  if (typeof outcome === "object") return json(c, outcome, 200);
+  const message = "A test of this webhook runs, or it had ten within a minute.";
+  throw new ApiError("rate_limited", message, { retryAfter: outcome });
 });

@@ -22,6 +22,7 @@ import {
   HOUR,
   ids,
   lines,
+  pass,
   received,
   respond,
   SECOND,
@@ -352,13 +353,44 @@ describe("testWebhook", () => {
   });
 
   // Promise: tests-are-limited
-  test("is 429 when the object is busy with tests", async () => {
+  test("takes ten within a minute, and says when the next one may begin", async () => {
     const { path } = await create();
-    const response = await send("POST", `${path}/test`, undefined, {
-      bindings: objects(() => ({ sendTest: async () => "busy" })),
+    const sendTest = () => send("POST", `${path}/test`);
+    const refused = async () => {
+      const response = await sendTest();
+      await expectError(response, "rate_limited");
+      return Number(response.headers.get("Retry-After"));
+    };
+    for (let count = 0; count < 10; count++) {
+      await expectJson(await sendTest(), 200);
+      pass(1_500);
+    }
+    expect(await refused()).toBe(45);
+    pass(44_999);
+    expect(await refused()).toBe(1);
+    pass(1);
+    await expectJson(await sendTest(), 200);
+    // The second one is a minute ago 1,500 milliseconds later.
+    expect(await refused()).toBe(2);
+    pass(-HOUR);
+    await expectJson(await sendTest(), 200);
+  });
+
+  test("waits for a test that runs, 15 seconds at most", async () => {
+    const { path } = await create();
+    const gate = { isOpen: false };
+    respond(async () => {
+      while (!gate.isOpen) await scheduler.wait(1);
+      return 204;
     });
-    expect(response.headers.get("Retry-After")).toBe("60");
+    const running = send("POST", `${path}/test`);
+    await vi.waitUntil(() => received.length > 0);
+    pass(4_000);
+    const response = await send("POST", `${path}/test`);
+    expect(response.headers.get("Retry-After")).toBe("11");
     await expectError(response, "rate_limited");
+    gate.isOpen = true;
+    expect(await expectJson(await running, 200)).toMatchObject({ response: 204 });
   });
 });
 

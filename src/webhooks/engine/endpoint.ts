@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { encodeEventCursor } from "../../feed/place.ts";
 import { Database } from "./database.ts";
-import { deliver, messageBody, messageId } from "./delivery.ts";
-import { afterTest, originOf, Pace } from "./health.ts";
+import { deliver, messageBody, messageId, TIMEOUT } from "./delivery.ts";
+import { afterTest, originOf } from "./health.ts";
 import { Ledger } from "./ledger.ts";
 import { Look } from "./look.ts";
 import { LONGEST_PAUSE, Run } from "./run.ts";
@@ -11,7 +11,9 @@ import { newSecret } from "./signing.ts";
 import { type Secrets, Store } from "./store.ts";
 import { deliveriesOf, type Delivery, type Page, stateOf, type WebhookState } from "./view.ts";
 
-const DAY = 24 * 3_600_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
 
 /** Milliseconds after a run that could not read the database. */
 const PAUSE_AFTER_FAILURE = 5_000;
@@ -42,7 +44,8 @@ interface Life {
 export class WebhookEndpoint extends DurableObject<Env> {
   readonly #store: Store;
   readonly #database: Database;
-  readonly #tests = new Pace(0.5);
+  /** When the tests of the last minute began, in milliseconds since the epoch. */
+  #tests: number[] = [];
   #isTesting = false;
   #life: Life | undefined;
 
@@ -137,12 +140,27 @@ export class WebhookEndpoint extends DurableObject<Env> {
     await this.#wake(run.change());
   }
 
-  /** Sends a `webhook.test`, which says nothing of a later address. Busy when one is on its way, or after too many in a minute. */
-  async sendTest(name: string): Promise<TestOutcome | "busy"> {
+  /** Seconds until another test may begin, at most: a test that runs may end earlier. */
+  #testWait(now: number): number {
+    // A time in the future is from before the clock was set back.
+    this.#tests = this.#tests.filter((at) => at > now - MINUTE && at <= now);
+    const [oldest = now] = this.#tests;
+    const mayBegin = this.#tests.length < TESTS_A_MINUTE ? now : oldest + MINUTE;
+    const runsUntil = this.#isTesting ? Math.max((this.#tests.at(-1) ?? now) + TIMEOUT, now + SECOND) : now;
+    return Math.ceil((Math.max(mayBegin, runsUntil) - now) / SECOND);
+  }
+
+  /**
+   * Sends a `webhook.test`, which says nothing of a later address.
+   *
+   * @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute.
+   */
+  async sendTest(name: string): Promise<TestOutcome | number> {
     const { ledger, look, run } = this.#known(name);
     const [era, begin] = [look.era, Date.now()];
-    if (this.#isTesting || this.#tests.next(TESTS_A_MINUTE, begin) > begin) return "busy";
-    this.#tests.spend();
+    const wait = this.#testWait(begin);
+    if (wait > 0) return wait;
+    this.#tests.push(begin);
     this.#isTesting = true;
     try {
       const configuration = await this.#database.configuration(name);
