@@ -1,6 +1,7 @@
 // The animals and their categories: search, add, change, delete.
 import { html, nothing } from "lit-html";
 import type { Animal, Category, PetStatus } from "../../client/src/index.ts";
+import { fold } from "../../src/pets/fold.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
 import { type Action, addressOf, asks, choice, type Ended, field, type Fields, filters } from "./page.ts";
@@ -16,6 +17,8 @@ const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
 const MAX_CATEGORIES = 500;
 
 let categories: Category[] = [];
+/** By the text that the search compares. */
+let folded = new Map<string, Category[]>();
 
 export const animals = tableView<Row>({
   title: "Animals",
@@ -98,15 +101,25 @@ export async function fetchCategories(signal?: AbortSignal): Promise<void> {
   for await (const category of store.categories.list({ limit: 100 }, { signal }))
     if (named.push(category) === MAX_CATEGORIES) break;
   categories = named;
+  folded = Map.groupBy(named, ({ name }) => fold(name));
 }
 
 const categoryOf = (id: bigint): string | undefined => categories.find((category) => category.id === id)?.name;
 
-/** @throws Error in words for a text that is neither the name of one category nor a number. */
+const isTooLong = (name: string): boolean => [...name].length > 255;
+
+/**
+ * The number of a category. Its exact name goes before names that the search takes for the same.
+ *
+ * @throws Error in words for a text that is neither the name of one category nor a number.
+ */
 function categoryIdOf(text: string): bigint {
-  const [first, second] = categories.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
-  if (second) throw new Error(`Several categories are called ${text}. Give the number of one.`);
-  const id = first?.id ?? (/^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined);
+  // Folding a longer text takes long.
+  const same = isTooLong(text) ? [] : (folded.get(fold(text)) ?? []);
+  const found = same.find(({ name }) => name === text) ?? same[0];
+  if (same.length > 1 && found?.name !== text)
+    throw new Error(`Several categories are called ${text}. Give the number of one.`);
+  const id = found?.id ?? (/^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined);
   if (id === undefined || BigInt.asIntN(64, id) !== id) throw new Error(`There is no category ${text}. Add it first.`);
   return id;
 }
@@ -114,7 +127,7 @@ function categoryIdOf(text: string): bigint {
 /** @throws Error in words for what somebody entered, in a form or in a file. */
 export function animalOf({ name, category, status }: Pick<Fields, "name" | "category" | "status">): Values {
   if (name === "") throw new Error("The name is missing.");
-  if ([...name].length > 255) throw new Error("The name has more than 255 characters.");
+  if (isTooLong(name)) throw new Error("The name has more than 255 characters.");
   const known = STATUSES.find((known) => known === status);
   if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
   if (category === "") throw new Error("The category is missing.");

@@ -65,10 +65,18 @@ async function read(chosen: File | undefined): Promise<Ended> {
   return { text: `${counted(animals.length, "animal")} can be added, and ${counted(refused.length, "row")} cannot.` };
 }
 
-/** The rows of a file, as spreadsheets count them. Those of some countries separate by semicolons. Takes linear time. */
+/**
+ * The rows of a file, as spreadsheets count them. Those of some countries separate by semicolons. A first line `sep=;` is Excel's, which
+ * does not show it. Blanks may stand beside quotation marks. Takes linear time.
+ */
 function parse(csv: string): string[][] {
-  const separator = /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
-  const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|(?!")([^${separator}\\r\\n]*))(${separator}|\\r?\\n|\\r|$)`, "y");
+  const [line = "", named] = /^"?sep=([^\w" \r\n])"?(?:\r?\n|\r)/i.exec(csv) ?? [];
+  const separator = named ?? /^.*?([,;\t])/.exec(csv)?.[1] ?? ",";
+  const cell = new RegExp(
+    `(?: *"([^"]*(?:""[^"]*)*)" *|(?! *")([^\\${separator}\\r\\n]*))(\\${separator}|\\r?\\n|\\r|$)`,
+    "y",
+  );
+  cell.lastIndex = line.length;
   const rows: string[][] = [[]];
   while (cell.lastIndex < csv.length) {
     const [, quoted, plain = "", end] = cell.exec(csv) ?? [];

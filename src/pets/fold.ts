@@ -43,7 +43,7 @@ const WORDS = lazy(() => new RegExp(`[[${WORD}]--[${UNSPACED}]]+[${UNSPACED}]*|[
 const STARTS_UNSPACED = lazy(() => new RegExp(`^[${UNSPACED}]`, "v"));
 
 /** A text without what does not count: case, diacritics and forms of compatibility. */
-function fold(text: string): string {
+export function fold(text: string): string {
   return text
     .normalize("NFKD")
     .replace(IGNORED, "")

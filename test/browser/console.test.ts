@@ -314,6 +314,47 @@ test("a CSV file is checked, added once, and goes on after a bad line", async ()
   );
 });
 
+/** A file of two animals, one with a comma and quotation marks, as each program writes it. */
+const SPREADSHEETS: { [written: string]: (fish: string) => string } = {
+  "by Excel, as CSV UTF-8": (fish) => `\uFEFFname,category\r\n"Rex, ""R""",${fish}\r\nMax,${fish}\r\n`,
+  "by Excel with semicolons": (fish) => `\uFEFFname;category\r\n"Rex, ""R""";${fish}\r\nMax;${fish}\r\n`,
+  "for Excel, with its own line": (fish) => `sep=;\r\nname;category\r\n"Rex, ""R""";${fish}\r\nMax;${fish}\r\n`,
+  "by LibreOffice": (fish) => `name,category\n"Rex, ""R""",${fish}\nMax,${fish}\n`,
+  "by LibreOffice, quoted, with Excel's line": (fish) =>
+    `"sep=|"\n"name"|"category"\n"Rex, ""R"""|"${fish}"\n"Max"|"${fish}"\n`,
+  "by Google Sheets": (fish) => `name,category\r\n"Rex, ""R""",${fish}\r\nMax,${fish}`,
+  "by hand": (fish) => `category, name\n${fish}, "Rex, ""R"""\n"${fish}" , "Max" \n`,
+};
+
+test("a CSV file written by any spreadsheet is read, and finds categories as the search does", async () => {
+  const place = crypto.randomUUID();
+  for (const name of ["Caf\u00E9", "Stra\u00DFe", "Twin", "Tw\u00EDn"])
+    await store().categories.create({ name: `${name} ${place}` });
+  const { page } = await openConsole("animals", { expectsFaults: true });
+  await page.getByRole("button", { name: "Add many" }).click();
+  const preview = page.locator("form p", { hasText: /can be added/ }).first();
+  const choose = async (text: string) => {
+    const name = `${crypto.randomUUID()}.csv`;
+    await page.locator("[type=file]").setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+    return `${name}: 2 animals can be added: Rex, "R", Max`;
+  };
+  for (const [written, file] of Object.entries(SPREADSHEETS)) {
+    for (const category of [`Cafe\u0301 ${place}`, `STRASSE ${place.toUpperCase()}`, `Tw\u00EDn ${place}`]) {
+      const text = await choose(file(category));
+      await expect.poll(() => preview.innerText(), `${written}: ${category}`).toBe(text);
+    }
+  }
+  await choose(`sep=;\nname;category\n"Rex" ;Caf\u00E9 ${place}\nMax;TWIN ${place}\n"A\u0301" ; ${"a".repeat(300)}\n`);
+  await expect
+    .poll(() => page.locator(".refused li").allInnerTexts())
+    .toEqual([
+      `Row 3: Several categories are called TWIN ${place}. Give the number of one.`,
+      `Row 4: There is no category ${"a".repeat(300)}. Add it first.`,
+    ]);
+  await choose('name,category\n"Rex" the dog,1\n');
+  await alerted(page).getByText("Row 2 has a quotation mark in the wrong place.").waitFor();
+});
+
 test("the feed shows what happens as it happens, and what happened to an animal", async () => {
   const { animal, order } = await placeOrder("Watched");
   const { page } = await openConsole("animals?q=Watched");
