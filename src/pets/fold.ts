@@ -13,7 +13,7 @@ const UNSPACED = String.raw`[${WORD}]&&[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{s
 const ASCII = /^[a-zA-Z0-9 ]*$/;
 /** The vowels of Indic scripts and of Thai are marks too, and stay. So do the sound marks of kana, U+3099 and U+309A. */
 const IGNORED =
-  /[\p{Default_Ignorable_Code_Point}[[\p{M}&&[\p{Diacritic}\p{Script=Inherited}\p{Script=Hebrew}\p{Script=Arabic}]]--[\u3099\u309A]]]/gv;
+  /[\p{Default_Ignorable_Code_Point}[[\p{M}&&[\p{Diacritic}\p{Script=Inherited}\p{Script=Arabic}]]--[\u3099\u309A]]]/gv;
 const LETTERS: { [letter: string]: string } = {
   ß: "ss",
   æ: "ae",

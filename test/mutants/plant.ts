@@ -6,7 +6,7 @@ import { API } from "typescript/unstable/sync";
 import { createVitest, type TestSpecification } from "vitest/node";
 import { STAND_IN } from "../../scripts/compile-statements.ts";
 import { PROJECTS } from "./operators.ts";
-import { run } from "./vitest.ts";
+import { run, runToFailure } from "./vitest.ts";
 
 /** A file before and after a mutation. */
 export interface Mutation {
@@ -35,13 +35,14 @@ const RELATED: { [folder: string]: RegExp } = {
   "client/src": /test\/built\/client\//,
 };
 
-/** The tests of the commands in `ops/`, by folder, the fastest first. Those of the others follow. */
+/** The tests of the commands in each folder of `ops/`, the fastest first. */
 const COMMANDS: { [folder: string]: string[] } = {
   "ops/backup": ["restore", "backup-pace", "backup"],
   "ops/doctor": ["doctor"],
-  "ops/keys": ["keys-show", "keys-cli", "keys-revocation", "keys-rotation"],
+  "ops/keys": ["keys-cli", "keys-show", "tokens", "keys-revocation", "keys-rotation"],
   "ops/preview": ["preview"],
-  "ops/release": ["configuration", "cloudflare-api", "tokens", "release-refused", "rollback", "release", "bad-day"],
+  "ops/release":
+    "configuration preview tokens doctor bad-day release-refused rollback cloudflare-api backup release".split(" "),
   "ops/webhooks": ["doctor"],
 };
 const BUNDLE = "the tests of its bundle";
@@ -98,9 +99,10 @@ async function failureOfService(folder: string, isClient: boolean): Promise<stri
 
 /** The tests of a command run processes of their own, and some files take minutes: one after the other, until one fails. */
 async function failureOfCommand(folder: string): Promise<string | undefined> {
-  for (const name of new Set([...(COMMANDS[folder] ?? []), ...Object.values(COMMANDS).flat()])) {
+  // A file beside these folders serves all commands.
+  for (const name of COMMANDS[folder] ?? new Set(Object.values(COMMANDS).flat())) {
     const path = `test/commands/${name}.test.ts`;
-    if ((await run(".", [path])) !== "pass") return path;
+    if ((await runToFailure(".", [path])) !== "pass") return path;
   }
   return undefined;
 }

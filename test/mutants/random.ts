@@ -21,13 +21,15 @@ interface Mutant extends Mutation {
 interface Options {
   count: number;
   seed: number;
+  /** What the paths of their files begin with. */
+  chosen: string;
   /** Only lines that differ from the last commit that this branch shares with main, or on main from the last release. */
   changed: boolean;
 }
 
 const FOLDERS = ["src", "client/src", "ops"];
 /** Milliseconds. A mutant whose tests take longer hangs. */
-const TIMEOUT = 900_000;
+const TIMEOUT = 1_800_000;
 
 function changedLines(): Set<string> {
   const isMain = git("branch", "--show-current") === "main";
@@ -65,15 +67,16 @@ function mutantsOf(file: string, api: API): Mutant[] {
 }
 
 /** Each is on a random line, so that all lines count the same, and is a random one of those that begin there. */
-function* mutants({ seed, changed }: Options): Generator<Mutant> {
+function* mutants({ seed, chosen, changed }: Options): Generator<Mutant> {
   const api = new API({ cwd: resolve() });
   api.updateSnapshot({ openProjects: PROJECTS.map((path) => resolve(path)) });
-  const files = globSync(
-    FOLDERS.map((folder) => `${folder}/**/*.ts`),
-    { exclude: ["**/*.d.ts"] },
-  ).toSorted();
+  const patterns = FOLDERS.map((folder) => `${folder}/**/*.ts`);
+  const files = globSync(patterns, { exclude: ["**/*.d.ts"] }).filter((file) => file.startsWith(chosen));
   const known = new Set(EQUIVALENT.map(([file, text]) => `${file}: ${text}`));
-  const all = files.flatMap((file) => mutantsOf(file, api)).filter(({ file, text }) => !known.has(`${file}: ${text}`));
+  const all = files
+    .toSorted()
+    .flatMap((file) => mutantsOf(file, api))
+    .filter(({ file, text }) => !known.has(`${file}: ${text}`));
   api.close();
   const wanted = changed ? changedLines() : undefined;
   const places = Map.groupBy(all, ({ file, line }) => `${file}:${line}`);

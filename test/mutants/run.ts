@@ -1,5 +1,5 @@
 // npm run test:mutants: plants each bug of bugs.txt in a copy of the project and runs the tests that have to find it.
-// Fails when they pass, and when the line of a bug is no longer there. An argument chooses the bugs whose file begins with it.
+// Fails when they pass, and when the line of a bug is no longer there. An argument chooses the files that begin with it.
 // With --random: test/mutants/random.ts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -72,5 +72,5 @@ async function plantLists(): Promise<number> {
 }
 
 const { random, seed = "1", changed } = values;
-const options = { count: Number(random), seed: Number(seed), changed };
+const options = { count: Number(random), seed: Number(seed), chosen, changed };
 process.exitCode = (await (random === undefined ? plantLists() : plantRandom(copies, options))) === 0 ? 0 : 1;

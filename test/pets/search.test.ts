@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import worker from "../../src/index.ts";
 import { MAX_BATCH } from "../../src/pets/batch.ts";
+import { foldedName, needlesOf } from "../../src/pets/fold.ts";
 import { foldNames, MAX_FOLDS } from "../../src/pets/fold-names.ts";
 import { MAX_UNFILLED, WINDOW } from "../../src/pets/search.ts";
 import { eventsOf } from "../events/feed.ts";
@@ -205,6 +206,58 @@ test("a search finds what a plain loop finds, whoever wrote the rows", async () 
       { numRuns: 4 },
     );
   }
+});
+
+describe("a fold", () => {
+  // Each entry of its table, a character of each property alone, and the ends of each range.
+  test.each([
+    ["ß", "ss"],
+    ["æ", "ae"],
+    ["œ", "oe"],
+    ["ø", "o"],
+    ["đ", "d"],
+    ["ð", "d"],
+    ["ł", "l"],
+    ["þ", "th"],
+    ["ħ", "h"],
+    ["ı", "i"],
+    ["ς", "σ"],
+    ["\u0649", "\u064A"],
+    ["\u06CC", "\u064A"],
+    ["\u06A9", "\u0643"],
+    ["\u0629", "\u0647"],
+    ["\u0671", "\u0627"],
+    ["\u0640", ""],
+    ["\u00AD", ""],
+    ["\u0483", ""],
+    ["\u0358", ""],
+    ["\u0610", ""],
+    ["\u0E34", "\u0E34"],
+    ["\u093F", "\u093F"],
+    ["Ａ", "a"],
+    ["ア", "あ"],
+    ["ァ", "ぁ"],
+    ["ヶ", "ゖ"],
+    ["ヽ", "ゝ"],
+    ["ヾ", "ゞ"],
+    ["か\u3099", "が"],
+    ["は\u309A", "ぱ"],
+  ])("makes %j to %j in a name and in a search", (letter, folded) => {
+    // Another script before it would begin a word of its own.
+    const before = /\p{scx=Kana}/u.test(letter) ? "か" : "x";
+    expect([foldedName(before + letter), needlesOf(before + letter)[0]?.trimStart()]).toEqual([
+      ` ${before}${folded}`,
+      before + folded,
+    ]);
+  });
+
+  test.each(["猫", "ね", "ー", "แ", "ລ", "ខ", "မ"])("lets %s be found inside a word", (letter) => {
+    expect(needlesOf(letter)).toEqual([letter]);
+  });
+
+  test.each(["x", "я", "ع", "क", "각", "1"])("lets %s be found at the start of a word only", (letter) => {
+    expect(needlesOf(letter.normalize("NFKD"))).toEqual([` ${letter.normalize("NFKD")}`]);
+  });
 });
 
 describe("a search is text", () => {

@@ -10,6 +10,7 @@ import { createApp } from "../../src/app.ts";
 import { keyRecordName } from "../../src/auth/key-record.ts";
 import { EVENT_TYPES } from "../../src/feed/table.ts";
 import worker from "../../src/index.ts";
+import { sign } from "../../src/webhooks/engine/signing.ts";
 import { forgetEnabled, REMEMBERED } from "../../src/webhooks/nudge.ts";
 import { latest } from "../events/feed.ts";
 import { call, type Call, expectError, expectJson } from "../support/client.ts";
@@ -18,6 +19,7 @@ import { OPERATIONS } from "../support/operations.ts";
 import {
   addEvents,
   events,
+  forget,
   Hook,
   HOUR,
   ids,
@@ -297,6 +299,11 @@ describe("the secret", () => {
     ).toEqual({ secret: next });
     for (const other of ["", "/state", "/deliveries"])
       expect(await (await send("GET", path + other)).text()).not.toContain("whsec_");
+    await addEvents([1]);
+    await hook.run();
+    const [{ id, at, body, init } = expect.unreachable()] = received;
+    const signatures = await sign([next, secret], id, at / SECOND, body);
+    expect(new Headers(init.headers).get("webhook-signature")).toBe(signatures);
   });
 
   test("is in no table, line of the log or error, after rotations with an Idempotency-Key and failures", async () => {
@@ -445,6 +452,61 @@ test("stopReplay is 204, also when no replay runs", async () => {
     const response = await send("DELETE", `${path}/replay`);
     expect([response.status, await response.text()]).toEqual([204, ""]);
   }
+});
+
+// An operation may respond as it should, and do nothing.
+describe("after an event of animal 1, the receiver of one of animal 2 gets with", () => {
+  const OTHER = "https://other.shop.com/";
+  const AT_RECEIVER: { [operation: string]: [act: (path: string, cursor: string) => Promise<unknown>, got: string[]] } =
+    {
+      createWebhook: [
+        () => send("POST", WEBHOOKS, { ...NEW, url: OTHER }),
+        [`2 at ${URL_OF_RECEIVER}`, `2 at ${OTHER}`],
+      ],
+      updateWebhook: [(path) => send("PATCH", path, { url: OTHER }), [`2 at ${OTHER}`]],
+      deleteWebhook: [(path) => send("DELETE", path), []],
+      rotateWebhookSecret: [
+        (path) => send("POST", `${path}/rotate-secret`),
+        [`2 at ${URL_OF_RECEIVER} with two signatures`],
+      ],
+      testWebhook: [
+        (path) => send("POST", `${path}/test`),
+        [`2 at ${URL_OF_RECEIVER}`, `webhook.test at ${URL_OF_RECEIVER}`],
+      ],
+      replayWebhook: [
+        (path, cursor) => send("POST", `${path}/replay`, { cursor }),
+        [`1 at ${URL_OF_RECEIVER}`, `2 at ${URL_OF_RECEIVER}`],
+      ],
+      stopReplay: [
+        async (path, cursor) => {
+          await send("POST", `${path}/replay`, { cursor });
+          await send("DELETE", `${path}/replay`);
+        },
+        [`2 at ${URL_OF_RECEIVER}`],
+      ],
+    };
+
+  test.each(Object.entries(AT_RECEIVER))("%s", async (_operation, [act, got]) => {
+    const { path, hook } = await create();
+    const cursor = await latest(key);
+    await addEvents([1]);
+    await hook.run();
+    forget();
+    await act(path, cursor);
+    await addEvents([2]);
+    const { results } = await env.DB.prepare("SELECT id FROM webhooks ORDER BY id").all<{ id: number }>();
+    for (const each of [hook, ...(await Promise.all(results.map(({ id }) => hookOf(id))))]) await each.run();
+    const seen = received.map(({ type, resource, url, init }) => {
+      const signatures = new Headers(init.headers).get("webhook-signature")?.split(" ");
+      return `${type === "webhook.test" ? type : resource} at ${url}${signatures?.length === 2 ? " with two signatures" : ""}`;
+    });
+    expect(seen.toSorted()).toEqual(got);
+  });
+
+  test("each operation that changes something", () => {
+    const changes = OPERATIONS.filter(({ template, method }) => template.startsWith(WEBHOOKS) && method !== "GET");
+    expect(Object.keys(AT_RECEIVER).toSorted()).toEqual(changes.map(({ name }) => name).toSorted());
+  });
 });
 
 describe("listDeliveries", () => {
