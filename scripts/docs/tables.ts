@@ -1,13 +1,14 @@
 // The parts of the documentation that are generated from the OpenAPI document, the routes, the client, the examples, and constants
 // of src/.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { PetStore } from "../../client/src/index.ts";
 import { document } from "../../openapi/document.ts";
 import { WHEN } from "../../openapi/errors.ts";
 import { type ErrorCode, ERRORS } from "../../src/errors.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
 import { v1 } from "../../src/v1.ts";
+import { releasesOf } from "../release-notes.ts";
 import { COST_TABLES } from "./costs.ts";
 import type { Tables } from "./generated.ts";
 import { ROOT } from "./pages.ts";
@@ -35,8 +36,20 @@ const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([path, methods]) 
 const program = (file: string) => () =>
   `\`\`\`js\n${readFileSync(join(ROOT, "examples", file), "utf8").trimEnd()}\n\`\`\``;
 
+/** What a release has for clients: the part of its notes below this heading. */
+const FOR_CLIENTS = /^### For clients\n\n((?:(?!### ).*\n?)*)/m;
+
 export const TABLES: Tables = {
   ...COST_TABLES,
+
+  "whats-new": () =>
+    releasesOf(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"))
+      .flatMap(({ version, notes }) => {
+        const text = FOR_CLIENTS.exec(notes)?.[1];
+        return text === undefined ? [] : `## Version ${version}\n\n${text.trim()}`;
+      })
+      .join("\n\n")
+      .replaceAll(/\]\((?!https?:|#)([^)]+)\)/g, (_, target: string) => `](${relative("docs", target)})`),
 
   "program-shop": program("shop-node/shop.mjs"),
   "program-books": program("books.mjs"),
