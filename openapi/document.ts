@@ -18,7 +18,7 @@ import { deliveries, webhooks } from "./resources/webhooks.ts";
 import { NOT_BLANK, openList, type Resource } from "./describe.ts";
 import { headers, ownHeaders } from "./headers.ts";
 import { links, linksOf } from "./links.ts";
-import { mountedAs, operationObject } from "./operation.ts";
+import { mountedAs, operationObject, undescribed } from "./operation.ts";
 import { GUIDES } from "./sources.ts";
 
 /** One line per resource. */
@@ -111,6 +111,8 @@ for (const resource of RESOURCES) {
     paths[path] = { ...paths[path], [method]: { ...object, tags: [resource.tag.name] } };
   }
 }
+for (const route of undescribed(paths))
+  throw new Error(`${route} is served, but openapi/resources/ does not describe it. Add its operation id there.`);
 
 // A separate constant, because the types of openapi3-ts lack `summary`.
 const INFO = {

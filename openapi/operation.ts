@@ -1,5 +1,5 @@
 // Builds an operation of the document from its description and the facts that its handlers carry.
-import type { LinksObject, OperationObject, ParameterObject, ReferenceObject } from "openapi3-ts/oas31";
+import type { LinksObject, OperationObject, ParameterObject, PathsObject, ReferenceObject } from "openapi3-ts/oas31";
 import type * as z from "zod/mini";
 import type { Scope } from "../src/auth/scopes.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
@@ -46,6 +46,14 @@ for (const routes of Object.values(Object.groupBy(v1.routes, ({ method, path }) 
   const route = { method: method.toLowerCase(), path: path.replace(/:(\w+)/g, "{$1}"), handlers, facts };
   if (facts.operationId !== undefined) mounted.set(facts.operationId, route);
 }
+
+/** The routes of operations that are not among these paths of the document: `GET /pets/count`. */
+export const undescribed = (paths: PathsObject): string[] =>
+  v1.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => ({ method, path: path.replace(/:(\w+)/g, "{$1}") }))
+    .filter(({ method, path }) => paths[path]?.[method.toLowerCase() as "get"] === undefined)
+    .map(({ method, path }) => `${method} ${path}`);
 
 export function mountedAs(operationId: string): Mounted {
   const found = mounted.get(operationId);

@@ -2,7 +2,6 @@ import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import document from "../../public/openapi.json" with { type: "json" };
-import { createApp } from "../../src/app.ts";
 import { ERRORS } from "../../src/errors.ts";
 import type { Int64 } from "../../src/exact/int64.ts";
 import { parseExact } from "../../src/exact/json.ts";
@@ -25,14 +24,6 @@ const { schemas } = document.components;
 function isValid(value: unknown, schema: object): boolean {
   return new Validator({ ...schema, components: { schemas } }, "2020-12").validate(value).valid;
 }
-
-test("every route under /v1 has a description, and every description has a route", () => {
-  const routes = createApp()
-    .routes.filter(({ method, path }) => path.startsWith("/v1/") && method !== "ALL")
-    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
-  const described = operations.map(({ path, method }) => `${method.toUpperCase()} /v1${path}`);
-  expect(new Set(routes)).toEqual(new Set(described));
-});
 
 // Promise: deprecated-in-the-document
 test("every operation has the tag of its resource, and a deprecated one names its end", () => {
