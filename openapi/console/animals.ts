@@ -1,6 +1,6 @@
 // The animals and their categories: search, add, change, delete.
 import { html, nothing } from "lit-html";
-import type { Animal, Category, PetStatus } from "../../client/src/index.ts";
+import type { Animal, Category, NewPet, PetPatch, PetStatus } from "../../client/src/index.ts";
 import { fold } from "../../src/pets/fold.ts";
 import { mayReadFeed } from "./feed.ts";
 import { addAll, importFields } from "./import.ts";
@@ -9,7 +9,8 @@ import { type Attempt, may, type Once, store } from "./session.ts";
 import { AT_ONCE, tableView } from "./table.ts";
 
 type Row = Animal & { etag: string };
-type Values = Omit<Animal, "id">;
+type Name = Exclude<keyof Animal, "id">;
+type Values = Pick<Animal, Name>;
 
 const STATUSES: PetStatus[] = ["available", "pending", "sold"];
 const STATUS_OPTIONS = STATUSES.map((status) => [status, status]);
@@ -50,7 +51,7 @@ export const animals = tableView<Row>({
   actions(row) {
     if (!may("pets:write")) return [];
     const question = `Delete ${row.name} (animal ${row.id})? This cannot be undone.`;
-    const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(fields), attempt));
+    const save: Action["run"] = (once, fields) => once((attempt) => changeTo(row, animalOf(textOf(fields)), attempt));
     return [
       { label: "Change", fields: () => fieldsOf(row), run: save },
       { label: "Delete", question, run: () => remove(row) },
@@ -68,25 +69,66 @@ export const animals = tableView<Row>({
 
 const nameField = (name = "") => field("Name", html`<input name="name" required maxlength="255" value=${name} />`);
 
-function fieldsOf({ name, categoryId, status }: Partial<Values>): unknown[] {
+const categoryField = ({ categoryId }: Partial<Values>) => {
   const category = categoryId === undefined ? "" : (categoryOf(categoryId) ?? categoryId);
   const input = html`<input name="category" list="categories" required maxlength="255" value=${category} />`;
-  const label = "Category, by name or number";
-  return [nameField(name), field(label, input), choice("Status", "status", STATUS_OPTIONS, status)];
-}
+  return field("Category, by name or number", input);
+};
+
+/**
+ * The fields of an animal: the column of a file, the input of the form that has its name, and the value of what somebody entered there.
+ * `read` throws an Error in words. A field of the service that is not here does not compile.
+ */
+const FIELDS: {
+  [Field in Name]-?: {
+    column: string;
+    input: (animal: Partial<Values>) => unknown;
+    read: (text: string) => NewPet[Field];
+  };
+} = {
+  name: {
+    column: "name",
+    input: ({ name }) => nameField(name),
+    read(name) {
+      if (name === "") throw new Error("The name is missing.");
+      if (isTooLong(name)) throw new Error("The name has more than 255 characters.");
+      return name;
+    },
+  },
+  categoryId: { column: "category", input: categoryField, read: categoryIdOf },
+  status: {
+    column: "status",
+    input: ({ status }) => choice("Status", "status", STATUS_OPTIONS, status),
+    read(status) {
+      const known = STATUSES.find((known) => known === (status.toLowerCase() || "available"));
+      if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
+      return known;
+    },
+  },
+};
+export const COLUMNS = Object.values(FIELDS).map(({ column }) => column);
+
+const fieldsOf = (animal: Partial<Values>) => Object.values(FIELDS).map(({ input }) => input(animal));
+const textOf = (fields: Fields) => (column: string) => (fields as { [name: string]: string })[column] ?? "";
+
+/** @throws Error in words for what somebody entered, in a form or in a file. */
+export const animalOf = (textOf: (column: string) => string): NewPet =>
+  Object.fromEntries(Object.entries(FIELDS).map(([name, { column, read }]) => [name, read(textOf(column))])) as NewPet;
 
 /** Changes the version that the person saw. */
-async function changeTo(row: Row, { name, categoryId, status }: Values, attempt?: Attempt): Promise<Ended> {
+async function changeTo(row: Row, values: NewPet, attempt?: Attempt): Promise<Ended> {
   const options = { ...attempt, ifMatch: row.etag };
-  const { animal, etag } = await store.pets.update(row.id, { name, categoryId, status }, options);
-  return { text: `${name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
+  // A field without a value is removed.
+  const patch = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, values[name as Name] ?? null])) as PetPatch;
+  const { animal, etag } = await store.pets.update(row.id, patch, options);
+  return { text: `${animal.name} is changed.`, undo: () => changeTo({ ...animal, etag }, row) };
 }
 
 const remove = ({ id, name, etag: ifMatch }: Row): Promise<Ended> =>
   store.pets.delete(id, { ifMatch }).then(() => ({ text: `${name} is deleted.` }));
 
 async function add(once: Once, fields: Fields): Promise<Ended> {
-  const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(fields), attempt));
+  const { animal, etag, replayed } = await once((attempt) => store.pets.create(animalOf(textOf(fields)), attempt));
   const undo = () => remove({ ...animal, etag });
   return { text: `${animal.name} is animal ${animal.id}${replayed ? ". The try before had added it" : ""}.`, undo };
 }
@@ -114,6 +156,7 @@ const isTooLong = (name: string): boolean => [...name].length > 255;
  * @throws Error in words for a text that is neither the name of one category nor a number.
  */
 function categoryIdOf(text: string): bigint {
+  if (text === "") throw new Error("The category is missing.");
   // Folding a longer text takes long.
   const same = isTooLong(text) ? [] : (folded.get(fold(text)) ?? []);
   const found = same.find(({ name }) => name === text) ?? same[0];
@@ -122,14 +165,4 @@ function categoryIdOf(text: string): bigint {
   const id = found?.id ?? (/^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined);
   if (id === undefined || BigInt.asIntN(64, id) !== id) throw new Error(`There is no category ${text}. Add it first.`);
   return id;
-}
-
-/** @throws Error in words for what somebody entered, in a form or in a file. */
-export function animalOf({ name, category, status }: Pick<Fields, "name" | "category" | "status">): Values {
-  if (name === "") throw new Error("The name is missing.");
-  if (isTooLong(name)) throw new Error("The name has more than 255 characters.");
-  const known = STATUSES.find((known) => known === status);
-  if (!known) throw new Error(`The status ${status} is none of ${STATUSES.join(", ")}.`);
-  if (category === "") throw new Error("The category is missing.");
-  return { name, categoryId: categoryIdOf(category), status: known };
 }

@@ -1,7 +1,7 @@
 // Many animals from a CSV file (RFC 4180): what is refused first, then the progress.
 import { html, nothing } from "lit-html";
 import { type NewPet, PetStoreError } from "../../client/src/index.ts";
-import { animalOf, fetchCategories } from "./animals.ts";
+import { animalOf, COLUMNS, fetchCategories } from "./animals.ts";
 import { act, type Ended, field, update } from "./page.ts";
 import { isUnanswered, once, store } from "./session.ts";
 
@@ -23,7 +23,7 @@ const counted = (count: number, of: string) => `${count} ${of}${count === 1 ? ""
 export function importFields(): unknown {
   const choose = ({ target }: Event) => act("read", () => read((target as HTMLInputElement).files?.[0]));
   const input = html`<input type="file" name="file" accept=".csv,text/csv" @change=${choose} ?disabled=${created !== undefined} />`;
-  const hint = html`Its first row is <code>name,category,status</code>. Without a status, an animal is available.`;
+  const hint = html`Its first row is <code>${COLUMNS.join()}</code>. Without a status, an animal is available.`;
   return [field("CSV file", input, hint), file ? preview(file) : nothing];
 }
 
@@ -52,10 +52,8 @@ async function read(chosen: File | undefined): Promise<Ended> {
   const [animals, refused]: [NewPet[], string[]] = [[], []];
   for (const [index, row] of rows.entries()) {
     if (row.every((cell) => cell === "")) continue;
-    const cell = (title: string) => row[columns.indexOf(title)] ?? "";
-    const status = cell("status").toLowerCase() || "available";
     try {
-      animals.push(animalOf({ name: cell("name"), category: cell("category"), status }));
+      animals.push(animalOf((column) => row[columns.indexOf(column)] ?? ""));
     } catch (error) {
       refused.push(`Row ${index + 2}: ${(error as Error).message}`);
     }

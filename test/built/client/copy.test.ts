@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { PetStore } from "../../../client/src/index.ts";
+import document from "../../../public/openapi.json" with { type: "json" };
 import { encodeEventCursor } from "../../../src/feed/place.ts";
 import { useBuiltService } from "../service.ts";
 import { keepCopy } from "./copy.ts";
@@ -80,6 +81,22 @@ test("the program of the guide is the one that is tested", () => {
   const program = readFileSync("test/built/client/copy.ts", "utf8");
   const published = program.replace("../../../client/src/index.ts", "@petstore/client");
   expect(GUIDE).toContain(`\`\`\`ts\n${published}\`\`\``);
+});
+
+/** Fields that follow from others, and names of people. */
+const LEFT_OUT = ["quantity", "complete", "customer"];
+
+test.each([
+  ["animals", "Animal"],
+  ["categories", "Category"],
+  ["orders", "Order"],
+] as const)("the copy of the examples has every field of its %s", (table, schema) => {
+  const program = readFileSync("examples/copy.mjs", "utf8");
+  const [, fields = ""] = new RegExp(`table\\("${table}", "(.*?)"\\)`).exec(program) ?? [];
+  const expected = Object.keys(document.components.schemas[schema].properties).filter(
+    (name) => !LEFT_OUT.includes(name),
+  );
+  expect(["id", ...fields.replaceAll(":", "").split(", ")].toSorted()).toEqual(expected.toSorted());
 });
 
 // Promise: copies-are-replaced-whole, copies-survive-crashes, follow-in-the-guide, follow-pages, the-first-copy
