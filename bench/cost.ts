@@ -1,13 +1,13 @@
-// Measures the cost of the Workers themselves: the CPU time of a request, and a start. Candidates are interleaved, so that other
-// load on the machine affects all of them equally.
+// Compares the CPU time of the Workers themselves: of a request, and of a start. A ratio is the median of those of the rounds, and a round
+// measures the candidates one after the other: other load on the machine affects all of them equally.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { BARE, FLOOR, LARGEST_START } from "./candidates.ts";
+import { BARE, LARGEST_RISE, LARGEST_START } from "./candidates.ts";
 import { Load } from "./load.ts";
 import type { Prepared } from "./prepare.ts";
-import { LIST, requestsOf } from "./requests.ts";
+import { type BenchRequest, requestsOf } from "./requests.ts";
 import { Server } from "./server.ts";
-import { spread } from "./spread.ts";
+import { median } from "./median.ts";
 
 /** Seconds of CPU measurement for each candidate by default, without the warm-up. */
 export const SECONDS = 10;
@@ -19,64 +19,56 @@ const LEAD_IN = 100;
 const WARM_UP = 2_000;
 /** Enough connections to keep workerd busy. A thread that sleeps between two requests costs more than many Workers. */
 const CONNECTIONS = 16;
-/** For each second of CPU measurement. */
-const STARTS = 2;
-/** The core for starts, if this machine has taskset. Otherwise V8 would compile on all cores. */
-const CORE = lastCore();
-/** The names of two figures beside those of the requests: workerd itself, the Worker's top level, and what the first request compiles. */
-const [START, START_CPU] = ["start, ms", "CPU of a start, ms"];
-
-interface Cost {
-  candidate: Prepared;
-  /**
-   * The series of each figure by its name. That of a request is the CPU time of the whole process in microseconds, user and system: one
-   * value for each round. Other programs on the machine disturb the CPU of a start less than its time.
-   */
-  series: Map<string, number[]>;
-}
-
-/**
- * Prints the costs. Each is the 10th percentile, then the median, and the ratio of 10th percentiles to those of the hand-written Worker.
- * Other programs on the machine only add to a figure, and they add least to the fastest rounds.
- *
- * @param seconds of CPU measurement for each candidate.
- */
-export async function showCosts(candidates: Prepared[], seconds: number): Promise<void> {
-  const costs = candidates.map((candidate) => ({ candidate, series: new Map<string, number[]>() }));
-  await measureCpu(costs, seconds);
-  await measureStarts(costs, seconds * STARTS);
-  const floor = costs.find(({ candidate }) => candidate.name === FLOOR)?.series;
-  const rows = [...(costs[0]?.series.keys() ?? [])].map((figure) => {
-    const cells = costs.map(({ candidate, series }) => [candidate.name, cell(series.get(figure), floor?.get(figure))]);
-    return [figure, Object.fromEntries(cells)];
-  });
-  const sizes = costs.map(({ candidate: { name, gzip } }) => [name, (gzip / 1_024).toFixed(1)]);
-  console.table(Object.fromEntries([...rows, ["bundle, KiB gzip", Object.fromEntries(sizes)]]));
-}
-
-function cell(values: number[] | undefined, bases: number[] | undefined): string {
-  if (values === undefined) return "";
-  const { p10, median } = spread(values);
-  return `${p10.toFixed(1)} (${median.toFixed(1)})${bases ? ` ×${(p10 / spread(bases).p10).toFixed(2)}` : ""}`;
-}
-
 /** Enough for the median of the ratios to vary by some hundredths on a busy machine. */
 const ROUNDS_OF_STARTS = 25;
+/** The core for starts, if this machine has taskset. Otherwise V8 would compile on all cores. */
+const CORE = lastCore();
+
+/** CPU time of the whole process in microseconds, user and system: one value for each round, by the name of the candidate. */
+type Rounds = { [candidate: string]: number[] };
 
 /**
- * Prints the CPU of a start, and its ratio to that of the bare Worker: the median of the ratios of the rounds, so that each is of two starts
- * that follow each other.
+ * Prints the CPU time of each request in that of each other candidate.
+ *
+ * @param seconds of CPU measurement for each candidate.
+ * @returns whether the first candidate takes at most `LARGEST_RISE` of the earlier version, if there is one.
+ */
+export async function compareCosts([ours, ...others]: Prepared[], seconds: number): Promise<boolean> {
+  if (ours === undefined) return false;
+  const ratios = [...(await measureCpu([ours, ...others], seconds))].map(
+    ([request, rounds]) =>
+      [
+        request,
+        Object.fromEntries(
+          others.filter(({ name }) => name in rounds).map(({ name }) => [name, ratioOf(rounds, ours.name, name)]),
+        ),
+      ] as const,
+  );
+  console.table(
+    Object.fromEntries(
+      ratios.map(([request, row]) => [
+        request,
+        Object.fromEntries(Object.entries(row).map(([name, ratio]) => [`to ${name}`, `×${ratio.toFixed(2)}`])),
+      ]),
+    ),
+  );
+  const dearer = ratios.filter(([, row]) => Object.entries(row).some(isTooMuch)).map(([request]) => request);
+  if (dearer.length > 0) console.log(`Over ×${LARGEST_RISE} of before: ${dearer.join(", ")}`);
+  return dearer.length === 0;
+}
+
+const isTooMuch = ([name, ratio]: [string, number]) => name.startsWith("before") && ratio > LARGEST_RISE;
+
+/**
+ * Prints the CPU of a start in that of the bare Worker.
  *
  * @returns whether the first candidate keeps `LARGEST_START`.
  */
 export async function checkStarts(candidates: Prepared[]): Promise<boolean> {
-  const costs = candidates.map((candidate) => ({ candidate, series: new Map<string, number[]>() }));
-  await measureStarts(costs, ROUNDS_OF_STARTS);
-  const cpuOf = ({ series }: Cost) => series.get(START_CPU) ?? [];
-  const bare = costs.filter(({ candidate }) => candidate.name === BARE).flatMap(cpuOf);
-  const ratios = costs.map((cost) => {
-    const ratio = spread(cpuOf(cost).map((cpu, round) => cpu / (bare[round] ?? Number.NaN))).median;
-    console.log(`${cost.candidate.name}: ${spread(cpuOf(cost)).median.toFixed(1)} ms of CPU, ×${ratio.toFixed(2)}`);
+  const rounds = await measureStarts(candidates);
+  const ratios = candidates.map(({ name }) => {
+    const ratio = ratioOf(rounds, name, BARE);
+    console.log(`${name}: ${(median(rounds[name] ?? []) / 1_000).toFixed(1)} ms of CPU, ×${ratio.toFixed(2)}`);
     return ratio;
   });
   const [ours = Number.NaN] = ratios;
@@ -84,62 +76,53 @@ export async function checkStarts(candidates: Prepared[]): Promise<boolean> {
   return ours <= LARGEST_START;
 }
 
-async function measureCpu(costs: Cost[], seconds: number): Promise<void> {
+function ratioOf(rounds: Rounds, name: string, base: string): number {
+  return median((rounds[name] ?? []).map((cpu, round) => cpu / (rounds[base]?.[round] ?? Number.NaN)));
+}
+
+/** By the name of the request. */
+async function measureCpu(candidates: Prepared[], seconds: number): Promise<Map<string, Rounds>> {
   await using running = new AsyncDisposableStack();
-  const measured = [];
-  for (const { candidate, series } of costs) {
+  const servers: { name: string; server: Server; requests: Map<string, BenchRequest> }[] = [];
+  for (const { name, ...candidate } of candidates) {
     const server = running.use(await Server.start(candidate));
-    for (const request of requestsOf(candidate)) {
+    const requests = new Map(requestsOf({ name, ...candidate }).map((request) => [request.name, request]));
+    for (const request of requests.values()) {
       using load = await Load.open(server.port, CONNECTIONS);
       await load.repeat(request, WARM_UP);
-      const rounds: number[] = [];
-      series.set(request.name, rounds);
-      measured.push({ server, request, rounds });
     }
+    servers.push({ name, server, requests });
   }
-  const end = performance.now() + seconds * costs.length * 1_000;
+  const isShared = (kind: string) => servers.filter(({ requests }) => requests.has(kind)).length > 1;
+  const kinds = [...(servers[0]?.requests.keys() ?? [])].filter(isShared);
+  const all = new Map<string, Rounds>(kinds.map((kind) => [kind, {}]));
+  const end = performance.now() + seconds * candidates.length * 1_000;
   while (performance.now() < end) {
-    for (const { server, request, rounds } of shuffle(measured)) {
-      using load = await Load.open(server.port, CONNECTIONS);
-      await load.repeat(request, LEAD_IN);
-      const before = server.cpuMicroseconds();
-      await load.repeat(request, ROUND);
-      rounds.push((server.cpuMicroseconds() - before) / ROUND);
+    for (const [kind, rounds] of shuffle([...all])) {
+      for (const { name, server, requests } of shuffle(servers)) {
+        const request = requests.get(kind);
+        if (request === undefined) continue;
+        using load = await Load.open(server.port, CONNECTIONS);
+        await load.repeat(request, LEAD_IN);
+        const before = server.cpuMicroseconds();
+        await load.repeat(request, ROUND);
+        (rounds[name] ??= []).push((server.cpuMicroseconds() - before) / ROUND);
+      }
     }
   }
+  return all;
 }
 
-async function measureStarts(costs: Cost[], times: number): Promise<void> {
-  for (const { series } of costs) for (const figure of [START, START_CPU]) series.set(figure, []);
-  for (let round = 0; round < times; round++) {
-    for (const { candidate, series } of shuffle(costs)) {
-      const began = performance.now();
+/** Until the first response: workerd itself, the top level of the Worker, and what the first request compiles. */
+async function measureStarts(candidates: Prepared[]): Promise<Rounds> {
+  const rounds: Rounds = {};
+  for (let round = 0; round < ROUNDS_OF_STARTS; round++) {
+    for (const candidate of shuffle(candidates)) {
       await using server = await Server.start(candidate, CORE);
-      series.get(START)?.push(performance.now() - began);
-      series.get(START_CPU)?.push(server.cpuMicroseconds() / 1_000);
+      (rounds[candidate.name] ??= []).push(server.cpuMicroseconds());
     }
   }
-}
-
-/** Lists before the memory is read. */
-const LISTS = 60_000;
-const MEMORY_SAMPLES = 5;
-
-/** Prints the memory of each candidate after many lists, in a new process for each sample. */
-export async function showMemory(candidates: Prepared[]): Promise<void> {
-  const samples = candidates.map((candidate) => ({ candidate, mebibytes: [] as number[] }));
-  for (let sample = 0; sample < MEMORY_SAMPLES; sample++) {
-    for (const { candidate, mebibytes } of shuffle(samples)) {
-      await using server = await Server.start(candidate);
-      using load = await Load.open(server.port, CONNECTIONS);
-      await load.repeat(LIST, LISTS);
-      mebibytes.push(server.residentBytes() / 2 ** 20);
-    }
-  }
-  for (const { candidate, mebibytes } of samples)
-    console.log(
-      `${candidate.name}: ${spread(mebibytes).median.toFixed(0)} MiB after ${LISTS.toLocaleString("en")} lists`,
-    );
+  return rounds;
 }
 
 /** In random order, so that no candidate always follows the same other. */

@@ -10,7 +10,7 @@ import { KEY } from "./requests.ts";
  * @param before modules in front of the Worker. The first is the entry.
  */
 export async function startInstance(
-  { script, migrations, insert }: Pick<Candidate, "script" | "migrations" | "insert">,
+  { script, migrations }: Pick<Candidate, "script" | "migrations">,
   animals: number,
   before: Module[] = [],
 ) {
@@ -18,7 +18,6 @@ export async function startInstance(
   const bundles = await startBundles({ petstore: modules }, KEY);
   await applyMigrations(bundles.database, migrations);
   await fill(bundles.database, ANIMALS, animals);
-  if (insert !== undefined) await bundles.database.prepare(insert).run();
   return bundles;
 }
 

@@ -12,7 +12,7 @@ import type { Candidate } from "./candidates.ts";
 import { fill, startInstance } from "./instance.ts";
 import { recorder } from "./prepare.ts";
 import { AUTHORIZATION, type BenchRequest, LIST, send } from "./requests.ts";
-import { spread } from "./spread.ts";
+import { median } from "./median.ts";
 
 /** Rows that are added to each table. */
 const SIZES = [1_000, 1_000_000];
@@ -137,7 +137,7 @@ class Twin {
       this.#sqlite.exec(sample < SAMPLES - 1 ? "ROLLBACK" : "COMMIT");
       return time;
     });
-    return spread(times).median;
+    return median(times);
   }
 }
 

@@ -52,12 +52,6 @@ export class Server {
     );
     return nanoseconds.reduce((sum, value) => sum + value, 0) / 1_000;
   }
-
-  /** Bytes of memory that the process has in use. */
-  residentBytes(): number {
-    const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#process.pid}/status`, "utf8"))?.[1];
-    return Number(kibibytes) * 1_024;
-  }
 }
 
 /** The port that workerd chose. It writes a line of JSON to its control descriptor for each socket. */

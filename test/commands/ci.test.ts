@@ -100,7 +100,6 @@ test(".ci/run all runs every project and check, and plants no bug", () => {
       "npm run check:expand",
       "npm run bench:rows",
       "npm run bench:start",
-      "npm run bench:cpu -- --seconds 2",
     ]),
   );
   expect(commands.filter((line) => line.includes("mutants"))).toEqual([]);
