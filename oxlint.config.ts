@@ -23,7 +23,7 @@ const only = (files: string[], group: string[]) => ({
   rules: {
     "eslint/no-restricted-imports": [
       "error",
-      { patterns: [{ group, message: "See the shape of the source in CONTRIBUTING.md." }] },
+      { patterns: [{ group, message: "See the folders in docs/architecture.md." }] },
     ] as ["error", object],
   },
 });

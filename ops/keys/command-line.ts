@@ -13,7 +13,7 @@ import { KeyStore } from "./store.ts";
 import { newLocalProgram, toExpiry, toId, toKey, toName, toScopes } from "./values.ts";
 
 /** Milliseconds. */
-export const DEFAULT_OVERLAP = 86_400_000;
+export const DEFAULT_OVERLAP = 24 * 3_600_000;
 /** A new scope is given only when it is asked for: the same command must not give more after an upgrade. */
 const DEFAULT_SCOPES: readonly Scope[] = ["pets:read", "pets:write"];
 

@@ -7,7 +7,7 @@ import type { Cloudflare } from "./cloudflare.ts";
 import type { DeployedEnvironment } from "./options.ts";
 
 /** Seconds. The longest smoke test is shorter, and so is every other use. */
-export const READINESS_KEY_SECONDS = 900;
+export const READINESS_KEY_SECONDS = 15 * 60;
 
 /** An API key that a command makes for itself, and that nobody else sees. */
 export interface ReadinessKey {

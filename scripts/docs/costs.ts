@@ -1,6 +1,7 @@
 // The tables of docs/capacity.md: the costs that test/cost.test.ts asserts, and what Cloudflare charges for them.
 import type { Cost } from "../../register/cost.ts";
 import { costOf, EVENT_REMOVAL, REMOVAL, type RequestKind } from "../../test/costs.ts";
+import { RECORD_SECONDS } from "../../src/auth/key-lookup.ts";
 import { table, type Tables } from "./generated.ts";
 
 interface Price {
@@ -13,7 +14,7 @@ interface Price {
 
 const MILLION = { per: "a million", unit: "million" };
 /** The prices of the Workers Paid plan, as Cloudflare announced them for 1 December 2026. */
-export const PRICES = {
+const PRICES = {
   requests: { dollars: 0.3, included: 10, ...MILLION },
   "CPU time": { dollars: 0.02, included: 30, per: "a million ms", unit: "million ms" },
   "log ingestion": { dollars: 0.25, included: 50, per: "a GB", unit: "GB" },
@@ -23,22 +24,21 @@ export const PRICES = {
   "D1 rows written": { dollars: 1, included: 50, ...MILLION },
   "D1 storage": { dollars: 0.75, included: 5, per: "a GB and month", unit: "GB" },
 } satisfies { [resource: string]: Price };
-export const PLAN_DOLLARS = 5;
+const PLAN_DOLLARS = 5;
 
 /** Milliseconds of CPU time that the prices assume for every request. */
-export const ASSUMED_CPU = 0.2;
+const ASSUMED_CPU = 0.2;
 
 /** Bytes that the prices assume for a line of the log, with the fields that Cloudflare adds. test/costs.ts has those of the service. */
-export const ASSUMED_LINE = 1_000;
+const ASSUMED_LINE = 1_000;
 /** Days for which a line is stored, and in a month. */
-export const LOG_DAYS = 7;
+const LOG_DAYS = 7;
 const MONTH_DAYS = 30;
 /** GB of a million lines, and the months for which they are stored. */
 const GIGABYTES = ASSUMED_LINE / 1_000;
-export const STORED_MONTHS = LOG_DAYS / MONTH_DAYS;
+const STORED_MONTHS = LOG_DAYS / MONTH_DAYS;
 /** Dollars for a million lines beyond what is included. */
-export const LOG_DOLLARS =
-  GIGABYTES * (PRICES["log ingestion"].dollars + STORED_MONTHS * PRICES["log storage"].dollars);
+const LOG_DOLLARS = GIGABYTES * (PRICES["log ingestion"].dollars + STORED_MONTHS * PRICES["log storage"].dollars);
 
 /** The requests in the table of costs, with the number of their events. */
 const SHOWN: { [kind in RequestKind]?: number } = {
@@ -70,12 +70,12 @@ const SHOWN: { [kind in RequestKind]?: number } = {
 };
 
 /** The rows of a request that the hourly job removes later. */
-export function rowsToRemove(kind: RequestKind): { keys: number; events: number } {
+function rowsToRemove(kind: RequestKind): { keys: number; events: number } {
   return { keys: kind.endsWith("with an Idempotency-Key") ? 1 : 0, events: SHOWN[kind] ?? 0 };
 }
 
 /** The cost of a request, with the removal of its key and of its events. */
-export function wholeCost(kind: RequestKind): Cost {
+function wholeCost(kind: RequestKind): Cost {
   const cost = costOf(kind);
   const { keys, events } = rowsToRemove(kind);
   return {
@@ -98,7 +98,39 @@ export function totalOf(kind: RequestKind): number {
   );
 }
 
+/** Millions of requests in the example of a month, and the pairs of a key and an isolate that are always in use. */
+const LISTS = 95;
+const CREATIONS = 5;
+const PAIRS = 350;
+
+/** The sentences of the example. */
+function month(): string {
+  const list = wholeCost("a list of 20");
+  const creation = wholeCost("a creation with an Idempotency-Key");
+  /** Dollars for millions of a resource, or GB of it. */
+  const price = (resource: keyof typeof PRICES, amount: number) =>
+    Math.max(0, amount - PRICES[resource].included) * PRICES[resource].dollars;
+  const kvReads = (PAIRS * MONTH_DAYS * 86_400) / RECORD_SECONDS / 1e6;
+  const gigabytes = (LISTS + CREATIONS) * GIGABYTES;
+  const dollars = {
+    requests: price("requests", LISTS + CREATIONS),
+    log: price("log ingestion", gigabytes) + price("log storage", gigabytes * STORED_MONTHS),
+    kv: price("KV reads", kvReads),
+  };
+  const rowsRead = LISTS * list.rowsRead + CREATIONS * creation.rowsRead;
+  const total = PLAN_DOLLARS + dollars.requests + dollars.log + dollars.kv;
+  return [
+    `- ${LISTS} million are lists of 20, and ${CREATIONS} million are creations with an \`Idempotency-Key\`.`,
+    `- Requests cost $${dollars.requests.toFixed(2)}, and the log $${dollars.log.toFixed(2)}.`,
+    `- An isolate reads KV once in ${RECORD_SECONDS} seconds for each key in use. With ${PAIRS} pairs of a key and an isolate that are always in use, ${kvReads.toFixed(0)} million reads cost $${dollars.kv.toFixed(2)}.`,
+    `- The rest is included: ${rowsRead.toLocaleString("en")} million rows read and ${CREATIONS * creation.rowsWritten} million rows written.`,
+    `- With the plan's $${PLAN_DOLLARS}, the total is **$${total.toFixed(0)}**.`,
+  ].join("\n");
+}
+
 export const COST_TABLES: Tables = {
+  month,
+
   costs: () =>
     table(
       ["Request", "Rows read", "Rows written", "$ a million"],

@@ -1,12 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import clientPackage from "../../client/package.json" with { type: "json" };
+import { defaultPolicy } from "../../client/src/retry.ts";
+import { GUIDES, sourceOf } from "../../openapi/sources.ts";
 import { findFaults } from "../../scripts/docs/check.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { FIGURES } from "../../scripts/docs/figures.ts";
 import { withTables } from "../../scripts/docs/generated.ts";
-import { PAGES } from "../../scripts/docs/pages.ts";
 import { findPromiseFaults } from "../../scripts/docs/promises.ts";
 
 let root: string;
@@ -19,9 +20,9 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const TABLES = { numbers: () => "| 1 | 2 |" };
 
-function faultsOf(text: string, figures?: string[]): string[] {
+function faultsOf(text: string): string[] {
   writeFileSync(join(root, "page.md"), text);
-  return findFaults(root, "page.md", TABLES, figures);
+  return findFaults(root, "page.md", TABLES);
 }
 
 test("a correct page has no faults", () => {
@@ -38,22 +39,46 @@ test("a stale table is found and rewritten", () => {
   expect(faultsOf(written)).toEqual([]);
 });
 
-test("a figure of the code that is missing on the page is found", () => {
-  expect(faultsOf("A key lives for 24\nhours.", ["lives for 24 hours"])).toEqual([]);
-  expect(faultsOf("A key lives for 48 hours.", ["lives for 24 hours"])).toEqual([
-    'page.md does not say "lives for 24 hours", which follows from the code.',
+test("a number that is not in the code that it links to is found", () => {
+  writeFileSync(
+    join(root, "limits.ts"),
+    "export const LIMIT = 64 * 1_024;\nexport const PAUSE_MILLISECONDS = 2_000;\n",
+  );
+  expect(faultsOf("At most [64](limits.ts) KiB, [1,024](limits.ts) bytes each, after [2 seconds](limits.ts).")).toEqual(
+    [],
+  );
+  expect(faultsOf("At most [640](limits.ts) KiB, after [20 seconds](limits.ts).")).toEqual([
+    "page.md says 640, which is not in limits.ts.",
+    "page.md says 20, which is not in limits.ts.",
   ]);
 });
 
 test.each(["four languages", "5 tables", "two more guides", "Left out"])("%s has to come from the code", (words) => {
-  expect(faultsOf(`There are ${words}.`)).toEqual([
-    `page.md says "${words}". Take it from the code (scripts/docs/figures.ts), or do not say it.`,
-  ]);
-  expect(faultsOf(`There are ${words}.`, [`are ${words}`])).toEqual([]);
+  expect(faultsOf(`There are ${words}.`)).toEqual([`page.md says "${words}". Let the code say it, or do not say it.`]);
 });
 
-test("every page with figures is checked", () => {
-  expect(PAGES).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
+const TABLE_NAMES = globSync("src/*/table.ts").flatMap((file) =>
+  [...readFileSync(file, "utf8").matchAll(/sqliteTable\(\s*"(\w+)"/g)].map(([, name]) => `\`${name}\``),
+);
+const STANDARDS = globSync("src/**/*.ts").flatMap((file) => {
+  const named = readFileSync(file, "utf8").match(/\bRFC \d+|\bdraft-ietf-[\w-]+/g) ?? [];
+  return named.length === 0 ? [] : [`(../${file})`, ...named];
+});
+const POLICY = Object.entries(defaultPolicy()).map(
+  ([name, value]) => `${name}: ${value.toLocaleString("en").replaceAll(",", "_").replace("∞", "Infinity")}`,
+);
+
+test.each([
+  ["README.md", Object.keys(GUIDES).map((guide) => `(${sourceOf(guide)})`)],
+  ["docs/operations.md", TABLE_NAMES],
+  ["docs/storage.md", TABLE_NAMES.map((name) => `| ${name} `)],
+  ["docs/standards.md", STANDARDS],
+  ["CONTRIBUTING.md", Object.keys(packageJson.scripts).filter((script) => script !== "postinstall")],
+  ["client/README.md", [`petstore-client-${clientPackage.version}.tgz`, `retry: { ${POLICY.join(", ")} }`]],
+])("%s names everything of its kind", (page, names) => {
+  expect(names.length).toBeGreaterThan(1);
+  const text = readFileSync(page, "utf8").replaceAll(/\s+/g, " ");
+  expect(names.filter((name) => !text.includes(name))).toEqual([]);
 });
 
 test.each([
@@ -87,15 +112,6 @@ test("an unknown npm script is found in prose and in code", () => {
     "Run `npm run check`, `npm run chek` and `npm run keys -- list`.\n\n```sh\nnpm run --silent kees -- list\n```\n";
   expect(faultsOf(text)).toEqual(["page.md: there is no script chek.", "page.md: there is no script kees."]);
 });
-
-// npm runs postinstall by itself.
-test.each(Object.keys(packageJson.scripts).filter((script) => script !== "postinstall"))(
-  "docs/commands.md explains the npm script %s",
-  (script) => {
-    const commands = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
-    expect(commands).toMatch(new RegExp(`^\\| \`npm (?:run )?${script}[ \`]`, "m"));
-  },
-);
 
 describe("promises", () => {
   const PAGE = "- Kept. <!-- promise: kept -->\n- Choose. <!-- advice -->\n";
