@@ -42,14 +42,16 @@ const dropOne = (elements: readonly Node[]) =>
     return { start: elements[index - 1]?.end ?? element.getStart(), end: element.end, text: "" };
   });
 
-const isStatement = (node: Node) =>
-  is.isExpressionStatement(node) || is.isIfStatement(node) || is.isVariableStatement(node);
-/** Exchanges each two neighbours, but two declarations that wait for nothing. */
+/** Whether the place of a statement may matter. That of a declaration does when it waits. */
+const isOrdered = (node: Node) =>
+  is.isExpressionStatement(node) ||
+  is.isIfStatement(node) ||
+  (is.isVariableStatement(node) && /\bawait\b/.test(node.getText()));
+/** Exchanges each two neighbours. */
 const exchanged = (statements: readonly Node[]) =>
   statements.flatMap((one, index): Edit[] => {
     const next = statements[index + 1];
-    if (next === undefined || !isStatement(one) || !isStatement(next)) return [];
-    if ([one, next].every((each) => is.isVariableStatement(each) && !/\bawait\b/.test(each.getText()))) return [];
+    if (next === undefined || ![one, next].every(isOrdered)) return [];
     return [{ start: one.getStart(), end: next.end, text: `${next.getText()} ${one.getText()}` }];
   });
 
