@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig, type Plugin } from "vitest/config";
-import { compileStatements, STAND_IN } from "./scripts/compile-statements.ts";
+import { moduleOf, STATEMENTS, textsOf } from "./scripts/compile-statements.ts";
 
 // The Worker needs the files of public/ before it starts.
 execFileSync(process.execPath, ["openapi/build.ts"], { cwd: import.meta.dirname });
@@ -38,17 +38,18 @@ const PREBUNDLED = [
   "zod/mini",
 ];
 
-/** In the place of drizzle, as in the bundle. It has the statements of tests too. */
-const standIn: Plugin = {
-  name: "stand-in",
+/** The present statements, with those of tests, and the stand-in for drizzle, as in the bundle. */
+const statements: Plugin = {
+  name: "statements",
   enforce: "pre",
-  // A transformed module that Vitest kept names it by its path, where a file need not be.
-  resolveId: (source) => (/^drizzle-orm|\/\.dist\/drizzle-orm\.ts$/.test(source) ? STAND_IN : undefined),
-  load: (id) => (id === STAND_IN ? compileStatements(["src/index.ts", "test/changes/statements.ts"]) : undefined),
+  resolveId: (source) => (source.startsWith("drizzle-orm") ? STAND_IN : undefined),
+  load: async (id) =>
+    id === STATEMENTS ? moduleOf(await textsOf(["src/index.ts", "test/changes/statements.ts"])) : undefined,
   // It changes with other files.
   configureVitest: ({ defineCacheKeyGenerator }) =>
-    defineCacheKeyGenerator(({ id }) => (id === STAND_IN ? false : null)),
+    defineCacheKeyGenerator(({ id }) => (id === STATEMENTS ? false : null)),
 };
+const STAND_IN = join(import.meta.dirname, "src/db/stand-in.ts");
 
 export default defineConfig({
   test: {
@@ -61,7 +62,7 @@ export default defineConfig({
         // Runs in workerd with the source, and with real D1, KV and rate limiter. Each file starts with empty storage:
         // test/support/migrate.ts.
         plugins: [
-          standIn,
+          statements,
           cloudflareTest(async () => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {

@@ -52,6 +52,8 @@ export interface DatabaseUsage {
   primary?: boolean | undefined;
   /** Whether an instance lacked a table or a column, so that the primary was asked too. */
   repeated?: true;
+  /** The names of the statements that were slow. */
+  slow?: string[];
 }
 
 /**

@@ -5,7 +5,9 @@ import { createHandlers } from "../operation.ts";
 import { hasOwnName } from "./category.ts";
 import { category } from "./shape.ts";
 
-const newCategory = compileInsert(category, "category.created", category.values, { rule: hasOwnName });
+const newCategory = compileInsert("createCategory", category, "category.created", category.values, {
+  rule: hasOwnName,
+});
 
 export const createCategory = createHandlers(
   guard("pets:write"),

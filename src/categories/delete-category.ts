@@ -8,7 +8,7 @@ import { pets } from "../pets/table.ts";
 import { categoryId, noSuchCategory } from "./category.ts";
 import { category } from "./shape.ts";
 
-const deletion = compileDeletion(category, "category.deleted", noSuchCategory, {
+const deletion = compileDeletion("deleteCategory", category, "category.deleted", noSuchCategory, {
   isBroken: (db, { id }) =>
     exists(
       db

@@ -12,7 +12,7 @@ import { categories } from "./table.ts";
 export const listCategoriesQuery = lazy(() => z.strictObject(pageFields()));
 
 const selects = inEachOrder((sort) =>
-  compile((db, parameter: Parameter<Bounds>) =>
+  compile(`listCategories.${sort}`, (db, parameter: Parameter<Bounds>) =>
     page(db, parameter, category, after(categories, parameter, sort), sort),
   ),
 );

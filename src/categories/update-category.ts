@@ -5,7 +5,10 @@ import { createHandlers } from "../operation.ts";
 import { categoryId, hasOwnName, noSuchCategory } from "./category.ts";
 import { category } from "./shape.ts";
 
-const patch = compileUpdate(category, "category.updated", { missing: noSuchCategory, rule: hasOwnName });
+const patch = compileUpdate("updateCategory", category, "category.updated", {
+  missing: noSuchCategory,
+  rule: hasOwnName,
+});
 
 export const updateCategory = createHandlers(
   guard("pets:write"),

@@ -18,10 +18,16 @@ import { hasVersion, type Target } from "./version.ts";
  * @param missing the failure when there is no such row.
  * @returns a function that deletes a row. It throws `missing`, the error of the rule or `precondition_failed`.
  */
-export function compileDeletion(resource: Resource<unknown>, event: EventType, missing: () => ApiError, rule: Rule) {
+export function compileDeletion(
+  operation: string,
+  resource: Resource<unknown>,
+  event: EventType,
+  missing: () => ApiError,
+  rule: Rule,
+) {
   const { table } = resource;
   const row = { id: sql.placeholder("id"), value: () => sql`NULL` };
-  const record = compile((db, parameter: Parameter<Target>) =>
+  const record = compile(`${operation}.record`, (db, parameter: Parameter<Target>) =>
     insertEvents(
       db,
       event,
@@ -30,13 +36,13 @@ export function compileDeletion(resource: Resource<unknown>, event: EventType, m
       { data: jsonObjectOf<{ id: Int64 }>({ id: table.id }), version: sql`${table.version} + 1` },
     ),
   );
-  const remove = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  const remove = compile(`${operation}.remove`, (db, parameter: Parameter<{ id: Int64 }>) =>
     db
       .delete(table)
       .where(changedRow(table, parameter("id")))
       .returning({ deleted: sql<1>`1`.as("deleted") }),
   );
-  const select = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+  const select = compile(`${operation}.select`, (db, parameter: Parameter<{ id: Int64 }>) =>
     db
       .select({ broken: sql<0 | 1>`${rule.isBroken(db, row)}`.as("broken") })
       .from(table)

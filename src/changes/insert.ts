@@ -7,7 +7,6 @@ import type { Json } from "../exact/json.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { idInEntry, isUnused } from "../idempotency/entry.ts";
-import { lazy } from "../lazy.ts";
 import {
   type Call,
   changedRow,
@@ -73,6 +72,7 @@ export function compileInsert<
   Column extends string,
   Given extends [] | [Circumstances<NoInfer<Field>>],
 >(
+  operation: string,
   resource: Resource<Body, Table, Column>,
   event: EventType | undefined,
   values: (field: (name: Field) => SQLWrapper, db: QueryBuilder) => NewRow<Table, Column>,
@@ -83,6 +83,7 @@ export function compileInsert<
 
   /** The plan of one row, or of several: of a JSON array, in one text, because D1 binds at most 100 values. */
   function compilePlan(several: boolean) {
+    const name = several ? `${operation}.several` : operation;
     const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
     const field = several ? itemField : sql.placeholder;
     const insert = (db: QueryBuilder, isNew?: SQL) => {
@@ -108,12 +109,15 @@ export function compileInsert<
       return several ? changedRows(table, last, count) : changedRow(table, last);
     };
     const statements = {
-      insert: compile((db) => insert(db).returning({ id: exact(table.id).as("id"), response: body().as("response") })),
-      insertOnce: compile((db) =>
+      insert: compile(`${name}.insert`, (db) =>
+        insert(db).returning({ id: exact(table.id).as("id"), response: body().as("response") }),
+      ),
+      insertOnce: compile(`${name}.insertOnce`, (db) =>
         insert(db, isUnused(db, sql.placeholder)).returning({ inserted: sql<1>`1`.as("inserted") }),
       ),
-      record: compileEvents(resource, event, inserted),
+      record: compileEvents(`${name}.record`, resource, event, inserted),
       store: compileEntry(
+        `${name}.store`,
         resource,
         inserted,
         several
@@ -124,7 +128,7 @@ export function compileInsert<
             }
           : undefined,
       ),
-      recordStored: compileEvents(resource, event, kept),
+      recordStored: compileEvents(`${name}.recordStored`, resource, event, kept),
     };
     return (fields: object, attempt: Attempt | undefined) => {
       const { insert, insertOnce, record, store, recordStored } = statements;
@@ -136,12 +140,12 @@ export function compileInsert<
     };
   }
 
-  const planOfOne = lazy(() => compilePlan(false));
-  const planOfSeveral = given.length === 0 ? lazy(() => compilePlan(true)) : undefined;
+  const planOfOne = compilePlan(false);
+  const planOfSeveral = given.length === 0 ? compilePlan(true) : undefined;
   const reason = rule?.reason;
   const selectReason =
     reason &&
-    compile((db) => {
+    compile(`${operation}.reason`, (db) => {
       const after = { id: sql`NULL`, value: sql.placeholder };
       return db.select({ reason: sql`${reason(db, after)}`.as("reason") }).from(sql`(SELECT 1)`);
     });
@@ -152,14 +156,14 @@ export function compileInsert<
   }
   return {
     async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const plan = planOfOne()(derive(resource, fields), call.attempt);
+      const plan = planOfOne(derive(resource, fields), call.attempt);
       const outcome = await run(call, [plan], selectReason?.(fields));
       const { changed, entry, replayed } = settle(call, outcome);
       const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
       return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
     },
     async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
-      const planOf = (planOfSeveral as typeof planOfOne)();
+      const planOf = planOfSeveral as typeof planOfOne;
       const rows = JSON.stringify(items.map((item) => derive(resource, item)));
       const plan = planOf({ items: rows, count: items.length }, call.attempt);
       const { changed, entry, replayed } = settle(call, await run(call, [plan]));

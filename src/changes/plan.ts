@@ -39,19 +39,20 @@ export const changedRows = ({ id: column }: Versioned, last: SQLWrapper, count: 
   // D1 binds a number as a float, which would round the difference of a large id.
   and(gt(column, ifChanged(sql`${last} - CAST(${count} AS INTEGER)`, changes)), lte(column, last)) as Changed;
 
-const compileAs = <Kind>(build: (db: QueryBuilder) => Built<unknown>) =>
-  compile(build) as (parameters: object) => unknown as (parameters: object) => Kind;
+const compileAs = <Kind>(name: string, build: (db: QueryBuilder) => Built<unknown>) =>
+  compile(name, build) as (parameters: object) => unknown as (parameters: object) => Kind;
 
 /** @param type undefined for a resource whose changes leave no events. */
-export const compileEvents = (resource: Resource<unknown>, type: EventType | undefined, rows: RowsOf) =>
-  type === undefined ? () => undefined : compileAs<Events>((db) => insertEvents(db, type, resource, rows(db)));
+export const compileEvents = (name: string, resource: Resource<unknown>, type: EventType | undefined, rows: RowsOf) =>
+  type === undefined ? () => undefined : compileAs<Events>(name, (db) => insertEvents(db, type, resource, rows(db)));
 
 /** The entry of the key, with new rows. */
-export const compileEntry = (resource: Resource<unknown>, rows: RowsOf, several?: SeveralRows) =>
-  compileAs<Consequence>((db) => insertEntry(db, sql.placeholder, resource, rows(db), several));
+export const compileEntry = (name: string, resource: Resource<unknown>, rows: RowsOf, several?: SeveralRows) =>
+  compileAs<Consequence>(name, (db) => insertEntry(db, sql.placeholder, resource, rows(db), several));
 
 /** The change of another row that belongs to a change, with its event. */
 export function compileCompanion<Table extends Versioned>(
+  name: string,
   resource: Resource<unknown, Table>,
   type: EventType,
   set: { [Column in keyof Table["_"]["columns"]]?: Table["_"]["columns"][Column]["_"]["data"] },
@@ -60,13 +61,13 @@ export function compileCompanion<Table extends Versioned>(
   const { table } = resource;
   const version = sql`${table.version} + 1`;
   const row = (db: QueryBuilder) => changedRow(table, idOf(db));
-  const change = compileAs<Consequence>((db) =>
+  const change = compileAs<Consequence>(`${name}.change`, (db) =>
     db
       .update<Versioned>(table)
       .set({ ...set, version })
       .where(row(db)),
   );
-  const record = compileAs<Consequence>((db) => insertEvents(db, type, resource, row(db)));
+  const record = compileAs<Consequence>(`${name}.record`, (db) => insertEvents(db, type, resource, row(db)));
   return (parameters: object): readonly Consequence[] => [change(parameters), record(parameters)];
 }
 

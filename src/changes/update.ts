@@ -8,7 +8,6 @@ import { insertEvents } from "../feed/event.ts";
 import type { EventType } from "../feed/table.ts";
 import type { Attempt } from "../idempotency/attempt.ts";
 import { insertEntry, isUnused } from "../idempotency/entry.ts";
-import { lazy } from "../lazy.ts";
 import { ANY_NUMBER, changedRow, changeFirst, changeLast, compileEvents, type Consequence, ifChanged } from "./plan.ts";
 import { concerned, type Rule } from "./rule.ts";
 import { hasVersion, type Target } from "./version.ts";
@@ -37,6 +36,8 @@ interface Options<Field extends string, Columns> {
    * One statement sets all fields, and keeps the value of each whose parameter is null. For fields that have no index and are never null.
    */
   together?: boolean;
+  /** A field that each patch names. */
+  required?: Field;
   /** Of one row: the condition of its change, unless it is that a value differs. */
   differs?: SQL;
   companions?: (target: Target) => readonly Consequence[];
@@ -59,25 +60,33 @@ export function compileUpdate<
   Event extends EventType | undefined,
   Columns extends { [column: string]: SQL.Aliased } = {},
 >(
+  operation: string,
   resource: Resource<Body, Table> & { readonly fields: { readonly [Name in Field]: unknown } },
   event: Event,
-  { missing, rule, columns, also = {}, together = false, differs, companions }: Options<NoInfer<Field>, Columns>,
+  {
+    missing,
+    rule,
+    columns,
+    also = {},
+    together = false,
+    required,
+    differs,
+    companions,
+  }: Options<NoInfer<Field>, Columns>,
 ) {
   type Patch = { [Name in Field]?: unknown };
   const { table, body } = resource;
-  const all: { [column: string]: SQLiteColumn } = getTableColumns(table);
+  const columnOf = (name: string) => table[name as keyof Table] as SQLiteColumn;
 
   /** Statements for each set of fields: 2^n sets of n fields, or one. All sets are known, because the build writes the SQL of each. */
   function byFields<Of>(compileFields: (fields: Field[]) => Of) {
     const names = Object.keys(resource.fields) as Field[];
-    const statements = lazy(() => {
-      const some = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
-      const sets = together ? [names] : some;
-      return new Map(sets.map((fields) => [fields.join(), lazy(() => compileFields(fields))]));
-    });
+    const some = names.reduce<Field[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+    const sets = together ? [names] : some.filter((set) => required === undefined || set.includes(required));
+    const statements = new Map(sets.map((fields) => [fields.join(), compileFields(fields)]));
     return (patches: readonly Patch[]): Of => {
       const fields = names.filter((field) => together || patches.some((patch) => patch[field] !== undefined));
-      return (statements().get(fields.join()) as () => Of)();
+      return statements.get(fields.join()) as Of;
     };
   }
 
@@ -101,12 +110,12 @@ export function compileUpdate<
       ...Object.fromEntries(written.map((field) => [field, valueOf(field)])),
       ...more,
     };
-    const after = { id, value: (field: string) => values[field] ?? sql`${all[field]}` };
+    const after = { id, value: (field: string) => values[field] ?? sql`${columnOf(field)}` };
     const broken = (db: QueryBuilder) => (own && and(isNamed?.(own.field), own.isBroken(db, after))) ?? sql`0`;
     return {
       after,
       set: { ...values, version: sql`${table.version} + 1` },
-      differs: or(...fields.map((field) => sql`${all[field]} IS NOT ${values[field]}`)) ?? sql`0`,
+      differs: or(...fields.map((field) => sql`${columnOf(field)} IS NOT ${values[field]}`)) ?? sql`0`,
       broken,
       found: (db: QueryBuilder) => ({
         ...storedColumns(resource),
@@ -118,12 +127,14 @@ export function compileUpdate<
   }
 
   const id = sql.placeholder("id");
-  const record = compileEvents(resource, event, () => changedRow(table, id));
+  const record = compileEvents(`${operation}.record`, resource, event, () => changedRow(table, id));
+  const nameOf = (fields: Field[]) => `${operation}.${fields.join("+") || "nothing"}`;
   const one = byFields((fields) => {
+    const name = nameOf(fields);
     const more = Object.assign({}, ...fields.map((field) => also[field]));
     const valueOf = (field: Field) => {
       const given = sql.placeholder(field);
-      return together ? sql`coalesce(${given}, ${all[field]})` : sql`${given}`;
+      return together ? sql`coalesce(${given}, ${columnOf(field)})` : sql`${given}`;
     };
     const change = changeOf(fields, id, valueOf, undefined, more);
     const isAllowed = (db: QueryBuilder) => and(hasVersion(table.version, sql.placeholder), not(change.broken(db)));
@@ -136,17 +147,18 @@ export function compileUpdate<
     return {
       // A patch without fields changes nothing.
       change: fields.length > 0 && {
-        always: compile((db) => update(db)),
-        once: compile((db) => update(db, isUnused(db, sql.placeholder))),
+        always: compile(`${name}.change`, (db) => update(db)),
+        once: compile(`${name}.once`, (db) => update(db, isUnused(db, sql.placeholder))),
       },
       // A patch that had nothing to change uses its key, and a refused one does not.
-      store: compile((db) => {
+      store: compile(`${name}.store`, (db) => {
         // A patch without fields is alone: `changes()` would tell of an earlier transaction.
         const isStored = or(fields.length > 0 ? ifChanged(sql`1`) : undefined, isAllowed(db));
         const where = and(eq(table.id, id), isUnused(db, sql.placeholder), isStored);
         return insertEntry(db, sql.placeholder, resource, where).returning(stored);
       }),
       select: compile<object, Found<Body, Columns>[]>(
+        `${name}.select`,
         (db) =>
           db
             .select(change.found(db))
@@ -159,6 +171,7 @@ export function compileUpdate<
   // The events come before the UPDATE, and with an `Idempotency-Key` the entry before the events: afterwards, no row tells whether the
   // batch changed it. So both are made of the rows as they will be.
   const ofSeveral = (fields: Field[]) => {
+    const name = `${nameOf(fields)}.several`;
     // One text, because D1 binds at most 100 values.
     const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
     // No items, and so no rows, from NULL.
@@ -167,8 +180,8 @@ export function compileUpdate<
     const id = sql`CAST(item.value ->> 'id' AS INTEGER)`;
     const isNamed = (field = "id") => sql`json_type(item.value, ${sql.raw(`'$.${field}'`)}) IS NOT NULL`;
     const valueOf = (field: Field) => {
-      const value = sql`CAST(item.value ->> ${sql.raw(`'${field}' AS ${all[field]?.getSQLType()}`)})`;
-      return sql`iif(${isNamed(field)}, ${value}, ${all[field]})`;
+      const value = sql`CAST(item.value ->> ${sql.raw(`'${field}' AS ${columnOf(field).getSQLType()}`)})`;
+      return sql`iif(${isNamed(field)}, ${value}, ${columnOf(field)})`;
     };
     const { after, set, differs, broken, found } = changeOf(fields, id, valueOf, isNamed);
     const isMet = (db: QueryBuilder) =>
@@ -176,7 +189,7 @@ export function compileUpdate<
     const rowsOf = (items: SQLWrapper) => sql`${each(items)} CROSS JOIN ${table} ON ${table.id} = ${id}`;
     /** The rows as they will be, under the name of the table. */
     const rowsAfter = (db: QueryBuilder, items: SQLWrapper) => {
-      const row = Object.entries(all).map(([field, column]) => {
+      const row = Object.entries(getTableColumns(table)).map(([field, column]) => {
         const value = field === "version" ? sql`${column} + (${differs})` : after.value(field);
         return sql`${value} AS ${sql.identifier(column.name)}`;
       });
@@ -188,19 +201,19 @@ export function compileUpdate<
     const unlessKnown = (db: QueryBuilder) => sql`iif(${isUnused(db, sql.placeholder)}, ${items}, NULL)`;
     const select = (db: QueryBuilder, items: SQLWrapper) => db.select(found(db)).from(rowsOf(items)) as never;
     return {
-      record: compile((db) => {
+      record: compile(`${name}.record`, (db) => {
         const met = sql`SELECT count(*) FROM ${rowsOf(items)} WHERE ${isMet(db)}`;
         return record(db, sql`iif((${met}) = ${count}, ${items}, NULL)`);
       }),
-      store: compile((db) =>
+      store: compile(`${name}.store`, (db) =>
         insertEntry(db, sql.placeholder, resource, undefined, {
           from: rowsAfter(db, unlessKnown(db)),
           body: sql`json_group_array(json(json_insert(${body()}, '$.version', ${table.version})) ORDER BY place)`,
           having: sql`sum(met) = ${count}`,
         }).returning(stored),
       ),
-      recordStored: compile((db) => record(db, ifChanged(items))),
-      update: compile((db) =>
+      recordStored: compile(`${name}.recordStored`, (db) => record(db, ifChanged(items))),
+      update: compile(`${name}.change`, (db) =>
         db
           .update<Versioned>(table)
           .set(set)
@@ -208,9 +221,11 @@ export function compileUpdate<
           .where(and(eq(table.id, id), differs))
           .returning(changed),
       ),
-      select: compile<object, Found<Body>[]>((db) => select(db, items)),
+      select: compile<object, Found<Body>[]>(`${name}.select`, (db) => select(db, items)),
       // The entry has the response, if there is one.
-      selectUnlessKnown: compile<object, Found<Body>[]>((db) => select(db, unlessKnown(db))),
+      selectUnlessKnown: compile<object, Found<Body>[]>(`${name}.selectUnlessKnown`, (db) =>
+        select(db, unlessKnown(db)),
+      ),
     };
   };
 
@@ -228,7 +243,7 @@ export function compileUpdate<
     },
     select: (target: Target, patch: Patch) => one([patch]).select({ ...patch, ...target }),
     /** Compiles the patches of several rows, each with the statement that reads them afterwards. */
-    compileSeveral() {
+    compileSeveral: () => {
       const several = byFields(ofSeveral);
       return (items: Event extends EventType ? readonly (Item & Patch)[] : never, attempt: Attempt | undefined) => {
         const { record, store, recordStored, update, select, selectUnlessKnown } = several(items);

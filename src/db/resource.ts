@@ -52,8 +52,9 @@ export const storedColumns = <Body>({ table, body }: Resource<Body>) => ({
 });
 
 /** The SELECT of one row by its id. */
-export const compileSelect = <Body>(resource: Resource<Body>) =>
+export const compileSelect = <Body>(operation: string, resource: Resource<Body>) =>
   compile<{ id: Int64 }, Stored<Body>[]>(
+    `${operation}.select`,
     (db, parameter: Parameter<{ id: Int64 }>) =>
       db
         .select(storedColumns(resource))

@@ -6,6 +6,9 @@ import type { Statement } from "./statement.ts";
 /** How SQLite tells that an instance of the database lacks a migration. That it does tell is the work of `qualifyingDialect`. */
 const lacksSchema = (error: unknown) => error instanceof Error && /no such (?:table|column|index)/.test(error.message);
 
+/** Milliseconds of SQL from which a statement is slow. With a million rows in each table, all take less (docs/capacity.md). */
+export const SLOW_MILLISECONDS = 100;
+
 /** The newest bookmark that D1 gave this isolate. */
 let newestBookmark = "";
 
@@ -74,6 +77,8 @@ export class Session {
       }
       // A failure has no bookmark, also after an earlier round trip.
       this.usage.bookmark = undefined;
+      // For the log. D1 does not tell which of them failed.
+      if (cause instanceof Error) Object.assign(cause, { statements: statements.map(({ name }) => name).join() });
       // A violated constraint is a bug of the service. A retry would fail again.
       throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
     }
@@ -82,12 +87,13 @@ export class Session {
     const bookmark = this.#last?.getBookmark() ?? undefined;
     usage.bookmark = bookmark ?? usage.bookmark;
     if (bookmark !== undefined && bookmark !== start && bookmark > newestBookmark) newestBookmark = bookmark;
-    for (const { meta } of results) {
+    for (const [place, { meta }] of results.entries()) {
       usage.duration = (usage.duration ?? 0) + meta.duration;
       usage.rowsRead = (usage.rowsRead ?? 0) + meta.rows_read;
       usage.rowsWritten = (usage.rowsWritten ?? 0) + meta.rows_written;
       usage.region = meta.served_by_region;
       usage.primary = meta.served_by_primary;
+      if (meta.duration >= SLOW_MILLISECONDS) (usage.slow ??= []).push(statements[place]?.name ?? "");
     }
     return results.map((result) => result.results) as Results<Rows>;
   }

@@ -1,46 +1,14 @@
-import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from "drizzle-orm";
-import {
-  type BaseSQLiteDatabase,
-  SQLiteAsyncDialect,
-  SQLiteDeleteBase,
-  SQLiteInsertBuilder,
-  SQLiteSelectBuilder,
-  SQLiteUpdateBuilder,
-} from "drizzle-orm/sqlite-core";
+import type { Placeholder, Query } from "drizzle-orm";
+import type { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
+import { STATEMENTS } from "../../drizzle/statements.ts";
 import { lazy } from "../lazy.ts";
 
 export type QueryBuilder = Pick<BaseSQLiteDatabase<"async", unknown>, "select" | "insert" | "update" | "delete">;
 
-/**
- * Names the table of each selected column. Drizzle leaves it out when there is one table, and SQLite then takes the name of a column that an
- * instance lacks for a text (sqlite.org/quirks.html, section 8): a replica without a migration would return it as the value.
- */
-function qualifyingDialect(): SQLiteAsyncDialect {
-  const dialect = new SQLiteAsyncDialect();
-  // Private in drizzle's types. Its second parameter leaves the table out.
-  const methods = dialect as unknown as { buildSelection: (fields: unknown) => SQL };
-  const buildSelection = methods.buildSelection.bind(dialect);
-  methods.buildSelection = (fields) => buildSelection(fields);
-  return dialect;
-}
-
-/**
- * Drizzle without a connection: it builds queries, and D1 runs them in the session of the request. Made of the builders alone, because
- * drizzle's class of a database brings relational queries, transactions and caches into the bundle.
- */
-const builder = lazy(() => {
-  const dialect = qualifyingDialect();
-  const session = undefined as never;
-  return {
-    select: (fields: never) => new SQLiteSelectBuilder({ fields, session, dialect }),
-    insert: (table: never) => new SQLiteInsertBuilder(table, session, dialect),
-    update: (table: never) => new SQLiteUpdateBuilder(table, session, dialect),
-    delete: (table: never) => new SQLiteDeleteBase(table, session, dialect),
-  } as unknown as QueryBuilder;
-});
-
 /** SQL with the values for its `?`. */
 export interface Statement<Row> {
+  /** For the log. */
+  readonly name: string;
   readonly sql: string;
   readonly values: unknown[];
   /** Never set. Carries the type of a row, with the columns by name, as D1 returns them. */
@@ -58,19 +26,41 @@ export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
 /** A row of a result. */
 export type RowOf<Result> = Result extends readonly (infer Row)[] ? Row : never;
 
+/** A parameter in the SQL of a statement. */
+const PARAMETER = /:(\w+)/g;
+
+/** The SQL with `?` for each parameter, and the names of the parameters in their order. D1 binds by place only. */
+function read(name: string): { sql: string; names: string[] } {
+  const text = STATEMENTS[name];
+  if (text === undefined) throw new Error(`The build has no statement ${name}`);
+  return {
+    sql: text.replace(PARAMETER, "?"),
+    names: [...text.matchAll(PARAMETER)].map(([, parameter = ""]) => parameter),
+  };
+}
+
 /**
- * A drizzle query. The build writes its SQL (docs/decisions/first-use.md), which an isolate looks up on first use. Call it when the module is
- * loaded, or in `lazy`: the build does not see any other call.
+ * A statement. The build writes the SQL of its query under its name (docs/decisions/first-use.md), which an isolate reads on first use. Call
+ * it when the module is loaded, also through functions whose names begin with `compile`: the build fails for any other call.
  *
  * The type of `parameter` names the parameters, so that a placeholder of another name does not compile. The rows are those of
  * the query: D1 returns them by the names of their columns, so a field whose column has another name needs an alias.
+ *
+ * @param name says where it stands: the operation, and then what tells its statements apart. No other statement has it.
+ * @param _build the query in drizzle. Only the build calls it.
  */
 export function compile<Parameters extends object, Result>(
-  build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<Result>,
+  name: string,
+  _build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<Result>,
 ): (parameters: Parameters) => Statement<RowOf<Result>> {
-  const compiled = lazy(() => build(builder(), sql.placeholder).toSQL());
+  const compiled = lazy(() => read(name));
   return (parameters) => {
-    const { sql: text, params } = compiled();
-    return { sql: text, values: fillPlaceholders(params, parameters as Record<string, unknown>) };
+    const { sql, names } = compiled();
+    const values = names.map((parameter) => {
+      const value = (parameters as { [name: string]: unknown })[parameter];
+      if (value === undefined) throw new Error(`The parameter ${parameter} of ${name} has no value`);
+      return value;
+    });
+    return { name, sql, values };
   };
 }

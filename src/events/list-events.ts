@@ -104,13 +104,13 @@ function part(db: QueryBuilder, parameter: Parameter<Wanted>, first: SQLWrapper)
   return windowOfFeed(db, { first, isWanted, limit: parameter("limit"), columns: {} });
 }
 
-const selectFrom = compile((db, parameter: Parameter<Wanted & { id: Int64 }>) =>
+const selectFrom = compile("listEvents.from", (db, parameter: Parameter<Wanted & { id: Int64 }>) =>
   part(db, parameter, sql`CAST(${parameter("id")} AS INTEGER)`),
 );
-const selectOldest = compile((db, parameter: Parameter<Wanted>) =>
+const selectOldest = compile("listEvents.oldest", (db, parameter: Parameter<Wanted>) =>
   part(db, parameter, sql`(SELECT min(${events.id}) FROM ${events})`),
 );
-const selectLatest = compile((db, parameter: Parameter<Wanted>) =>
+const selectLatest = compile("listEvents.latest", (db, parameter: Parameter<Wanted>) =>
   part(db, parameter, sql`(SELECT max(${events.id}) FROM ${events})`),
 );
 

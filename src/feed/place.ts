@@ -56,7 +56,7 @@ export const endOfFeed = (db: QueryBuilder) =>
     .limit(1);
 
 /** The place of the first event from an id on. */
-export const selectFrom = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+export const selectFrom = compile("feed.from", (db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ place: placeOfEvent.as("place") })
     .from(events)
@@ -66,4 +66,4 @@ export const selectFrom = compile((db, parameter: Parameter<{ id: Int64 }>) =>
 );
 
 /** The place of the newest event. */
-export const selectEnd = compile((db) => endOfFeed(db));
+export const selectEnd = compile("feed.end", (db) => endOfFeed(db));

@@ -7,7 +7,7 @@ import { events } from "./table.ts";
  * Removes the oldest events, but not the newest of those that are too old: a consumer that had read it goes on from its row. So the
  * table is never empty, and no id is used again.
  */
-export const forgetOldestEvents = compile((db, parameter: Parameter<{ days: string }>) => {
+export const forgetOldestEvents = compile("purge.events", (db, parameter: Parameter<{ days: string }>) => {
   const oldest = db
     .select({ id: events.id, createdAt: events.createdAt })
     .from(events)

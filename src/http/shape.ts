@@ -2,7 +2,7 @@
 import { type SQLWrapper, sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { compileSelect, type Derived, type Resource, type Versioned } from "../db/resource.ts";
+import { type Derived, type Resource, type Versioned } from "../db/resource.ts";
 import { lazy } from "../lazy.ts";
 import { jsonObject } from "./validation.ts";
 
@@ -92,8 +92,6 @@ export interface Shape<All extends Fields, Table extends Versioned, Column exten
   readonly row: (created: { [Name in keyof All]?: unknown }) => RowOf<All>;
   /** The columns of an INSERT, from SQL for each field. */
   readonly values: (sqlOf: (field: keyof All & string) => SQLWrapper) => { [Name in keyof All]: SQLWrapper };
-  /** The SELECT of one row by its id. */
-  readonly select: ReturnType<typeof compileSelect<BodyOf<All>>>;
 }
 
 /** The body of a shape, for `type Animal = Body<typeof pet>`. */
@@ -122,13 +120,10 @@ export function shapeOf<Table extends Versioned, All extends Fields, Column exte
       names.filter((name) => (fields[name] as Field).mayBeAbsent === mayBeAbsent),
     ),
   );
-  const resource = {
+  return {
     table,
     ...(derived && { derived }),
     body: () => jsonObjectOf<BodyOf<All>>({ id: table.id, ...lasting } as Columns<All>, { ...absent }),
-  };
-  return {
-    ...resource,
     fields,
     creation: lazy(() => jsonObject(each<Schemas<All, "created">>(({ created }) => created()))),
     patch: lazy(() => jsonObject(each<Schemas<All, "changed">>(({ changed }) => changed()))),
@@ -138,6 +133,5 @@ export function shapeOf<Table extends Versioned, All extends Fields, Column exte
       return row as RowOf<All>;
     },
     values: (sqlOf) => each((_field, name) => sql`${sqlOf(name)}`),
-    select: compileSelect(resource),
   };
 }

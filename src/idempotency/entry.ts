@@ -73,7 +73,7 @@ export interface Entry {
 }
 
 /** The SELECT of the entry of the key, from this attempt or an earlier one. */
-export const selectEntry = compile<Attempt, Entry[]>((db, parameter: Parameter<Attempt>) =>
+export const selectEntry = compile<Attempt, Entry[]>("idempotency.entry", (db, parameter: Parameter<Attempt>) =>
   db
     .select({
       fingerprint: idempotencyKeys.fingerprint,

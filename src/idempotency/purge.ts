@@ -7,7 +7,7 @@ import { idempotencyKeys } from "./table.ts";
 export const LIFETIME_SECONDS = 24 * 60 * 60;
 
 /** Removes the oldest expired keys. Reads at most one batch, however many keys there are. */
-export const forgetOldestKeys = compile((db) =>
+export const forgetOldestKeys = compile("purge.keys", (db) =>
   db
     .delete(idempotencyKeys)
     .where(

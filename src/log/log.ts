@@ -23,6 +23,7 @@ export interface RequestLine extends Required<RequestLog> {
   d1Region: string | undefined;
   d1Primary: boolean | undefined;
   d1Repeated: true | undefined;
+  d1Slow: string | undefined;
 }
 
 /** Begins the log line of a request. */
@@ -78,6 +79,7 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
     d1Region: database?.region,
     d1Primary: database?.primary,
     d1Repeated: database?.repeated,
+    d1Slow: database?.slow?.join(),
   };
   console.log(JSON.stringify(line));
 }
@@ -87,6 +89,9 @@ export function logRequest(c: Context<AppEnv>, start: number): void {
  * contain bound parameters.
  */
 export function logError(c: Context<AppEnv>, error: unknown): void {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-  console.error(JSON.stringify({ level: "error", requestId: c.get("log").requestId, name, message, stack }));
+  const { name, message, stack, statements }: Error & { statements?: string } =
+    error instanceof Error ? error : new Error(String(error));
+  console.error(
+    JSON.stringify({ level: "error", requestId: c.get("log").requestId, name, message, statements, stack }),
+  );
 }

@@ -9,15 +9,16 @@ import { customerOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
 import { isMet, preconditionFailed } from "../http/precondition.ts";
 import { createHandlers } from "../operation.ts";
-import { isPlaced, isReachedBy, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
+import { isPlaced, isReachedBy, compileMove, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
-const cancellation = compileUpdate({ ...order, fields: { status: true } }, "order.cancelled", {
+const cancellation = compileUpdate("cancelOrder", { ...order, fields: { status: true } }, "order.cancelled", {
   missing: noSuchOrder,
+  required: "status",
   differs: and(isPlaced, isReachedBy(sql.placeholder("customer"))) as SQL,
-  companions: moveAnimal("available"),
+  companions: compileMove("cancelOrder", "available"),
 });
-const select = compile((db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
+const select = compile("cancelOrder.select", (db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
   db
     .select({ status: orders.status, version: orders.version })
     .from(orders)

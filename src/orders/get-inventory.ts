@@ -27,7 +27,7 @@ const lifetime = sql<number>`max(${sql.raw(`${COUNT_MILLISECONDS}`)}, (${invento
  * Counts the animals, unless the last count still stands. D1 runs one statement at a time: whoever comes first counts for all isolates, and
  * a second run finds a fresh row. A count from the future does not stand: it is of another history, or the clock was set back.
  */
-export const renewCount = compile((db) => {
+export const renewCount = compile("getInventory.renew", (db) => {
   const counts = PET_STATUSES.map((status) => sql`(SELECT count(*) FROM ${pets} WHERE ${eq(pets.status, status)})`);
   const fresh = db
     .select({ id: inventory.id })
@@ -47,7 +47,7 @@ export const renewCount = compile((db) => {
     });
 });
 
-export const selectCount = compile((db) =>
+export const selectCount = compile("getInventory.select", (db) =>
   db
     .select({
       available: inventory.available,

@@ -52,29 +52,37 @@ const selects = inEachOrder((sort) => {
     return mergedPage(db, parameter, order, parts, sort);
   };
   return {
-    all: compile((db, parameter: Parameter<Bounds>) => pageOf(db, parameter)),
-    byStatus: compile((db, parameter: Parameter<ByStatus>) => pageOf(db, parameter, hasStatus(parameter))),
-    cancelledOfPet: compile((db, parameter: Parameter<ByPet>) =>
+    all: compile(`listOrders.all.${sort}`, (db, parameter: Parameter<Bounds>) => pageOf(db, parameter)),
+    byStatus: compile(`listOrders.byStatus.${sort}`, (db, parameter: Parameter<ByStatus>) =>
+      pageOf(db, parameter, hasStatus(parameter)),
+    ),
+    cancelledOfPet: compile(`listOrders.cancelledOfPet.${sort}`, (db, parameter: Parameter<ByPet>) =>
       pageOf(db, parameter, hasPet(parameter), isCancelled()),
     ),
     // The only order that can match. Its status may differ.
-    activeOfPet: compile((db, parameter: Parameter<ByPet & ByStatus>) =>
+    activeOfPet: compile(`listOrders.activeOfPet.${sort}`, (db, parameter: Parameter<ByPet & ByStatus>) =>
       pageOf(db, parameter, hasPet(parameter), isActive(), hasStatus(parameter)),
     ),
-    byPet: compile((db, parameter: Parameter<ByPet>) => {
+    byPet: compile(`listOrders.byPet.${sort}`, (db, parameter: Parameter<ByPet>) => {
       const ofPet = (isOne: () => SQL) => and(hasPet(parameter), isOne(), after(orders, parameter, sort));
       return mergedPage(db, parameter, order, [ofPet(isActive), ofPet(isCancelled)], sort);
     }),
-    byReferenceAndStatus: compile((db, parameter: Parameter<ByReference & ByStatus>) =>
-      pageOf(db, parameter, hasReference(parameter), hasStatus(parameter)),
+    byReferenceAndStatus: compile(
+      `listOrders.byReferenceAndStatus.${sort}`,
+      (db, parameter: Parameter<ByReference & ByStatus>) =>
+        pageOf(db, parameter, hasReference(parameter), hasStatus(parameter)),
     ),
-    byReference: compile((db, parameter: Parameter<ByReference>) =>
+    byReference: compile(`listOrders.byReference.${sort}`, (db, parameter: Parameter<ByReference>) =>
       inEachStatus(db, parameter, hasReference(parameter)),
     ),
-    byCustomerAndStatus: compile((db, parameter: Parameter<ByCustomer & ByStatus>) =>
-      pageOf(db, parameter, hasCustomer(parameter), hasStatus(parameter)),
+    byCustomerAndStatus: compile(
+      `listOrders.byCustomerAndStatus.${sort}`,
+      (db, parameter: Parameter<ByCustomer & ByStatus>) =>
+        pageOf(db, parameter, hasCustomer(parameter), hasStatus(parameter)),
     ),
-    byCustomer: compile((db, parameter: Parameter<ByCustomer>) => inEachStatus(db, parameter, hasCustomer(parameter))),
+    byCustomer: compile(`listOrders.byCustomer.${sort}`, (db, parameter: Parameter<ByCustomer>) =>
+      inEachStatus(db, parameter, hasCustomer(parameter)),
+    ),
   };
 });
 

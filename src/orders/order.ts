@@ -1,10 +1,8 @@
-import { and, eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
+import { eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { compileCompanion } from "../changes/plan.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { type Resource, type Stored, storedColumns } from "../db/resource.ts";
-import { compile, type Parameter } from "../db/statement.ts";
+import type { Resource } from "../db/resource.ts";
 import { ApiError } from "../errors.ts";
-import type { Int64 } from "../exact/int64.ts";
 import { idIn } from "../http/path.ts";
 import { pet } from "../pets/shape.ts";
 import type { PetStatus } from "../pets/table.ts";
@@ -49,14 +47,6 @@ export const order: Resource<Order, typeof orders> = {
 export const isReachedBy = (customer: SQLWrapper): SQL =>
   sql`(${customer} IS NULL OR ${orders.customer} = ${customer})`;
 
-export const selectOrder = compile<{ id: Int64; customer: string | null }, Stored<Order>[]>(
-  (db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
-    db
-      .select(storedColumns(order))
-      .from(orders)
-      .where(and(eq(orders.id, parameter("id")), isReachedBy(parameter("customer")))),
-);
-
 /**
  * Checks the customer that a request with a token names.
  *
@@ -71,8 +61,8 @@ export function checkCustomer(named: string | undefined, customer: string): void
 export const isPlaced = eq(orders.status, "placed");
 
 /** Sets the status of the animal of the order in the parameter `id`, with its event, after a change of the order. */
-export const moveAnimal = (status: PetStatus) =>
-  compileCompanion(pet, "pet.updated", { status }, (db) => {
+export const compileMove = (operation: string, status: PetStatus) =>
+  compileCompanion(`${operation}.pet`, pet, "pet.updated", { status }, (db) => {
     const petId = db
       .select({ petId: orders.petId })
       .from(orders)

@@ -34,7 +34,9 @@ export const newOrder = lazy(() =>
 );
 
 /** The order and the status of its animal change together. */
-const holdAnimal = compileCompanion(pet, "pet.updated", { status: "pending" }, () => sql.placeholder("petId"));
+const holdAnimal = compileCompanion("placeOrder.pet", pet, "pet.updated", { status: "pending" }, () =>
+  sql.placeholder("petId"),
+);
 
 const columns = (field: (name: "petId" | "reference" | "customer") => SQLWrapper) => ({
   petId: pets.id,
@@ -52,7 +54,7 @@ const isOrdered = (db: QueryBuilder) => exists(activeOrder(db, pets.id));
 const notAvailable = () =>
   new ApiError("pet_not_available", "The animal does not exist, is not available, or was sold by an order.");
 
-const placement = compileInsert(order, "order.placed", columns, {
+const placement = compileInsert("placeOrder", order, "order.placed", columns, {
   from,
   rule: { isBroken: isOrdered, error: notAvailable },
   companions: holdAnimal,
@@ -69,6 +71,7 @@ const isAtLimit: Rule["isBroken"] = (db, { value }) => {
 };
 
 const placementOfCustomer = compileInsert(
+  "placeOrder.ofCustomer",
   order,
   "order.placed",
   (field: (name: "petId" | "reference" | "customer" | "maxPlaced") => SQLWrapper) => columns(field),

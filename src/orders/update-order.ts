@@ -10,7 +10,7 @@ import { guard } from "../http/guard.ts";
 import { customerField, jsonObject, nameField, parsed, rule } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { createHandlers } from "../operation.ts";
-import { isPlaced, moveAnimal, noSuchOrder, order, orderId } from "./order.ts";
+import { isPlaced, compileMove, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
 /** Add new fields at the end (`valuesOf`). */
@@ -34,6 +34,7 @@ const isNotCancelled: Rule = {
   error: () => new ApiError("order_cancelled", "This order is cancelled."),
 };
 const shipment = compileUpdate(
+  "updateOrder.ship",
   { ...order, fields: { status: true, reference: true, customer: true } },
   "order.shipped",
   {
@@ -41,14 +42,14 @@ const shipment = compileUpdate(
     rule: isNotCancelled,
     also: { status: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` } },
     differs: isPlaced,
-    companions: moveAnimal("sold"),
+    companions: compileMove("updateOrder", "sold"),
   },
 );
 
 const labelled = { ...order, fields: { reference: true, customer: true } };
-const relabelling = compileUpdate(labelled, "order.updated", { missing: noSuchOrder });
+const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated", { missing: noSuchOrder });
 /** The same for an order that is shipped already. */
-const relabellingOfShipped = compileUpdate(labelled, "order.updated", {
+const relabellingOfShipped = compileUpdate("updateOrder.labelShipped", labelled, "order.updated", {
   missing: noSuchOrder,
   rule: { isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error },
 });

@@ -8,7 +8,7 @@ import { noSuchPet, petId, petOnOrder } from "./pet.ts";
 import { pet } from "./shape.ts";
 import { pets } from "./table.ts";
 
-const deletion = compileDeletion(pet, "pet.deleted", noSuchPet, {
+const deletion = compileDeletion("deletePet", pet, "pet.deleted", noSuchPet, {
   isBroken: (db) => exists(activeOrder(db, pets.id)),
   error: () => petOnOrder("An order that is not cancelled names this animal."),
 });

@@ -13,7 +13,7 @@ export const MAX_FOLDS = 200;
 /** Characters of the rows in one parameter, of three bytes each at most. D1 takes 2 MB. */
 const MAX_LENGTH = 600_000;
 
-const selectUnfilled = compile((db, parameter: Parameter<{ after: Int64 }>) =>
+const selectUnfilled = compile("foldNames.select", (db, parameter: Parameter<{ after: Int64 }>) =>
   db
     .select({ id: sql<Int64>`${exact(pets.id)}`.as("id"), name: sql<string>`${pets.name}`.as("name") })
     .from(sql`pets INDEXED BY pets_unfilled_idx`)
@@ -23,7 +23,7 @@ const selectUnfilled = compile((db, parameter: Parameter<{ after: Int64 }>) =>
 );
 
 /** A name may have changed since it was read. No version changes, and there is no event: clients see neither column. */
-const fold = compile((db, parameter: Parameter<{ rows: string }>) => {
+const fold = compile("foldNames.fold", (db, parameter: Parameter<{ rows: string }>) => {
   const field = (name: string) => sql`row.value ->> ${sql.raw(`'${name}'`)}`;
   return db
     .update(pets)

@@ -1,9 +1,12 @@
+import { compileSelect } from "../db/resource.ts";
 import { guard } from "../http/guard.ts";
 import { createHandlers } from "../operation.ts";
 import { deprecated } from "../http/deprecation.ts";
 import { readOne } from "../http/read.ts";
 import { noSuchPet, petId } from "./pet.ts";
 import { pet } from "./shape.ts";
+
+const select = compileSelect("getPet", pet);
 
 export const getPet = createHandlers(
   // Five years' notice. The operation does not stop at this date: a release removes it.
@@ -14,5 +17,5 @@ export const getPet = createHandlers(
     documentation: "/docs/versioning#deprecation",
   }),
   guard("pets:read", "pets:read"),
-  readOne("getPet", (c) => pet.select({ id: petId(c) }), noSuchPet),
+  readOne("getPet", (c) => select({ id: petId(c) }), noSuchPet),
 );

@@ -83,19 +83,20 @@ type Parts<Values> = (parameter: Parameter<Values>) => SQL[][];
 /**
  * The statements of a filter. A page reads at most `limit` rows, however deep it is and however rare matches are.
  *
+ * @param filter its name.
  * @param indexed SQL that names the index of the parts.
  */
-function listing<Values>(sort: Sort, indexed: string, partsOf: Parts<Values>) {
+function compileListing<Values>(filter: string, sort: Sort, indexed: string, partsOf: Parts<Values>) {
   const parts = (parameter: Parameter<Values & Bounds>) =>
     partsOf(parameter as never).map((conditions) => and(...conditions, after(pets, parameter as never, sort)));
   return {
-    page: compile((db, parameter: Parameter<Values & Bounds>) => {
+    page: compile(`listPets.${filter}.${sort}`, (db, parameter: Parameter<Values & Bounds>) => {
       const [first, second, ...others] = parts(parameter);
       return second === undefined
         ? page(db, parameter as never, pet, first, sort)
         : mergedPage(db, parameter as never, pet, [first, second, ...others], sort);
     }),
-    search: compile((db, parameter: Parameter<Values & Bounds & Words>) => {
+    search: compile(`listPets.${filter}.search.${sort}`, (db, parameter: Parameter<Values & Bounds & Words>) => {
       const filter = or(...partsOf(parameter as never).map((conditions) => and(...conditions)));
       return candidates(db, parameter as never, { indexed, parts: parts(parameter), filter }, sort);
     }),
@@ -104,16 +105,18 @@ function listing<Values>(sort: Sort, indexed: string, partsOf: Parts<Values>) {
 
 const BY_CATEGORY = "INDEXED BY pets_category_id_status_idx";
 const selects = inEachOrder((sort) => ({
-  all: listing<unknown>(sort, "NOT INDEXED", () => [[]]),
-  byStatus: listing<ByStatus>(sort, "INDEXED BY pets_status_idx", (parameter) => [[hasStatus(parameter)]]),
-  byCategoryAndStatus: listing<ByCategory & ByStatus>(sort, BY_CATEGORY, (parameter) => [
+  all: compileListing<unknown>("all", sort, "NOT INDEXED", () => [[]]),
+  byStatus: compileListing<ByStatus>("byStatus", sort, "INDEXED BY pets_status_idx", (parameter) => [
+    [hasStatus(parameter)],
+  ]),
+  byCategoryAndStatus: compileListing<ByCategory & ByStatus>("byCategoryAndStatus", sort, BY_CATEGORY, (parameter) => [
     [hasCategory(parameter), hasStatus(parameter)],
   ]),
-  byCategory: listing<ByCategory>(sort, BY_CATEGORY, (parameter) =>
+  byCategory: compileListing<ByCategory>("byCategory", sort, BY_CATEGORY, (parameter) =>
     PET_STATUSES.map((status) => [hasCategory(parameter), eq(pets.status, status)]),
   ),
   // At most one row per id.
-  byIds: compile((db, parameter: Parameter<ByIds>) =>
+  byIds: compile(`listPets.byIds.${sort}`, (db, parameter: Parameter<ByIds>) =>
     page(
       db,
       parameter,
@@ -146,7 +149,7 @@ function selectFor(filter: Filter): Statement<Candidate> {
       status: status ?? null,
     });
   }
-  const run = <Values>({ page, search }: ReturnType<typeof listing<Values>>, values: Values & Bounds) =>
+  const run = <Values>({ page, search }: ReturnType<typeof compileListing<Values>>, values: Values & Bounds) =>
     needles === undefined ? page(values) : search({ ...values, ...parametersOf(needles) });
   if (categoryId === undefined)
     return status === undefined ? run(select.all, bounds) : run(select.byStatus, { ...bounds, status });

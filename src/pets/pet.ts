@@ -14,10 +14,10 @@ export function petOnOrder(message: string): ApiError {
 }
 
 /** The creation of an animal, and of several. */
-export const newPet = compileInsert(pet, "pet.created", pet.values);
+export const newPet = compileInsert("createPet", pet, "pet.created", pet.values);
 
 /** The patch of an animal, and of several. An animal that a placed order holds keeps its status. */
-export const petPatch = compileUpdate(pet, "pet.updated", {
+export const petPatch = compileUpdate("updatePet", pet, "pet.updated", {
   missing: noSuchPet,
   rule: {
     field: "status",

@@ -31,6 +31,7 @@ export const newWebhook = lazy(() =>
 );
 
 const creation = compileInsert(
+  "createWebhook",
   webhook,
   undefined,
   (field: (name: "tag" | "url" | "types" | "createdBy" | "concurrency") => SQLWrapper, db) => ({

@@ -9,7 +9,7 @@ import { announce } from "./nudge.ts";
 import { webhooks } from "./table.ts";
 import { noSuchWebhook, objectName, selectObject, webhookId } from "./webhook.ts";
 
-const remove = compile((db, parameter: Parameter<Target>) =>
+const remove = compile("deleteWebhook.remove", (db, parameter: Parameter<Target>) =>
   db
     .delete(webhooks)
     .where(and(eq(webhooks.id, parameter("id")), hasVersion(webhooks.version, parameter)))

@@ -12,7 +12,9 @@ import { webhook } from "./webhook.ts";
 export const listWebhooksQuery = lazy(() => z.strictObject(pageFields()));
 
 const selects = inEachOrder((sort) =>
-  compile((db, parameter: Parameter<Bounds>) => page(db, parameter, webhook, after(webhooks, parameter, sort), sort)),
+  compile(`listWebhooks.${sort}`, (db, parameter: Parameter<Bounds>) =>
+    page(db, parameter, webhook, after(webhooks, parameter, sort), sort),
+  ),
 );
 
 export const listWebhooks = createHandlers(

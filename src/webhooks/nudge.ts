@@ -43,7 +43,7 @@ async function nudge({ DB, WEBHOOKS }: Env, isFresh: boolean): Promise<void> {
 /** A time in the future is due too: the clock may have been set back. */
 const isDue = (nudgedAt: number, now: number) => now - nudgedAt >= BETWEEN_NUDGES || now < nudgedAt;
 
-const selectEnabled = compile((db) =>
+const selectEnabled = compile("webhooks.enabled", (db) =>
   db
     .select({ name: objectName.as("name") })
     .from(webhooks)

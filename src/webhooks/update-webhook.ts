@@ -41,6 +41,7 @@ const unreadable = ({ value }: After) =>
   sql`(SELECT value FROM json_each(${value("types")}) WHERE value NOT IN (SELECT value FROM json_each(${readable})) LIMIT 1)`;
 
 const patch = compileUpdate(
+  "updateWebhook",
   { ...webhook, fields: { url: true, types: true, enabled: true, concurrency: true } },
   undefined,
   {

@@ -2,7 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { jsonObjectOf } from "../db/json-object.ts";
-import { compileSelect, type Resource } from "../db/resource.ts";
+import type { Resource } from "../db/resource.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { ApiError, serviceUnavailable } from "../errors.ts";
@@ -55,8 +55,6 @@ export const webhook: Resource<Webhook, typeof webhooks> = {
     ),
 };
 
-export const selectWebhook = compileSelect(webhook);
-
 /** SQL for the name of its object. */
 export const objectName = sql<string>`${webhooks.id} || '-' || ${webhooks.tag}`;
 /** The same name, of a row that is known. */
@@ -105,7 +103,7 @@ export const refuseVersions = (c: Context<AppEnv>): void =>
   refusePreconditions(c, "this part of a webhook has no version");
 
 /** Which object a webhook has, and whether the webhook is enabled. */
-export const selectObject = compile((db, parameter: Parameter<{ id: Int64 }>) =>
+export const selectObject = compile("webhooks.object", (db, parameter: Parameter<{ id: Int64 }>) =>
   db
     .select({ name: objectName.as("name"), enabled: webhooks.enabled })
     .from(webhooks)

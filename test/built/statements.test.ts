@@ -1,114 +1,78 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fillPlaceholders } from "drizzle-orm";
-import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { compileStatements, evaluate } from "../../scripts/compile-statements.ts";
-import { writeStatements } from "../../scripts/write-statements.ts";
-import { nameOf, readStatements, standIn, type Param as Written } from "../../src/db/stand-in.ts";
+import { moduleOf, textsOf } from "../../scripts/compile-statements.ts";
 
-/** A value for each placeholder: its name. */
-const names = new Proxy<Record<string, unknown>>(
-  {},
-  { get: (_values, name) => `value of ${String(name)}`, has: () => true },
-);
-
-test("the bundle has the SQL of drizzle, with the same values", async () => {
-  const { queries: written } = await evaluate(["src/index.ts"], await compileStatements());
-  const { queries: built } = await evaluate(["src/index.ts"]);
-  expect(built.length).toBeGreaterThan(200);
-  expect(written.map(({ sql }) => sql)).toEqual(built.map(({ sql }) => sql));
-  const { fillPlaceholders: fill } = standIn("");
-  expect(written.map(({ params }) => fill(params as Written[], names))).toEqual(
-    built.map(({ params }) => fillPlaceholders(params, names)),
+/** The statements of a module with these lines, by their names. */
+async function statementsOf(lines: string): Promise<Map<string, string>> {
+  const folder = mkdtempSync(join(tmpdir(), "petstore-statements-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "src/statements.ts");
+  mkdirSync(join(folder, "src"));
+  writeFileSync(
+    file,
+    `import { eq, sql } from "drizzle-orm";
+     import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+     import { compile } from ${JSON.stringify(resolve("src/db/statement.ts"))};
+     const flags = sqliteTable("flags", { name: text(), isSet: integer({ mode: "boolean" }) });
+     ${lines};`,
   );
-});
+  return textsOf([file]);
+}
 
-test("statements are read as they were written", () => {
-  const word = fc.constantFrom("select", '"pets"."id"', '"pets"', '"orders"."id"', "\n ", "?id", "and", ",", "a");
-  const sql = fc.array(word, { minLength: 1, maxLength: 300 }).map((words) => words.join(" "));
-  fc.assert(
-    fc.property(fc.uniqueArray(sql, { minLength: 1, maxLength: 20 }), (all) => {
-      const statements = new Map(all.map((text, index) => [`calls ${index}`, text]));
-      const read = readStatements(writeStatements(statements));
-      for (const [calls, text] of statements) expect(read(calls)).toBe(text);
-      expect(read("other calls")).toBeUndefined();
-    }),
+test("a statement has its parameters by their names, and its constants", async () => {
+  const texts = await statementsOf(
+    `compile("flags.byName", (db, parameter) =>
+       db.select({ name: flags.name }).from(flags)
+         .where(sql\`\${eq(flags.name, parameter("name"))} OR \${eq(flags.name, "it's")}\`).limit(5))`,
   );
+  const text = `select "flags"."name" from "flags" where "flags"."name" = :name OR "flags"."name" = 'it''s' limit 5`;
+  expect([...texts]).toEqual([["flags.byName", text]]);
 });
 
-test("calls whose names would be the same with one salt have another salt", () => {
-  const seen = new Map<string, string>();
-  let calls = "";
-  let other: string | undefined;
-  for (let index = 0; other === undefined; index++) {
-    calls = `calls ${index}`;
-    other = seen.get(nameOf(calls, 1));
-    seen.set(nameOf(calls, 1), calls);
-  }
-  const statements = new Map([
-    [calls, "select 1"],
-    [other, "select 2"],
+test("the module has every statement as it was, but for line breaks, in the order of the names", async () => {
+  const texts = new Map([
+    ["b", `select "a from b" from c where d = ' from \\\\ \${e} \`f\` ' limit 1`],
+    ["a", "select 1"],
   ]);
-  const read = readStatements(writeStatements(statements));
-  expect([read(calls), read(other)]).toEqual(["select 1", "select 2"]);
-});
-
-test("a part of two names is no name", () => {
-  const statements = new Map([
-    ["one", "select 1"],
-    ["two", "select 2"],
-  ]);
-  const read = readStatements(writeStatements(statements));
-  const part = (nameOf("one", 1) + nameOf("two", 1)).slice(1, -2);
-  let calls = "";
-  for (let index = 0; nameOf(calls, 1) !== part; index++) calls = `calls ${index}`;
-  expect(read(calls)).toBeUndefined();
-});
-
-test("calls that the build has not seen throw", () => {
-  const { expression } = standIn(writeStatements(new Map([["db.select(1)", "select 1"]])));
-  expect(expression("db").select(1).toSQL()).toEqual({ sql: "select 1", params: [] });
-  expect(() => expression("db").select(2).toSQL()).toThrow("The build has no SQL for db.select(2)");
+  const code = moduleOf(texts).replace(/: \{ readonly [^}]*\}/, "");
+  const { STATEMENTS } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+    STATEMENTS: { [name: string]: string };
+  };
+  expect(Object.keys(STATEMENTS)).toEqual(["a", "b"]);
+  expect(STATEMENTS["b"]).toBe(`select "a from b"\nfrom c\nwhere d = ' from \\\\ \${e} \`f\` '\nlimit 1`);
 });
 
 const REFUSED: [what: string, lines: string, error: RegExp][] = [
-  ["that cannot be built", `compile(() => { throw new Error("no SQL") })`, /no SQL/],
+  ["that cannot be built", `compile("flags", () => { throw new Error("no SQL") })`, /no SQL/],
   [
     "whose value drizzle would convert",
-    `compile((db) => db.insert(flags).values({ isSet: sql.placeholder("isSet") }))`,
-    /no plain value/,
+    `compile("flags", (db) => db.insert(flags).values({ isSet: sql.placeholder("isSet") }))`,
+    /A parameter of flags has no plain value/,
   ],
   [
     "with a question mark of its own",
-    `compile((db) => db.select({ mark: sql\`'?'\`.as("mark") }).from(flags))`,
-    /question mark/,
+    `compile("flags", (db) => db.select({ mark: sql\`'?'\`.as("mark") }).from(flags))`,
+    /flags has a question mark/,
   ],
   [
-    "with the mark of its first table",
-    `compile((db) => db.select({ mark: sql\`\${flags.isSet} || '~'\`.as("mark") }).from(flags))`,
-    /not read again/,
+    "with the mark of a parameter",
+    `compile("flags", (db) => db.select({ mark: sql\`'12:30'\`.as("mark") }).from(flags))`,
+    /flags has a question mark or a colon/,
   ],
   [
     "with the name of another one",
-    `const named = (column) => sqliteTable("names", { name: text(column) });
-     for (const table of [named("a"), named("b")]) compile((db) => db.select({ name: table.name }).from(table))`,
-    /have one name/,
+    `for (const name of ["flags", "flags"]) compile(name, (db) => db.select({ name: flags.name }).from(flags))`,
+    /Two statements have the name flags/,
+  ],
+  [
+    "that only a request would compile",
+    `export const handler = () => compile("flags", (db) => db.select({ name: flags.name }).from(flags))`,
+    /does not see these statements.*statements\.ts:5$/,
   ],
 ];
 
 test.each(REFUSED)("a statement %s fails the build", async (_what, lines, error) => {
-  const folder = mkdtempSync(join(tmpdir(), "petstore-statements-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "statements.ts");
-  writeFileSync(
-    file,
-    `import { sql } from "drizzle-orm";
-     import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-     import { compile } from ${JSON.stringify(resolve("src/db/statement.ts"))};
-     const flags = sqliteTable("flags", { isSet: integer({ mode: "boolean" }) });
-     ${lines};`,
-  );
-  await expect(compileStatements([file])).rejects.toThrow(error);
+  await expect(statementsOf(lines)).rejects.toThrow(error);
 });

@@ -28,7 +28,7 @@ test("what would break a retry, or leave an event for one row only, does not com
   // @ts-expect-error The same in the place of the entry of new rows.
   changeFirst({ ...change, kept: statement });
   // @ts-expect-error The events of a change under a condition of their own.
-  compileEvents(pet, "pet.updated", () => eq(pets.id, id));
+  compileEvents("test.another", pet, "pet.updated", () => eq(pets.id, id));
   // @ts-expect-error A second event of one form.
   changeFirst({ ...change, companions: [events] });
   // @ts-expect-error The same.

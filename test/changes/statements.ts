@@ -8,11 +8,11 @@ import { pet } from "../../src/pets/shape.ts";
 import { pets } from "../../src/pets/table.ts";
 
 export const id = sql.placeholder("id");
-export const rename = compile((db) => db.update(pets).set({ name: "Rex" }).where(eq(pets.id, id)));
-export const record = compileEvents(pet, "pet.updated", () => changedRow(pets, id));
-export const companion = compileCompanion(pet, "pet.updated", { status: "sold" }, () => id);
+export const rename = compile("test.rename", (db) => db.update(pets).set({ name: "Rex" }).where(eq(pets.id, id)));
+export const record = compileEvents("test.record", pet, "pet.updated", () => changedRow(pets, id));
+export const companion = compileCompanion("test.companion", pet, "pet.updated", { status: "sold" }, () => id);
 
-const patch = compileUpdate(category, "category.updated", {
+const patch = compileUpdate("test.patch", category, "category.updated", {
   missing: () => {
     throw new Error("A category is missing");
   },

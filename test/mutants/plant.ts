@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { API } from "typescript/unstable/sync";
 import { createVitest, type TestSpecification } from "vitest/node";
-import { STAND_IN } from "../../scripts/compile-statements.ts";
+import { STATEMENTS } from "../../scripts/compile-statements.ts";
 import { PROJECTS } from "./operators.ts";
 import { run, runToFailure } from "./vitest.ts";
 
@@ -113,7 +113,7 @@ async function find({ file, original, source }: Mutation): Promise<string | unde
   const write = (text: string) => {
     writeFileSync(path, text);
     // With the SQL of its statements.
-    for (const changed of [path, STAND_IN]) vitest.invalidateFile(changed);
+    for (const changed of [path, STATEMENTS]) vitest.invalidateFile(changed);
   };
   write(source);
   try {

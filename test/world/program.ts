@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { presentStatements } from "../../scripts/compile-statements.ts";
 import type { Clock, Timer } from "./clock.ts";
 import type { Random } from "./random.ts";
 
@@ -61,7 +62,7 @@ export async function programOf<Exports>(
     write: false,
     logLevel: "silent",
     alias: { "cloudflare:workers": join(import.meta.dirname, "cloudflare-workers.ts") },
-    plugins,
+    plugins: [presentStatements, ...plugins],
   });
   const code = `"use strict";${outputFiles[0]?.text}\nreturn program;`;
   // oxlint-disable-next-line typescript/no-implied-eval -- so that a program can run many times, each with its own globals
@@ -73,7 +74,10 @@ export async function programOf<Exports>(
 export async function programAt<Exports>(commit: string, entry: string): Promise<Program<Exports>> {
   const folder = mkdtempSync(join(tmpdir(), "petstore-world-"));
   try {
-    const files = execFileSync("git", ["archive", commit, "src", "package.json"], { cwd: ROOT, maxBuffer: 2 ** 28 });
+    const files = execFileSync("git", ["archive", commit, "src", "drizzle", "package.json"], {
+      cwd: ROOT,
+      maxBuffer: 2 ** 28,
+    });
     execFileSync("tar", ["-x", "-C", folder], { input: files });
     return await programOf<Exports>(entry, folder);
   } finally {

@@ -27,7 +27,7 @@ const originOf = (url: unknown) => sql`substr(${url}, 1, 8 + instr(substr(${url}
 const isPeer = sql`peer.enabled = 1 AND ${originOf(sql.raw("peer.url"))} = ${originOf(webhooks.url)}`;
 
 /** The row in the database, and how many enabled webhooks have the same host. */
-const selectConfiguration = compile((db, parameter: Parameter<Webhook>) =>
+const selectConfiguration = compile("webhookEngine.configuration", (db, parameter: Parameter<Webhook>) =>
   db
     .select({
       url: webhooks.url,
@@ -42,18 +42,21 @@ const selectConfiguration = compile((db, parameter: Parameter<Webhook>) =>
 );
 
 /** From a place on, the events that the webhook wants. The first row is that of the place, if the feed has it. */
-const selectWanted = compile((db, parameter: Parameter<Webhook & { first: Int64; limit: number }>) => {
-  const types = sql`(${db.select({ types: webhooks.types }).from(webhooks).where(isThis(parameter))})`;
-  return windowOfFeed(db, {
-    first: sql`max(CAST(${parameter("first")} AS INTEGER), coalesce((SELECT min(${events.id}) FROM ${events}), 0))`,
-    isWanted: sql`instr(${types}, '"' || ${events.type} || '"')`,
-    limit: parameter("limit"),
-    columns: { type: sql<string>`${events.type}`.as("type"), resource: resourceOfEvent.as("resource") },
-  });
-});
+const selectWanted = compile(
+  "webhookEngine.wanted",
+  (db, parameter: Parameter<Webhook & { first: Int64; limit: number }>) => {
+    const types = sql`(${db.select({ types: webhooks.types }).from(webhooks).where(isThis(parameter))})`;
+    return windowOfFeed(db, {
+      first: sql`max(CAST(${parameter("first")} AS INTEGER), coalesce((SELECT min(${events.id}) FROM ${events}), 0))`,
+      isWanted: sql`instr(${types}, '"' || ${events.type} || '"')`,
+      limit: parameter("limit"),
+      columns: { type: sql<string>`${events.type}`.as("type"), resource: resourceOfEvent.as("resource") },
+    });
+  },
+);
 
 /** Disables a webhook whose receiver is gone, unless it has another address by now. */
-const disable = compile((db, parameter: Parameter<Webhook & { url: string }>) =>
+const disable = compile("webhookEngine.disable", (db, parameter: Parameter<Webhook & { url: string }>) =>
   db
     .update(webhooks)
     .set({ enabled: 0, disabledReason: "gone", version: sql`${webhooks.version} + 1` })

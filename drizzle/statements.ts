@@ -1,0 +1,1577 @@
+// Written by npm run generate:statements.
+/** The SQL of each statement by its name. A parameter is a colon and a name. */
+export const STATEMENTS: { readonly [name: string]: string } = {
+  "cancelOrder.pet.change": `update "pets"
+set "status" = 'available', "version" = "pets"."version" + 1
+where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
+from "orders"
+where "orders"."id" = :id), NULL)`,
+  "cancelOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
+from "orders"
+where "orders"."id" = :id), NULL)
+order by "pets"."id"`,
+  "cancelOrder.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.cancelled' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, :id, NULL)
+order by "orders"."id"`,
+  "cancelOrder.select": `select "orders"."status", "orders"."version"
+from "orders"
+where ("orders"."id" = :id and (:customer IS NULL OR "orders"."customer" = :customer))`,
+  "cancelOrder.status.change": `update "orders"
+set "status" = :status, "version" = "orders"."version" + 1
+where ("orders"."id" = :id and ("orders"."status" = 'placed' and (:customer IS NULL OR "orders"."customer" = :customer)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "cancelOrder.status.once": `update "orders"
+set "status" = :status, "version" = "orders"."version" + 1
+where ("orders"."id" = :id and ("orders"."status" = 'placed' and (:customer IS NULL OR "orders"."customer" = :customer)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "cancelOrder.status.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "cancelOrder.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "createCategory.insert": `insert into "categories" ("id", "name", "description", "version")
+select NULL as "id", :name as "name", :description as "description", 1 as "version"
+from (SELECT 1)
+where not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT NULL))
+returning CAST("categories"."id" AS TEXT) as "id", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response"`,
+  "createCategory.insertOnce": `insert into "categories" ("id", "name", "description", "version")
+select NULL as "id", :name as "name", :description as "description", 1 as "version"
+from (SELECT 1)
+where (not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT NULL)) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "inserted"`,
+  "createCategory.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'category.created' as "type", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "categories"
+where "categories"."id" = iif(changes() = 1, last_insert_rowid(), NULL)
+order by "categories"."id"`,
+  "createCategory.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'category.created' as "type", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "categories"
+where "categories"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
+order by "categories"."id"`,
+  "createCategory.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where "categories"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "createPet.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+values (null, :name, :categoryId, :status, 1, :folded, :foldedOf)
+returning CAST("pets"."id" AS TEXT) as "id", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response"`,
+  "createPet.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+select NULL as "id", :name as "name", :categoryId as "categoryId", :status as "status", 1 as "version", :folded as "folded", :foldedOf as "foldedOf"
+from (SELECT 1)
+where not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey))
+returning 1 as "inserted"`,
+  "createPet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)
+order by "pets"."id"`,
+  "createPet.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
+order by "pets"."id"`,
+  "createPet.several.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
+from json_each(:items)
+order by key
+returning CAST("pets"."id" AS TEXT) as "id", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response"`,
+  "createPet.several.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
+from json_each(:items)
+where not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey))
+order by key
+returning 1 as "inserted"`,
+  "createPet.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid()))
+order by "pets"."id"`,
+  "createPet.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where ("pets"."id" > iif(changes() = 1, (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+order by "pets"."id"`,
+  "createPet.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status")) ORDER BY "pets"."id") as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid())) having count(*) = :count`,
+  "createPet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "createWebhook.insert": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
+select NULL as "id", :tag as "tag", :url as "url", :types as "types", 1 as "enabled", NULL as "disabledReason", :createdBy as "createdBy", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", ((select printf('%016x%08x', "events"."id", "events"."tag") as "place"
+from "events"
+order by "events"."id" desc
+limit 1)) as "place", 1 as "version", :concurrency as "concurrency"
+from (SELECT 1)
+where not ((select count(*)
+from "webhooks")) >= 10
+returning CAST("webhooks"."id" AS TEXT) as "id", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "response"`,
+  "createWebhook.insertOnce": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
+select NULL as "id", :tag as "tag", :url as "url", :types as "types", 1 as "enabled", NULL as "disabledReason", :createdBy as "createdBy", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", ((select printf('%016x%08x', "events"."id", "events"."tag") as "place"
+from "events"
+order by "events"."id" desc
+limit 1)) as "place", 1 as "version", :concurrency as "concurrency"
+from (SELECT 1)
+where (not ((select count(*)
+from "webhooks")) >= 10 and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "inserted"`,
+  "createWebhook.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "response", "webhooks"."id" as "resourceId", unixepoch() as "createdAt", "webhooks"."version" as "version"
+from "webhooks"
+where "webhooks"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "deleteCategory.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'category.deleted' as "type", "categories"."version" + 1 as "version", json_object('id', "categories"."id") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "categories"
+where ("categories"."id" = :id and (:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "pets"
+where "pets"."category_id" = :id))
+order by "categories"."id"`,
+  "deleteCategory.remove": `delete from "categories"
+where "categories"."id" = iif(changes() = 1, :id, NULL)
+returning 1 as "deleted"`,
+  "deleteCategory.select": `select exists (select 1
+from "pets"
+where "pets"."category_id" = :id) as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "deletePet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.deleted' as "type", "pets"."version" + 1 as "version", json_object('id', "pets"."id") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where ("pets"."id" = :id and (:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')))
+order by "pets"."id"`,
+  "deletePet.remove": `delete from "pets"
+where "pets"."id" = iif(changes() = 1, :id, NULL)
+returning 1 as "deleted"`,
+  "deletePet.select": `select exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')) as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "deleteWebhook.remove": `delete from "webhooks"
+where ("webhooks"."id" = :id and (:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))))
+returning "webhooks"."id" || '-' || "webhooks"."tag" as "name"`,
+  "feed.end": `select printf('%016x%08x', "events"."id", "events"."tag") as "place"
+from "events"
+order by "events"."id" desc
+limit 1`,
+  "feed.from": `select printf('%016x%08x', "events"."id", "events"."tag") as "place"
+from "events"
+where "events"."id" >= CAST(:id AS INTEGER)
+order by "events"."id"
+limit 1`,
+  "foldNames.fold": `update "pets"
+set "folded" = row.value ->> 'folded', "folded_of" = row.value ->> 'foldedOf'
+from json_each(:rows) AS row
+where ("pets"."id" = CAST(row.value ->> 'id' AS INTEGER) and "pets"."name" = row.value ->> 'name')`,
+  "foldNames.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."name" as "name"
+from pets INDEXED BY pets_unfilled_idx
+where (coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) and "pets"."id" > :after)
+order by "pets"."id"
+limit 1000`,
+  "getCategory.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body"
+from "categories"
+where "categories"."id" = :id`,
+  "getInventory.renew": `insert into "inventory" ("id", "available", "pending", "sold", "counted_at") SELECT 1, (SELECT count(*) FROM "pets" WHERE "pets"."status" = 'available'), (SELECT count(*) FROM "pets" WHERE "pets"."status" = 'pending'), (SELECT count(*) FROM "pets" WHERE "pets"."status" = 'sold'), CAST(round(unixepoch('subsec') * 1000) AS INTEGER) WHERE NOT EXISTS (select "inventory"."id"
+from "inventory"
+where (CAST(round(unixepoch('subsec') * 1000) AS INTEGER) - "inventory"."counted_at" >= 0 and CAST(round(unixepoch('subsec') * 1000) AS INTEGER) - "inventory"."counted_at" < max(10000, ("inventory"."available" + "inventory"."pending" + "inventory"."sold") / 20)))
+on conflict ("inventory"."id") do update
+set "available" = excluded.available, "pending" = excluded.pending, "sold" = excluded.sold, "counted_at" = excluded.counted_at`,
+  "getInventory.select": `select "inventory"."available", "inventory"."pending", "inventory"."sold", CAST(round(unixepoch('subsec') * 1000) AS INTEGER) - "inventory"."counted_at" as "age", max(10000, ("inventory"."available" + "inventory"."pending" + "inventory"."sold") / 20) as "lifetime"
+from "inventory"`,
+  "getOrder.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."id" = :id and (:customer IS NULL OR "orders"."customer" = :customer))`,
+  "getPet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where "pets"."id" = :id`,
+  "getWebhook.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
+from "webhooks"
+where "webhooks"."id" = :id`,
+  "idempotency.entry": `select "idempotency_keys"."fingerprint", CAST("idempotency_keys"."resource_id" AS TEXT) as "resourceId", "idempotency_keys"."response" as "response", "idempotency_keys"."version" as "version"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)`,
+  "listCategories.-id": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body"
+from "categories"
+where "categories"."id" < :after
+order by "categories"."id" desc
+limit :limit`,
+  "listCategories.id": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body"
+from "categories"
+where "categories"."id" > :after
+order by "categories"."id" asc
+limit :limit`,
+  "listEvents.from": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > CAST(:id AS INTEGER) + 5000) as "later"
+from "events"
+where ("events"."id" >= CAST(:id AS INTEGER) and "events"."id" <= CAST(:id AS INTEGER) + 5000 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = CAST(:id AS INTEGER) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= CAST(:id AS INTEGER) + 5000)))
+order by "events"."id"
+limit :limit`,
+  "listEvents.latest": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > (SELECT max("events"."id") FROM "events") + 5000) as "later"
+from "events"
+where ("events"."id" >= (SELECT max("events"."id") FROM "events") and "events"."id" <= (SELECT max("events"."id") FROM "events") + 5000 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = (SELECT max("events"."id") FROM "events") or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= (SELECT max("events"."id") FROM "events") + 5000)))
+order by "events"."id"
+limit :limit`,
+  "listEvents.oldest": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > (SELECT min("events"."id") FROM "events") + 5000) as "later"
+from "events"
+where ("events"."id" >= (SELECT min("events"."id") FROM "events") and "events"."id" <= (SELECT min("events"."id") FROM "events") + 5000 and ((instr(:types, ',' || "events"."type" || ',') or instr(:types, ',' || substr("events"."type", 1, instr("events"."type", '.')) || ',')) or "events"."id" = (SELECT min("events"."id") FROM "events") or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= (SELECT min("events"."id") FROM "events") + 5000)))
+order by "events"."id"
+limit :limit`,
+  "listOrders.activeOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and "orders"."id" < :after)
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.activeOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."status" = :status and "orders"."id" > :after)
+order by "orders"."id" asc
+limit :limit`,
+  "listOrders.all.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where "orders"."id" < :after
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.all.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where "orders"."id" > :after
+order by "orders"."id" asc
+limit :limit`,
+  "listOrders.byCustomer.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'placed' and "orders"."id" < :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and "orders"."id" < :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+order by position DESC
+limit :limit`,
+  "listOrders.byCustomer.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'placed' and "orders"."id" > :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'shipped' and "orders"."id" > :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+order by position
+limit :limit`,
+  "listOrders.byCustomerAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = :status and "orders"."id" < :after)
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.byCustomerAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = :status and "orders"."id" > :after)
+order by "orders"."id" asc
+limit :limit`,
+  "listOrders.byPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."id" < :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+order by position DESC
+limit :limit`,
+  "listOrders.byPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" <> 'cancelled' and "orders"."id" > :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+order by position
+limit :limit`,
+  "listOrders.byReference.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'placed' and "orders"."id" < :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and "orders"."id" < :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+order by position DESC
+limit :limit`,
+  "listOrders.byReference.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'placed' and "orders"."id" > :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'shipped' and "orders"."id" > :after)
+union all
+select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."id" as "position"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+order by position
+limit :limit`,
+  "listOrders.byReferenceAndStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = :status and "orders"."id" < :after)
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.byReferenceAndStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."reference" = :reference and "orders"."status" = :status and "orders"."id" > :after)
+order by "orders"."id" asc
+limit :limit`,
+  "listOrders.byStatus.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."status" = :status and "orders"."id" < :after)
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.byStatus.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."status" = :status and "orders"."id" > :after)
+order by "orders"."id" asc
+limit :limit`,
+  "listOrders.cancelledOfPet.-id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" < :after)
+order by "orders"."id" desc
+limit :limit`,
+  "listOrders.cancelledOfPet.id": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body"
+from "orders"
+where ("orders"."pet_id" = :petId and "orders"."status" = 'cancelled' and "orders"."id" > :after)
+order by "orders"."id" asc
+limit :limit`,
+  "listPets.all.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where "pets"."id" < :after
+order by "pets"."id" desc
+limit :limit`,
+  "listPets.all.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where "pets"."id" > :after
+order by "pets"."id" asc
+limit :limit`,
+  "listPets.all.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 OFFSET 199), -1))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets NOT INDEXED
+        WHERE "pets"."id" < :after AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets NOT INDEXED
+        WHERE "pets"."id" < :after AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.all.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 OFFSET 199), 9223372036854775807))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets NOT INDEXED
+        WHERE "pets"."id" > :after AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets NOT INDEXED
+        WHERE "pets"."id" > :after AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byCategory.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after)
+union all
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after)
+union all
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after)
+order by position DESC
+limit :limit`,
+  "listPets.byCategory.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after)
+union all
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after)
+union all
+select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", "pets"."id" as "position"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after)
+order by position
+limit :limit`,
+  "listPets.byCategory.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 OFFSET 199), -1))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byCategory.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 OFFSET 199), 9223372036854775807))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'available' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'pending' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) UNION ALL SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = 'sold' and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif((("pets"."category_id" = :categoryId and "pets"."status" = 'available') or ("pets"."category_id" = :categoryId and "pets"."status" = 'pending') or ("pets"."category_id" = :categoryId and "pets"."status" = 'sold')), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byCategoryAndStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after)
+order by "pets"."id" desc
+limit :limit`,
+  "listPets.byCategoryAndStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after)
+order by "pets"."id" asc
+limit :limit`,
+  "listPets.byCategoryAndStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 OFFSET 199), -1))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byCategoryAndStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 OFFSET 199), 9223372036854775807))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_category_id_status_idx
+        WHERE ("pets"."category_id" = :categoryId and "pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif(("pets"."category_id" = :categoryId and "pets"."status" = :status), json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byIds.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and (:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status))
+order by "pets"."id" desc
+limit :limit`,
+  "listPets.byIds.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."id" IN (SELECT value FROM json_each(:ids)) and (:categoryId is null or "pets"."category_id" = :categoryId) and (:status is null or "pets"."status" = :status))
+order by "pets"."id" asc
+limit :limit`,
+  "listPets.byStatus.-id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."status" = :status and "pets"."id" < :after)
+order by "pets"."id" desc
+limit :limit`,
+  "listPets.byStatus.id": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body"
+from "pets"
+where ("pets"."status" = :status and "pets"."id" > :after)
+order by "pets"."id" asc
+limit :limit`,
+  "listPets.byStatus.search.-id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 1 OFFSET 199), -1))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_status_idx
+        WHERE ("pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_status_idx
+        WHERE ("pets"."status" = :status and "pets"."id" < :after) AND "pets"."id" >= (SELECT id FROM last) ORDER BY id DESC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" < :after ORDER BY "pets"."id" DESC LIMIT 200 OFFSET 0)) AS found`,
+  "listPets.byStatus.search.id": `select found.id as "id", found.version as "version", found.body as "body", found.part as "part"
+from (WITH last(id) AS MATERIALIZED (
+      SELECT ifnull((SELECT id FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 1 OFFSET 199), 9223372036854775807))
+    SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") AS body, 'match' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_status_idx
+        WHERE ("pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 10000 OFFSET 0) AS pets
+        WHERE (instr("pets"."folded", :word1) and instr("pets"."folded", :word2) and instr("pets"."folded", :word3) and instr("pets"."folded", :word4) and instr("pets"."folded", :word5) and instr("pets"."folded", :word6) and instr("pets"."folded", :word7) and instr("pets"."folded", :word8)) AND NOT coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))
+      UNION ALL SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, '' AS body, 'end' AS part FROM (SELECT id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of FROM pets INDEXED BY pets_status_idx
+        WHERE ("pets"."status" = :status and "pets"."id" > :after) AND "pets"."id" <= (SELECT id FROM last) ORDER BY id ASC LIMIT 1 OFFSET 9999) AS pets
+      LIMIT :limit)
+    UNION ALL SELECT * FROM (
+      SELECT CAST("pets"."id" AS TEXT) AS id, "pets"."version" AS version, iif("pets"."status" = :status, json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '') AS body, 'unfilled' AS part FROM pets INDEXED BY pets_unfilled_idx
+    WHERE coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name)) AND "pets"."id" > :after ORDER BY "pets"."id" ASC LIMIT 200 OFFSET 0)) AS found`,
+  "listWebhooks.-id": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
+from "webhooks"
+where "webhooks"."id" < :after
+order by "webhooks"."id" desc
+limit :limit`,
+  "listWebhooks.id": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body"
+from "webhooks"
+where "webhooks"."id" > :after
+order by "webhooks"."id" asc
+limit :limit`,
+  "placeOrder.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
+from "pets"
+where (("pets"."id" = :petId and "pets"."status" = 'available') and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')))
+returning CAST("orders"."id" AS TEXT) as "id", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response"`,
+  "placeOrder.insertOnce": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
+from "pets"
+where (("pets"."id" = :petId and "pets"."status" = 'available') and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled')) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "inserted"`,
+  "placeOrder.ofCustomer.insert": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
+from "pets"
+where (("pets"."id" = :petId and "pets"."status" = 'available') and not ((SELECT count(*) FROM (select 1
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'placed')
+limit :maxPlaced)) >= :maxPlaced OR exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))))
+returning CAST("orders"."id" AS TEXT) as "id", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response"`,
+  "placeOrder.ofCustomer.insertOnce": `insert into "orders" ("id", "pet_id", "status", "created_at", "ship_date", "version", "reference", "customer")
+select NULL as "id", "pets"."id" as "petId", 'placed' as "status", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", NULL as "shipDate", 1 as "version", :reference as "reference", :customer as "customer"
+from "pets"
+where (("pets"."id" = :petId and "pets"."status" = 'available') and not ((SELECT count(*) FROM (select 1
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'placed')
+limit :maxPlaced)) >= :maxPlaced OR exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled'))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "inserted"`,
+  "placeOrder.ofCustomer.reason": `select (SELECT count(*) FROM (select 1
+from "orders"
+where ("orders"."customer" = :customer and "orders"."status" = 'placed')
+limit :maxPlaced)) >= :maxPlaced as "reason"
+from (SELECT 1)`,
+  "placeOrder.ofCustomer.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.placed' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)
+order by "orders"."id"`,
+  "placeOrder.ofCustomer.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.placed' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
+order by "orders"."id"`,
+  "placeOrder.ofCustomer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "placeOrder.pet.change": `update "pets"
+set "status" = 'pending', "version" = "pets"."version" + 1
+where "pets"."id" = iif(changes() = 1, :petId, NULL)`,
+  "placeOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, :petId, NULL)
+order by "pets"."id"`,
+  "placeOrder.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.placed' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)
+order by "orders"."id"`,
+  "placeOrder.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.placed' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
+order by "orders"."id"`,
+  "placeOrder.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where "orders"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "purge.events": `delete from "events"
+where "events"."id" < (select max("oldest"."id")
+from (select "events"."id", "events"."created_at"
+from "events"
+order by "events"."id" asc
+limit 5001) "oldest"
+where "oldest"."created_at" < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || :days || ' days'))`,
+  "purge.keys": `delete from "idempotency_keys"
+where ("idempotency_keys"."id" in (select "idempotency_keys"."id"
+from "idempotency_keys"
+order by "idempotency_keys"."id" asc
+limit 5000) and "idempotency_keys"."created_at" < unixepoch() - 86400)`,
+  "updateCategory.description.change": `update "categories"
+set "description" = :description, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and "categories"."description" IS NOT :description and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateCategory.description.once": `update "categories"
+set "description" = :description, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and "categories"."description" IS NOT :description and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateCategory.description.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", 0 as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "updateCategory.description.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where ("categories"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateCategory.name+description.change": `update "categories"
+set "name" = :name, "description" = :description, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and ("categories"."name" IS NOT :name or "categories"."description" IS NOT :description) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id))))
+returning 1 as "changed"`,
+  "updateCategory.name+description.once": `update "categories"
+set "name" = :name, "description" = :description, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and ("categories"."name" IS NOT :name or "categories"."description" IS NOT :description) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateCategory.name+description.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)) as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "updateCategory.name+description.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where ("categories"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)))))
+returning 1 as "stored"`,
+  "updateCategory.name.change": `update "categories"
+set "name" = :name, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and "categories"."name" IS NOT :name and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id))))
+returning 1 as "changed"`,
+  "updateCategory.name.once": `update "categories"
+set "name" = :name, "version" = "categories"."version" + 1
+where ("categories"."id" = :id and "categories"."name" IS NOT :name and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateCategory.name.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)) as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "updateCategory.name.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where ("categories"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)))))
+returning 1 as "stored"`,
+  "updateCategory.nothing.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", 0 as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "updateCategory.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where ("categories"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "stored"`,
+  "updateCategory.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'category.updated' as "type", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "categories"
+where "categories"."id" = iif(changes() = 1, :id, NULL)
+order by "categories"."id"`,
+  "updateOrder.label.customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.label.customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.label.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.label.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.label.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.label.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "stored"`,
+  "updateOrder.label.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, :id, NULL)
+order by "orders"."id"`,
+  "updateOrder.label.reference+customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.label.reference+customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.label.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.label.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.label.reference.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.label.reference.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.label.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.label.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.labelShipped.customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.labelShipped.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
+returning 1 as "stored"`,
+  "updateOrder.labelShipped.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.labelShipped.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
+returning 1 as "stored"`,
+  "updateOrder.labelShipped.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, :id, NULL)
+order by "orders"."id"`,
+  "updateOrder.labelShipped.reference+customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.reference+customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.labelShipped.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
+returning 1 as "stored"`,
+  "updateOrder.labelShipped.reference.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.reference.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.labelShipped.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.labelShipped.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
+returning 1 as "stored"`,
+  "updateOrder.pet.change": `update "pets"
+set "status" = 'sold', "version" = "pets"."version" + 1
+where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
+from "orders"
+where "orders"."id" = :id), NULL)`,
+  "updateOrder.pet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
+from "orders"
+where "orders"."id" = :id), NULL)
+order by "pets"."id"`,
+  "updateOrder.ship.customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.ship.customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.ship.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "stored"`,
+  "updateOrder.ship.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'order.shipped' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "orders"
+where "orders"."id" = iif(changes() = 1, :id, NULL)
+order by "orders"."id"`,
+  "updateOrder.ship.reference+customer.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.ship.reference+customer.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.ship.reference.change": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updateOrder.ship.reference.once": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updateOrder.ship.status+customer.change": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+customer.once": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.status+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
+returning 1 as "stored"`,
+  "updateOrder.ship.status+reference+customer.change": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+reference+customer.once": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.status+reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
+returning 1 as "stored"`,
+  "updateOrder.ship.status+reference.change": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+reference.once": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.status+reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.status+reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
+returning 1 as "stored"`,
+  "updateOrder.ship.status.change": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
+returning 1 as "changed"`,
+  "updateOrder.ship.status.once": `update "orders"
+set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.ship.status.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
+from "orders"
+where "orders"."id" = :id`,
+  "updateOrder.ship.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
+from "orders"
+where ("orders"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
+returning 1 as "stored"`,
+  "updatePet.categoryId+status.change": `update "pets"
+set "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and ("pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
+returning 1 as "changed"`,
+  "updatePet.categoryId+status.once": `update "pets"
+set "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and ("pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.categoryId+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.categoryId+status.several.change": `update "pets"
+set "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning 1 as "changed"`,
+  "updatePet.categoryId+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.categoryId+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.categoryId+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.categoryId+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.categoryId+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.categoryId+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
+returning 1 as "stored"`,
+  "updatePet.categoryId.change": `update "pets"
+set "category_id" = :categoryId, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and "pets"."category_id" IS NOT :categoryId and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updatePet.categoryId.once": `update "pets"
+set "category_id" = :categoryId, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and "pets"."category_id" IS NOT :categoryId and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.categoryId.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.categoryId.several.change": `update "pets"
+set "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))
+returning 1 as "changed"`,
+  "updatePet.categoryId.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.categoryId.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.categoryId.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.categoryId.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.categoryId.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.categoryId.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updatePet.name+categoryId+status.change": `update "pets"
+set "name" = :name, "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId+status.once": `update "pets"
+set "name" = :name, "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.name+categoryId+status.several.change": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+categoryId+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+categoryId+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+categoryId+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+categoryId+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.name+categoryId+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
+returning 1 as "stored"`,
+  "updatePet.name+categoryId.change": `update "pets"
+set "name" = :name, "category_id" = :categoryId, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId.once": `update "pets"
+set "name" = :name, "category_id" = :categoryId, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.name+categoryId.several.change": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
+returning 1 as "changed"`,
+  "updatePet.name+categoryId.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+categoryId.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+categoryId.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+categoryId.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+categoryId.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.name+categoryId.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updatePet.name+status.change": `update "pets"
+set "name" = :name, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
+returning 1 as "changed"`,
+  "updatePet.name+status.once": `update "pets"
+set "name" = :name, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.name+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.name+status.several.change": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning 1 as "changed"`,
+  "updatePet.name+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.name+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
+returning 1 as "stored"`,
+  "updatePet.name.change": `update "pets"
+set "name" = :name, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and "pets"."name" IS NOT :name and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "changed"`,
+  "updatePet.name.once": `update "pets"
+set "name" = :name, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
+where ("pets"."id" = :id and "pets"."name" IS NOT :name and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.name.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.name.several.change": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"))
+returning 1 as "changed"`,
+  "updatePet.name.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.name.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.name.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.name.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+returning 1 as "stored"`,
+  "updatePet.nothing.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.nothing.several.change": `update "pets"
+set "version" = "pets"."version" + 1
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and 0)
+returning 1 as "changed"`,
+  "updatePet.nothing.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.nothing.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.nothing.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.nothing.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.nothing.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
+returning 1 as "stored"`,
+  "updatePet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from "pets"
+where "pets"."id" = iif(changes() = 1, :id, NULL)
+order by "pets"."id"`,
+  "updatePet.status.change": `update "pets"
+set "status" = :status, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and "pets"."status" IS NOT :status and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
+returning 1 as "changed"`,
+  "updatePet.status.once": `update "pets"
+set "status" = :status, "version" = "pets"."version" + 1
+where ("pets"."id" = :id and "pets"."status" IS NOT :status and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updatePet.status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
+from "pets"
+where "pets"."id" = :id`,
+  "updatePet.status.several.change": `update "pets"
+set "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))
+returning 1 as "changed"`,
+  "updatePet.status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePet.status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePet.status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updatePet.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where ("pets"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
+returning 1 as "stored"`,
+  "updateWebhook.url+types+enabled+concurrency.change": `update "webhooks"
+set "url" = coalesce(:url, "webhooks"."url"), "types" = coalesce(:types, "webhooks"."types"), "enabled" = coalesce(:enabled, "webhooks"."enabled"), "disabled_reason" = iif(:enabled, NULL, "webhooks"."disabled_reason"), "version" = "webhooks"."version" + 1, "concurrency" = coalesce(:concurrency, "webhooks"."concurrency")
+where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT coalesce(:url, "webhooks"."url") or "webhooks"."types" IS NOT coalesce(:types, "webhooks"."types") or "webhooks"."enabled" IS NOT coalesce(:enabled, "webhooks"."enabled") or "webhooks"."concurrency" IS NOT coalesce(:concurrency, "webhooks"."concurrency")) and ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL)))
+returning 1 as "changed"`,
+  "updateWebhook.url+types+enabled+concurrency.once": `update "webhooks"
+set "url" = coalesce(:url, "webhooks"."url"), "types" = coalesce(:types, "webhooks"."types"), "enabled" = coalesce(:enabled, "webhooks"."enabled"), "disabled_reason" = iif(:enabled, NULL, "webhooks"."disabled_reason"), "version" = "webhooks"."version" + 1, "concurrency" = coalesce(:concurrency, "webhooks"."concurrency")
+where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT coalesce(:url, "webhooks"."url") or "webhooks"."types" IS NOT coalesce(:types, "webhooks"."types") or "webhooks"."enabled" IS NOT coalesce(:enabled, "webhooks"."enabled") or "webhooks"."concurrency" IS NOT coalesce(:concurrency, "webhooks"."concurrency")) and ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL)) and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateWebhook.url+types+enabled+concurrency.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version" as "version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body", iif(:readable IS NULL, NULL, (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1)) as "broken", "webhooks"."id" || '-' || "webhooks"."tag" as "name"
+from "webhooks"
+where "webhooks"."id" = :id`,
+  "updateWebhook.url+types+enabled+concurrency.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "response", "webhooks"."id" as "resourceId", unixepoch() as "createdAt", "webhooks"."version" as "version"
+from "webhooks"
+where ("webhooks"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL))))
+returning 1 as "stored"`,
+  "webhookEngine.configuration": `select "webhooks"."url", "webhooks"."types", "webhooks"."enabled", "webhooks"."place", "webhooks"."concurrency", (SELECT count(*) FROM "webhooks" AS peer WHERE peer.enabled = 1 AND substr(peer.url, 1, 8 + instr(substr(peer.url, 9), '/')) = substr("webhooks"."url", 1, 8 + instr(substr("webhooks"."url", 9), '/'))) as "peers"
+from "webhooks"
+where ("webhooks"."id" = :id and "webhooks"."tag" = :tag)`,
+  "webhookEngine.disable": `update "webhooks"
+set "enabled" = 0, "disabled_reason" = 'gone', "version" = "webhooks"."version" + 1
+where (("webhooks"."id" = :id and "webhooks"."tag" = :tag) and "webhooks"."url" = :url and "webhooks"."enabled" = 1)
+returning 1 as "disabled"`,
+  "webhookEngine.wanted": `select printf('%016x%08x', "events"."id", "events"."tag") as "place", iif(instr(((select "webhooks"."types"
+from "webhooks"
+where ("webhooks"."id" = :id and "webhooks"."tag" = :tag))), '"' || "events"."type" || '"'), json_object('id', 'evt_' || printf('%016x%08x', "events"."id", "events"."tag"), 'type', "events"."type", 'timestamp', "events"."created_at", 'version', "events"."version", 'data', json("events"."data")), NULL) as "event", EXISTS (SELECT 1 FROM "events" WHERE "events"."id" > max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) + 5000) as "later", "events"."type" as "type", substr("events"."type", 1, instr("events"."type", '.')) || ("events"."data" ->> 'id') as "resource"
+from "events"
+where ("events"."id" >= max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) and "events"."id" <= max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) + 5000 and (instr(((select "webhooks"."types"
+from "webhooks"
+where ("webhooks"."id" = :id and "webhooks"."tag" = :tag))), '"' || "events"."type" || '"') or "events"."id" = max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) or "events"."id" = (SELECT max("events"."id") FROM "events" WHERE "events"."id" <= max(CAST(:first AS INTEGER), coalesce((SELECT min("events"."id") FROM "events"), 0)) + 5000)))
+order by "events"."id"
+limit :limit`,
+  "webhooks.enabled": `select "webhooks"."id" || '-' || "webhooks"."tag" as "name"
+from "webhooks"
+where "webhooks"."enabled" = 1`,
+  "webhooks.object": `select "webhooks"."id" || '-' || "webhooks"."tag" as "name", "webhooks"."enabled"
+from "webhooks"
+where "webhooks"."id" = :id`,
+};
