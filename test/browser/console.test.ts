@@ -341,7 +341,7 @@ test("a CSV file written by any spreadsheet is read, and finds categories as the
   for (const [written, file] of Object.entries(SPREADSHEETS)) {
     for (const category of [`Cafe\u0301 ${place}`, `STRASSE ${place.toUpperCase()}`, `Tw\u00EDn ${place}`]) {
       const text = await choose(file(category));
-      await expect.poll(() => preview.innerText(), `${written}: ${category}`).toBe(text);
+      await expect.poll(() => preview.innerText(), { message: `${written}: ${category}` }).toBe(text);
     }
   }
   await choose(`sep=;\nname;category\n"Rex" ;Caf\u00E9 ${place}\nMax;TWIN ${place}\n"A\u0301" ; ${"a".repeat(300)}\n`);
