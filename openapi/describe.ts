@@ -70,15 +70,11 @@ export interface Parameter {
   example?: unknown;
 }
 
-/** An integer that JSON.stringify writes exactly. A number literal would be rounded. */
-const exact = (integer: bigint) => (JSON as unknown as { rawJSON(text: string): number }).rawJSON(String(integer));
-
-export const INT64: SchemaObject = {
-  type: "integer",
-  format: "int64",
-  minimum: exact(-(2n ** 63n)),
-  maximum: exact(2n ** 63n - 1n),
-};
+/** The format says the bounds. Many tools would round them to numbers beyond int64. */
+export const INT64: SchemaObject = { type: "integer", format: "int64" };
+/** What the schema of an int64 in a body does not hold. */
+export const ALL_DIGITS =
+  "Write all its digits: from 10^14 on, a fraction or an exponent is refused, because a float may have rounded it.";
 
 /**
  * Matches a text with a character that is not white space, for engines that search, that match from the start (Python) and that match

@@ -6,7 +6,6 @@ import type {
   ParameterObject,
   ReferenceObject,
   ResponseObject,
-  SchemaObject,
 } from "openapi3-ts/oas31";
 import { BADGES } from "./badges.ts";
 import { type ErrorCode, ERRORS, MAX_LENGTH } from "./content.ts";
@@ -47,7 +46,7 @@ export function referenceDocument(document: OpenAPIObject): string {
   };
   return JSON.stringify(reference, (name, part: unknown) => {
     if (!isPart(part)) return part;
-    return name === "content" ? withExampleTexts(part) : withStability(withBoundsInWords(part));
+    return name === "content" ? withExampleTexts(part) : withStability(part);
   });
 }
 
@@ -107,16 +106,6 @@ function contents({ path, title, summary, sections }: Guide): string {
     return `${level > 2 ? "  " : ""}- [${status}${title}](${path}#${id})${summary && `: ${summary}`}`;
   });
   return [summary, `[Read the guide: ${title}](${path})`, list.join("\n")].join("\n\n");
-}
-
-/** The renderer rounds large bounds, and its console takes an empty field for 0. */
-function withBoundsInWords(part: Part): Part {
-  const { minimum, maximum, description = "", items, ...rest } = part as SchemaObject;
-  // The renderer shows no description of the items.
-  if (items !== undefined && "format" in items && items.format === "int64")
-    return { ...part, description: `${description} Each from ${items.minimum} to ${items.maximum}.`.trim() };
-  if (part["type"] !== "integer" || minimum === undefined || maximum === undefined) return part;
-  return { ...rest, description: `${description} From ${minimum} to ${maximum}.`.trim() };
 }
 
 /** Adds a badge to an operation. The renderer has no badges for parameters, so their descriptions get a prefix. */

@@ -2,6 +2,7 @@
 import type { SchemaObject } from "openapi3-ts/oas31";
 import {
   CUSTOMER_TEXT,
+  ALL_DIGITS,
   INT64,
   fieldsOf,
   int32,
@@ -98,7 +99,12 @@ export const orders: Resource = {
   schemas: {
     NewOrder: fieldsOf(
       "An order to place. Other fields are ignored.",
-      objectSchema(newOrder(), { petId, quantity, reference, customer }),
+      objectSchema(newOrder(), {
+        petId: { ...petId, description: `${petId.description} ${ALL_DIGITS}` },
+        quantity,
+        reference,
+        customer,
+      }),
       { petId: PLACED.petId },
     ),
     OrderPatch: {

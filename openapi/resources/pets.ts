@@ -2,6 +2,7 @@
 import type * as z from "zod/mini";
 import {
   ANY_TEXT,
+  ALL_DIGITS,
   INT64,
   listed,
   NAME,
@@ -30,6 +31,7 @@ const ADA = { id: 1, name: "Ada the Alpaca", categoryId: 1, status: "available" 
 
 const PET_ID = { petId: { description: "Identifier of the animal.", schema: INT64, example: ADA.id } };
 
+const CATEGORY = "Identifier of the category that the animal belongs to.";
 const { created, changed, whole } = propertiesOf(
   pet,
   {
@@ -38,17 +40,16 @@ const { created, changed, whole } = propertiesOf(
       description: "The animal's name, stored byte for byte. Characters are Unicode code points.",
       examples: [ADA.name],
     },
-    categoryId: {
-      ...INT64,
-      description: "Identifier of the category that the animal belongs to.",
-      examples: [ADA.categoryId],
-    },
+    categoryId: { ...INT64, description: CATEGORY, examples: [ADA.categoryId] },
     status: ref("PetStatus"),
   },
-  { created: { status: "Availability status. Defaults to `available`." } },
+  {
+    created: { categoryId: `${CATEGORY} ${ALL_DIGITS}`, status: "Availability status. Defaults to `available`." },
+    changed: { categoryId: `${CATEGORY} ${ALL_DIGITS}` },
+  },
 );
 const change = objectSchema(petChange() as z.ZodMiniObject, {
-  id: { ...INT64, description: "Identifier of the animal.", examples: [ADA.id] },
+  id: { ...INT64, description: `Identifier of the animal. ${ALL_DIGITS}`, examples: [ADA.id] },
   version: {
     type: "integer",
     // A JavaScript number holds it, so it is no int64, which the client turns into a bigint (OpenAPI's registry of formats).

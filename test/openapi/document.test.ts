@@ -103,7 +103,8 @@ test("every delivery has the schema of its own event, and the tag of the webhook
   }
 });
 
-test("every integer, string and array has bounds", () => {
+// Promise: bounds-are-exact
+test("every integer, string and array has bounds, and an int64 those of its format", () => {
   const rules: { [type: string]: string[][] } = {
     integer: [["format"], ["minimum"], ["maximum"]],
     string: [
@@ -116,7 +117,12 @@ test("every integer, string and array has bounds", () => {
   const faults: string[] = [];
   function check(part: unknown, where: string): void {
     if (typeof part !== "object" || part === null) return;
-    const required = ("type" in part && rules[String(part.type)]) || [];
+    const isInt64 = "format" in part && part.format === "int64";
+    const required = isInt64 ? [] : ("type" in part && rules[String(part.type)]) || [];
+    // Tools that read JSON into floats would round a larger bound.
+    for (const keyword of ["minimum", "maximum"])
+      if (keyword in part && !Number.isSafeInteger(part[keyword as never]))
+        faults.push(`${where} has a large ${keyword}`);
     boundsFound += required.length;
     for (const keywords of required) {
       if (!keywords.some((keyword) => keyword in part)) faults.push(`${where} lacks ${keywords.join(" or ")}`);
@@ -178,7 +184,12 @@ describe("the schemas of requests match the checks of the service", () => {
     dogs(256, 300),
     fc.jsonValue(),
   );
-  const categoryId = mostly(fc.maxSafeInteger(), fc.double({ noNaN: true, max: 1e15, min: -1e15 }), fc.jsonValue());
+  // Only the format tells the bounds of an int64, and the validator does not know it.
+  const categoryId = mostly(
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, max: 1e15, min: -1e15 }),
+    fc.jsonValue().filter((value) => !(Math.abs(Number(value)) >= 2 ** 63)),
+  );
   const status = mostly(fc.constantFrom("available", "pending", "sold"), fc.constantFrom("gone", ""), fc.jsonValue());
 
   test("of a new pet", () => {

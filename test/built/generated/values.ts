@@ -4,10 +4,11 @@ import type { OpenAPIObject, ReferenceObject, SchemaObject } from "openapi3-ts/o
 import { resolve } from "../../../openapi/read.ts";
 
 type Value = fc.Arbitrary<unknown>;
-/** The bounds of a schema. An integer above 2^53 is a bigint, whatever its type says. */
-const bound = (value: unknown, otherwise: bigint): bigint =>
-  BigInt((value as number | bigint | undefined) ?? otherwise);
-const LONG = 100_000n;
+/** The bounds of the integers of a schema. */
+const boundsOf = ({ minimum, maximum, format }: SchemaObject): [min: bigint, max: bigint] => {
+  const [least, most] = format === "int64" ? [-(2n ** 63n), 2n ** 63n - 1n] : [-100_000n, 100_000n];
+  return [BigInt(minimum ?? least), BigInt(maximum ?? most)];
+};
 /** As many items as a generated array has at most: more of them say no more. */
 const MAX_ITEMS = 4;
 
@@ -36,7 +37,7 @@ export function valuesOf(document: OpenAPIObject) {
     const [type] = [schema.type].flat();
     switch (type) {
       case "integer": {
-        const [min, max] = [bound(schema.minimum, -LONG), bound(schema.maximum, LONG)];
+        const [min, max] = boundsOf(schema);
         const near = [0n, 1n, 2n, 3n, 5n].filter((one) => one >= min && one <= max);
         return fc.oneof(fc.constantFrom(min, max, ...near), fc.bigInt({ min, max }));
       }
@@ -82,8 +83,8 @@ export function valuesOf(document: OpenAPIObject) {
     const otherTypes = [true, 1.5, "\u0000", [[]], {}, null].filter((one) => !isOfType(one, schema));
     const wrong: Value[] = [fc.constantFrom(...otherTypes)];
     const [type] = [schema.type].flat();
-    if (type === "integer")
-      wrong.push(fc.constantFrom(bound(schema.minimum, -LONG) - 1n, bound(schema.maximum, LONG) + 1n));
+    const [min, max] = boundsOf(schema);
+    if (type === "integer") wrong.push(fc.constantFrom(min - 1n, max + 1n));
     if (type === "string" && schema.maxLength !== undefined) wrong.push(fc.constant("x".repeat(schema.maxLength + 1)));
     if (type === "array") {
       wrong.push(fc.array(invalid(schema.items ?? {}), { minLength: 1, maxLength: MAX_ITEMS }));

@@ -206,12 +206,23 @@ test.each<[string, SchemaObject]>([
   expect(() => findBreakingChanges(document, withSchemas({ Toy: toy }, toy))).toThrow(keyword);
 });
 
-// Promise: bounds-are-exact
-test("the limits of an int64 are compared exactly", () => {
-  const upTo = (maximum: string) =>
+test("the limits of an int64 are compared exactly, and the format implies its own", () => {
+  const upTo = (maximum: string, more: SchemaObject = {}, use = sending) =>
     parseDocument(
-      JSON.stringify(sending({ type: "integer", maximum: 0 })).replace('"maximum":0', `"maximum":${maximum}`),
+      JSON.stringify(use({ type: "integer", maximum: 0, ...more })).replace('"maximum":0', `"maximum":${maximum}`),
     );
+  const int64 = { type: "integer", format: "int64" } as const;
+  const bounded = (maximum: string, use = sending) => upTo(maximum, { format: "int64" }, use);
+  const [all, narrow] = ["9223372036854775807", "9223372036854775806"];
+  for (const use of [sending, answering]) {
+    expectVerdict(bounded(all, use), use(int64), null);
+    expectVerdict(use(int64), bounded(all, use), null);
+  }
+  expectVerdict(sending(int64), bounded(narrow), /maximum was not set and is now 9223372036854775806, so requests/);
+  expectVerdict(bounded(narrow), sending(int64), null);
+  expectVerdict(answering(int64), bounded(narrow, answering), null);
+  expectVerdict(bounded(narrow, answering), answering(int64), /maximum was 9223372036854775806 and is now not set/);
+  expectVerdict(sending({ type: "integer" }), upTo(all), /maximum was not set and is now 9223372036854775807/);
   expectVerdict(
     upTo("9223372036854775807"),
     upTo("9223372036854775806"),
