@@ -7,15 +7,16 @@ export type Json<Value> = string & { readonly json?: Value };
 /** A number as `JSON.stringify` writes it, which would round a JavaScript number. Any JSON text but that of an object or an array. */
 export const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
-/** Only a number with more than 15 digits can be rounded (DBL_DIG of IEEE 754), or one whose exponent is so small that it becomes zero. */
-const MAY_BE_ROUNDED = /\d[\d.]{15}|[eE]-\d{3}/;
+/** A number that JSON.parse may round, or that a float may have rounded before: more than 15 digits (DBL_DIG of IEEE 754), or an exponent. */
+const MAY_BE_ROUNDED = /\d(?:[\d.]{15}|[eE][+-]?\d)/;
 
 /**
- * Matches a number of more than five characters, together with the shorter numbers, strings and other JSON before it. Five
- * characters hold neither 16 digits nor an exponent below -99. Sticky, so that each match begins where the last one ended and
- * never inside a string.
+ * Matches a long number, together with the short numbers, strings and other JSON before it. A short number has at most five digits
+ * and an exponent below 10, so it is exact and below 10^14. Sticky, so that each match begins where the last one ended and never
+ * inside a string.
  */
-const LONG_NUMBER = /((?:[^"\d-]|"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]{0,4}[,\]}\s])*)(-?\d[\d.eE+-]{5,})/gy;
+const LONG_NUMBER =
+  /((?:[^"\d-]|"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.]{0,4}(?:[eE]\d)?[,\]}\s])*)(-?\d(?:[\d.eE+-]{5,}|[\d.]*[eE][\d+-]{2,}))/gy;
 
 /** The first element of an array that represents a long number. Random, so that no client can send such an array. */
 const mark = lazy(() => crypto.randomUUID());
@@ -37,31 +38,65 @@ export function isLongNumber(value: unknown): boolean {
   return Array.isArray(value) && value[0] === mark();
 }
 
-/** The int64 in a value from `parseExact`, or undefined for any other value. `1.0`, `1e3` and `-0` count as integers. */
+/**
+ * The int64 in a value from `parseExact`, or undefined for any other value. `1.0`, `1e3` and `-0` count as integers. A number that
+ * `isFromFloat` does not.
+ */
 export function toInt64(value: unknown): Int64 | undefined {
-  const text = typeof value === "number" ? String(value) : longInteger(value);
+  return isFromFloat(value) ? undefined : toInteger(value);
+}
+
+/** The same in every notation. */
+export function toInteger(value: unknown): Int64 | undefined {
+  const text = typeof value === "number" ? String(value) : longInteger(decimalOf(value));
   return text !== undefined && isInt64(text) ? text : undefined;
+}
+
+/**
+ * Whether a value of `parseExact` is a number that a float has probably rounded: it has a fraction or an exponent, and its magnitude is
+ * 10^14 or more. Many libraries write an integer that they read into a float with 14 digits and an exponent.
+ */
+export function isFromFloat(value: unknown): boolean {
+  const decimal = decimalOf(value);
+  return decimal !== undefined && decimal.isFloat && decimal.significant.length + decimal.scale > FLOAT_DIGITS;
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** Digits of 2^63. An integer with more digits is not an int64. */
 const MAX_DIGITS = 19;
+/** Digits that every formatter of floats keeps: Lua's `%.14g` has the fewest. */
+const FLOAT_DIGITS = 14;
 
-/** A long number as an integer in decimal digits, or undefined for any other value. */
-function longInteger(value: unknown): string | undefined {
+/** A number: significant * 10^scale. The significant digits neither begin nor end with a zero, and zero has none. */
+interface Decimal {
+  sign: string;
+  significant: string;
+  scale: number;
+  /** Whether it has a fraction or an exponent. */
+  isFloat: boolean;
+}
+
+/** A long number, or undefined for any other value. */
+function decimalOf(value: unknown): Decimal | undefined {
   if (!isLongNumber(value)) return undefined;
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = NUMBER.exec((value as string[])[1] ?? "") ?? [];
-  const digits = whole + fraction;
+  const [, sign = "", whole = "", fraction, exponent] = NUMBER.exec((value as string[])[1] ?? "") ?? [];
+  const digits = whole + (fraction ?? "");
   // Loops, not /0+$/: a regular expression would retry from every zero of a long run.
   let start = 0;
   while (digits[start] === "0") start++;
-  if (start === digits.length) return "0";
   let end = digits.length;
-  while (digits[end - 1] === "0") end--;
-
-  // The value is significant * 10^scale. The last digit of `significant` is not zero.
+  while (end > start && digits[end - 1] === "0") end--;
   const significant = digits.slice(start, end);
-  const scale = Number(exponent) - fraction.length + (digits.length - end);
-  return scale < 0 || significant.length + scale > MAX_DIGITS ? undefined : sign + significant + "0".repeat(scale);
+  const isFloat = fraction !== undefined || exponent !== undefined;
+  if (significant === "") return { sign: "", significant, scale: 0, isFloat };
+  return { sign, significant, scale: Number(exponent ?? 0) - (fraction ?? "").length + digits.length - end, isFloat };
+}
+
+/** A number as an integer in decimal digits. Undefined when it has a fraction, or too many digits. */
+function longInteger(decimal: Decimal | undefined): string | undefined {
+  if (decimal === undefined) return undefined;
+  const { sign, significant, scale } = decimal;
+  if (scale < 0 || significant.length + scale > MAX_DIGITS) return undefined;
+  return significant === "" ? "0" : sign + significant + "0".repeat(scale);
 }

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { type Int64, isInt64 } from "../exact/int64.ts";
-import { toInt64 } from "../exact/json.ts";
+import { isFromFloat, toInt64 } from "../exact/json.ts";
 import { isText } from "../exact/text.ts";
 import { isName, MAX_NAME_CHARACTERS } from "../name.ts";
 
@@ -100,8 +100,14 @@ export const textField = (maxCharacters: number) =>
 
 const INT64 = "an integer from -2^63 to 2^63 - 1";
 
+/** The rule of a large integer in a body. */
+const integerRule = (text: string): ReturnType<typeof rule> => ({
+  error: ({ input }) =>
+    isFromFloat(input) ? `has to be written with all its digits: ${text}` : rule(text).error({ input }),
+});
+
 /** An int64 in a body. */
-export const int64Field = () => parsed<number, Int64>(toInt64, rule(INT64));
+export const int64Field = () => parsed<number, Int64>(toInt64, integerRule(INT64));
 
 /** The largest version: a JavaScript number holds 15 digits exactly. */
 export const MAX_VERSION = 10 ** 15 - 1;
@@ -113,7 +119,7 @@ export const integerField = (minimum: number, maximum: number) =>
       const integer = Number(toInt64(value));
       return integer >= minimum && integer <= maximum ? integer : undefined;
     },
-    rule(`an integer from ${minimum} to ${maximum}`),
+    integerRule(`an integer from ${minimum} to ${maximum}`),
   );
 
 /** The version of a resource in a body. */

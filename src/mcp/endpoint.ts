@@ -10,7 +10,7 @@ import { respondWithError } from "../http/error-handler.ts";
 import { refusesCustomers } from "../http/guard.ts";
 import { JSON_BODY, parse, receiveBody } from "../http/body.ts";
 import { invalid } from "../http/validation.ts";
-import { readArguments } from "./arguments.ts";
+import { fromText, readArguments } from "./arguments.ts";
 import { failure, requestOf, resultOf } from "./call.ts";
 import {
   extended,
@@ -113,7 +113,7 @@ async function outcomeOf(
   if (method === "tools/call") {
     const tool = tools.find(({ definition }) => definition.name === params["name"]);
     if (tool === undefined) throw new RpcError(-32_602, "There is no such tool: see tools/list.", 200);
-    const { arguments: given = {} } = params;
+    const given = fromText(params["arguments"]) ?? {};
     if (!isObject(given)) throw new RpcError(-32_602, "arguments has to be an object.", 200);
     const { values, issues } = readArguments(tool, given);
     if (issues.length === 0) return requestOf(c, tool, values);

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppEnv } from "../env.ts";
-import { toInt64 } from "../exact/json.ts";
+import { toInteger } from "../exact/json.ts";
 import { jsonText } from "../http/respond.ts";
 
 /** An object of `parseExact`. */
@@ -39,7 +39,7 @@ export function isObject(value: unknown): value is JsonObject {
 /** The id of a message as JSON: a string, or an integer of 64 bits. Undefined for anything else. */
 export function idOf(body: unknown): string | undefined {
   const id = isObject(body) ? body["id"] : undefined;
-  return typeof id === "string" ? JSON.stringify(id) : toInt64(id);
+  return typeof id === "string" ? JSON.stringify(id) : toInteger(id);
 }
 
 /**
@@ -48,8 +48,10 @@ export function idOf(body: unknown): string | undefined {
  * @throws RpcError for a batch, a response, another version of JSON-RPC, and members of a wrong type.
  */
 export function messageOf(body: unknown): Message {
-  const { jsonrpc, method, params = {}, ...rest } = isObject(body) ? body : {};
+  const { jsonrpc, method, params: given, ...rest } = isObject(body) ? body : {};
   const id = idOf(body);
+  // Some clients write null for what they leave out.
+  const params = given ?? {};
   const isWhole = jsonrpc === "2.0" && typeof method === "string" && isObject(params);
   if (!isWhole || (id === undefined && "id" in rest)) {
     throw new RpcError(

@@ -1,10 +1,12 @@
-// Each field that a resource may lack, in every operation that writes or returns it. The document has an example of each.
+// Each field that a resource may lack, and each large integer, in every operation that writes it. The document has an example of each.
 import { env } from "cloudflare:workers";
 import type { SchemaObject } from "openapi3-ts/oas31";
 import { describe, expect, test } from "vitest";
 import { ROWS } from "../../register/operations.ts";
 import document from "../../public/openapi.json" with { type: "json" };
+import { rawJSON } from "../../src/exact/json.ts";
 import { latest, since } from "../events/feed.ts";
+import { refusalOf, resultOf } from "../support/agents.ts";
 import { call, expectError, expectJson } from "../support/client.ts";
 import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
@@ -12,15 +14,20 @@ import { OPERATIONS } from "../support/operations.ts";
 interface Fields {
   [field: string]: SchemaObject;
 }
-const schemas = document.components.schemas as unknown as { [name: string]: { properties?: Fields } };
+const schemas = document.components.schemas as unknown as {
+  [name: string]: { properties?: Fields; items?: { $ref: string } };
+};
 const paths = document.paths as unknown as {
   [path: string]: { [method: string]: { requestBody?: { content: { [type: string]: { schema: { $ref: string } } } } } };
 };
 
-/** The fields of the body of an operation. */
+const named = ({ $ref } = { $ref: "" }) => schemas[$ref.split("/").at(-1) ?? ""];
+
+/** The fields of the body of an operation, or of its items. */
 function fieldsOf(path: string, method: string): Fields {
   const [body] = Object.values(paths[path]?.[method]?.requestBody?.content ?? {});
-  return schemas[body?.schema.$ref.split("/").at(-1) ?? ""]?.properties ?? {};
+  const schema = named(body?.schema);
+  return (schema?.items === undefined ? schema : named(schema.items))?.properties ?? {};
 }
 
 const send = (method: string, path: string, body?: object) =>
@@ -86,5 +93,47 @@ describe.each(FIELDS)("$name: $field", ({ name, path, field, value, maxLength })
   test.each([null, {}, "x".repeat((maxLength ?? 0) + 1)])("a creation refuses another value: %j", async (other) => {
     const refused = await send("POST", path, { ...(await creation()), [field]: other });
     expect(await expectError(refused, "invalid_request")).toMatch(new RegExp(`^${field} has to be `));
+  });
+});
+
+/** The fields that may be as large as an int64. The document does not bound a version as the service does. */
+const INTEGERS = OPERATIONS.flatMap(({ name, path, template, request: { method = "", body } }) =>
+  Object.entries(fieldsOf(template.slice("/v1".length), method.toLowerCase()))
+    .filter(([field, { format }]) => format === "int64" || field === "version")
+    .map(([field]) => ({ name, method, path, field, body })),
+);
+
+test("the large integers of every body are among them", () =>
+  expect(INTEGERS.map(({ name, field }) => `${name} ${field}`).toSorted()).toEqual([
+    "createPet categoryId",
+    "createPets categoryId",
+    "placeOrder petId",
+    "updatePet categoryId",
+    "updatePets categoryId",
+    "updatePets id",
+    "updatePets version",
+  ]));
+
+describe.each(INTEGERS)("$name: $field", ({ name, method, path, field, body }) => {
+  const sent = (digits: string) => {
+    const [item, ...others] = ([body].flat() as object[]).map((one) => ({ ...one, [field]: rawJSON(digits) }));
+    return Array.isArray(body) ? [item, ...others] : item;
+  };
+
+  // Promise: numbers-of-floats-are-refused
+  test.each(["1.2345678901234e+14", "9.00719925474099e+15", "9.007199254740992E15", "-123456789012345.0", "0.1e15"])(
+    "%s has passed through a float",
+    async (digits) => {
+      const message = new RegExp(`^(0: )?${field} has to be written with all its digits: an integer`);
+      expect(await expectError(await send(method, path, sent(digits)), "invalid_request")).toMatch(message);
+      const { tools } = await resultOf({ method: "tools/list" });
+      if (!tools.some((tool) => tool.name === name)) return;
+      const args = { ...(Array.isArray(body) ? { items: sent(digits) } : sent(digits)), idempotencyKey: "K" };
+      expect((await refusalOf(name, args, "invalid_request")).message).toMatch(message);
+    },
+  );
+
+  test.each(["100000000000001", "1.0", "1e3", "1234567.0", "1.0000000000000000E+003"])("%s has not", async (digits) => {
+    expect((await send(method, path, sent(digits))).status).not.toBe(400);
   });
 });

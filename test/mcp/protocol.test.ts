@@ -164,7 +164,7 @@ describe("messages", () => {
     { jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } },
     ...[undefined, "1.0", 2].map((jsonrpc) => ({ ...PING, jsonrpc })),
     ...[undefined, ["ping"]].map((method) => ({ ...PING, method })),
-    ...[[], null, "x"].map((params) => ({ ...PING, params })),
+    ...[[], "x", "{}"].map((params) => ({ ...PING, params })),
   ])("%j is refused", async (body) => {
     const id = (body as { id?: unknown } | null)?.id ?? null;
     const answer = await post(json(body));
@@ -178,15 +178,23 @@ describe("messages", () => {
       expectRpcError(await post({ body, headers: { "Content-Type": "application/json" } }), 400, -32_700, null),
   );
 
-  test.each(['"a"', '""', '"\\ud800\\u0000é"', "0", "-1", "7.0", "1e3", "9007199254740993", "-9223372036854775808"])(
-    "the id %s returns as it was",
-    async (id) => {
-      const { text, response } = await post({ body: `{"jsonrpc":"2.0","id":${id},"method":"ping"}` });
-      expect(response.status).toBe(200);
-      const sent = /^[-0-9]{16,}$/.test(id) ? id : JSON.stringify(JSON.parse(id));
-      expect(text).toBe(`{"jsonrpc":"2.0","id":${sent},"result":{}}`);
-    },
-  );
+  test.each([
+    '"a"',
+    '""',
+    '"\\ud800\\u0000é"',
+    "0",
+    "-1",
+    "7.0",
+    "1e3",
+    "1e15",
+    "9007199254740993",
+    "-9223372036854775808",
+  ])("the id %s returns as it was", async (id) => {
+    const { text, response } = await post({ body: `{"jsonrpc":"2.0","id":${id},"method":"ping"}` });
+    expect(response.status).toBe(200);
+    const sent = /^[-0-9]{16,}$/.test(id) ? id : JSON.stringify(JSON.parse(id));
+    expect(text).toBe(`{"jsonrpc":"2.0","id":${sent},"result":{}}`);
+  });
 
   test.each(["null", "1.5", "true", "[]", "{}", "[1]", "1e400", "9223372036854775808", '["a",["b"]]'])(
     "the id %s is none",
@@ -213,7 +221,7 @@ describe("messages", () => {
         expectRpcError(answer, 200, -32_602);
         expect(answer.text).not.toContain(key);
       }
-      for (const args of [[], null, "x", 5])
+      for (const args of [[], "x", "[]", "null{}", 5])
         expectRpcError(
           await ask({ method: "tools/call", params: { name: "getKey", arguments: args } }, revision),
           200,
@@ -223,7 +231,13 @@ describe("messages", () => {
   );
 
   test("a call without arguments has none", async () => {
-    expect(await resultOf({ method: "tools/call", params: { name: "getKey" } })).toHaveProperty("structuredContent");
+    for (const args of [undefined, null, "null", "{}", " {\n}"])
+      expect(
+        await resultOf({ method: "tools/call", params: { name: "getKey", arguments: args } }),
+        String(args),
+      ).toHaveProperty("structuredContent");
+    const { response, text } = await post({ body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":null}' });
+    expect([response.status, text]).toEqual([200, '{"jsonrpc":"2.0","id":1,"result":{}}']);
   });
 });
 

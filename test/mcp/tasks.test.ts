@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { readArguments } from "../../src/mcp/arguments.ts";
+import type { Tool } from "../../src/mcp/tools.ts";
 import { ask, contentOf, refusalOf, resultOf } from "../support/agents.ts";
 import { call } from "../support/client.ts";
 import { grantKey, key } from "../support/keys.ts";
@@ -128,6 +130,7 @@ describe("a misstep names its remedy", () => {
   const placing = { petId: "5", idempotencyKey: "misstep" };
 
   const AN_ID = 'has to be an integer from -2^63 to 2^63 - 1 as a string, like "17".';
+  const A_KEY = "a new text without spaces for each thing or change, the same one to repeat a call";
   const NEW = { items: [{ name: "A", categoryId: "1" }], idempotencyKey: "x" };
   const selling = (status: string) => ({ items: [{ id: "5", status }] });
 
@@ -135,11 +138,7 @@ describe("a misstep names its remedy", () => {
     ["getOrder", { orderId: 9_007_199_254_740_992 }, `orderId ${AN_ID}`],
     ["getOrder", { orderId: 1.5 }, `orderId ${AN_ID}`],
     ["listPets", { categoryId: "Fish" }, `categoryId ${AN_ID}`],
-    [
-      "placeOrder",
-      { petId: "5" },
-      "idempotencyKey is required: a new text without spaces for each thing or change, the same one to repeat a call.",
-    ],
+    ["placeOrder", { petId: "5" }, `idempotencyKey is required: ${A_KEY}.`],
     [
       "placeOrder",
       { petId: "5", idempotencyKey: "é\n" },
@@ -165,8 +164,21 @@ describe("a misstep names its remedy", () => {
     ["listPets", { id: Array.from({ length: 101 }, String) }, "id has to have at most 100 items."],
     ["createPets", { ...NEW, items: NEW.items[0] }, "items has to be an array."],
     ["listPets", { id: [] }, "id has to have an item."],
-    ["listPets", { status: null }, "status has to be a string."],
+    ["listPets", { q: 5 }, "q has to be a string."],
     ["listPets", { limit: "ten" }, "limit has to be an integer."],
+    // Texts whose JSON is something else, or nothing.
+    ["listPets", { limit: "[20]", id: '"1"' }, "limit has to be an integer; id has to be an array."],
+    ["listPets", { id: '["1", null]' }, `id.1 ${AN_ID}`],
+    ["createPets", { ...NEW, items: "[{]" }, "items has to be an array."],
+    ["createPets", { ...NEW, items: ["name"] }, "0: the item has to be an object."],
+    ["createPets", { ...NEW, items: [null] }, "0: the item has to be an object."],
+    ["createPets", { ...NEW, items: '[{"name": null, "categoryId": "1"}]' }, "0: name is required."],
+    ["createPets", { ...NEW, idempotencyKey: null }, `idempotencyKey is required: ${A_KEY}.`],
+    [
+      "listPets",
+      { price: null },
+      "price is unknown, there is limit, cursor, sort, include, status, categoryId, id, q.",
+    ],
     [
       "listPets",
       { cursor: "AAAAAAAAAAKLLL5F", sort: "-id" },
@@ -174,6 +186,43 @@ describe("a misstep names its remedy", () => {
     ],
   ])("%s, row %#", async (name, args, message) => {
     expect((await refusalOf(name, args, "invalid_request")).message).toBe(message);
+  });
+
+  test("arrays, objects and integers are taken as JSON in a text, and null for what is left out", async () => {
+    const { items: written = [] } = await contentOf("createPets", {
+      items:
+        '[{"name": "A", "categoryId": 7}, "{\\"name\\": \\"null\\", \\"categoryId\\": \\"9223372036854775807\\"}"]',
+      idempotencyKey: "texts",
+    });
+    expect(written).toMatchObject([
+      { name: "A", categoryId: "7" },
+      { name: "null", categoryId: "9223372036854775807" },
+    ]);
+    const ids = written.map(({ id }) => id);
+    const absent = { cursor: null, sort: null, include: null, status: null, categoryId: null, q: null };
+    const { items, nextCursor } = await contentOf("listPets", { ...absent, id: JSON.stringify(ids), limit: "1" });
+    expect(items).toEqual(written.slice(0, 1));
+    expect((await contentOf("listPets", { id: ids, limit: " 2.0", cursor: nextCursor })).items).toHaveLength(1);
+    const changes = ids.map((id, place) => JSON.stringify({ id, version: place === 0 ? "1" : 1, status: "pending" }));
+    expect((await contentOf("updatePets", { items: JSON.stringify(changes) })).items).toMatchObject([
+      { status: "pending", version: 2 },
+      { status: "pending", version: 2 },
+    ]);
+    const { id } = await contentOf("createCategory", { name: "[1]", description: null, idempotencyKey: "category" });
+    expect(await contentOf("updateCategory", { categoryId: id, name: null, description: "{}" })).toMatchObject({
+      name: "[1]",
+      description: "{}",
+    });
+    expect(await contentOf("updateCategory", { categoryId: id, description: null })).toEqual({ id, name: "[1]" });
+    const order = { petId: "8", reference: null, customer: null, idempotencyKey: "order" };
+    expect(await contentOf("placeOrder", order)).not.toHaveProperty("reference");
+  });
+
+  test("a boolean may be a text too", () => {
+    const tool = { definition: { inputSchema: { type: "object", properties: { enabled: { type: "boolean" } } } } };
+    const read = (enabled: unknown) => readArguments(tool as unknown as Tool, { enabled });
+    for (const enabled of [false, "false"]) expect(read(enabled)).toEqual({ values: { enabled: false }, issues: [] });
+    for (const enabled of [0, "no", '"true"']) expect(read(enabled).issues).toHaveLength(1);
   });
 
   test("a number for an id is taken, if no client can have rounded it", async () => {

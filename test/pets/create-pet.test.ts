@@ -121,9 +121,8 @@ describe("the categoryId", () => {
     ["9007199254740991", "9007199254740991"],
     ["9007199254740993", "9007199254740993"],
     ["-9007199254740993", "-9007199254740993"],
-    ["9.007199254740993e15", "9007199254740993"],
+    ["99999999999999.0e0", "99999999999999"],
     ["9223372036854775807", "9223372036854775807"],
-    ["9223372036854775807.0", "9223372036854775807"],
     ["-9223372036854775808", "-9223372036854775808"],
     [`1${"0".repeat(400)}e-400`, "1"],
   ])("%s is exactly the integer %s", async (sent, stored) => {
@@ -145,12 +144,8 @@ describe("the categoryId", () => {
     "1.5",
     "1e-1",
     "1.00000000000000000001",
-    "9223372036854775807.5",
     "9223372036854775808",
     "-9223372036854775809",
-    "1e19",
-    "1e400",
-    "1e99999999999999999999",
     // JSON.parse reads it as 0.
     "1e-400",
     "1e-99999999999999999999",
@@ -161,6 +156,15 @@ describe("the categoryId", () => {
     expect(message).toBe("categoryId has to be an integer from -2^63 to 2^63 - 1.");
     expect(await countPets()).toBe(before);
   });
+
+  // Promise: numbers-of-floats-are-refused
+  test.each(["9.007199254740993e15", "9223372036854775807.0", "1e14", "123456789012345.5", "1e99999999999999999999"])(
+    "cannot be %s, which a float may have rounded",
+    async (categoryId) => {
+      const message = await expectError(await create(`{"name":"Rex","categoryId":${categoryId}}`), "invalid_request");
+      expect(message).toBe("categoryId has to be written with all its digits: an integer from -2^63 to 2^63 - 1.");
+    },
+  );
 });
 
 test.each(['"Sold"', '"gone"', '""', "null", "1", '["sold"]'])("the status cannot be %s", async (status) => {

