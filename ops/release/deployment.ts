@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Cloudflare, eventually } from "./cloudflare.ts";
@@ -245,8 +245,9 @@ export async function upload(cloudflare: Cloudflare, args: readonly string[]): P
   const output = join(tmpdir(), `petstore-release-${randomUUID()}.json`);
   try {
     await cloudflare.wrangler(args, { WRANGLER_OUTPUT_FILE_PATH: output });
-    const [, id] = readFileSync(output, "utf8").match(/"version_id":"([^"]+)"/) ?? [];
-    if (id === undefined) throw new Error(`wrangler ${args[0]} uploaded nothing.`);
+    const said = existsSync(output) ? readFileSync(output, "utf8") : "";
+    const [, id] = said.match(/"version_id":"([^"]+)"/) ?? [];
+    if (id === undefined) throw new Error(`wrangler ${args[0]} ended well, and told of no version that it uploaded.`);
     return id;
   } finally {
     rmSync(output, { force: true });

@@ -27,6 +27,7 @@ import {
   prepareDatabase,
   prepareNamespace,
   refuseOtherResources,
+  refuseRenamed,
   type ResourceOptions,
 } from "./resources.ts";
 import { refuseSettings } from "./settings.ts";
@@ -70,6 +71,7 @@ async function releaseOnce(options: ReleaseOptions, terminal: Terminal, interrup
   const before = await surveyWorker(cloudflare, target);
   refuseSurvey(target, before, revision, options);
   refuseOtherResources(target, before, options, terminal);
+  await refuseRenamed(cloudflare, target, before);
   if (before.migration !== undefined) terminal.say(oneWay(before.migration));
   await confirmProduction(options, terminal);
   const isNew = options.newDatabase === true || options.newNamespace === true;

@@ -55,6 +55,28 @@ export function refuseOtherResources(
 }
 
 /**
+ * Refuses a Worker that is not deployed yet when another one uses its resources: `name` in wrangler.toml was changed. The release would make
+ * a second Worker on the same data, with another cron trigger and another secret of customer tokens.
+ */
+export async function refuseRenamed(
+  cloudflare: Cloudflare,
+  { worker, ids }: Target,
+  { deployments }: Survey,
+): Promise<void> {
+  const own = Object.values(ids).filter((id) => id !== undefined);
+  if (deployments.length > 0 || own.length === 0) return;
+  for (const { id: other } of (await cloudflare.get<{ id: string }[]>("/workers/scripts")) ?? []) {
+    const settings = await cloudflare.get<{ bindings?: object[] }>(`/workers/scripts/${other}/settings`);
+    const used = (settings?.bindings ?? []).flatMap((binding) => Object.values(binding)).find((id) => own.includes(id));
+    if (used === undefined) continue;
+    throw new Error(
+      `The Worker ${other} uses ${used}, which wrangler.toml names for ${worker}. Two Workers may not share the data. ` +
+        `Give the environment the name ${other} again, or delete that Worker first.`,
+    );
+  }
+}
+
+/**
  * Looks for a resource of wrangler.toml.
  *
  * @returns undefined when one has to be created.

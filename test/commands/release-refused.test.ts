@@ -170,6 +170,15 @@ const REFUSED: { [name: string]: { prepare?: () => unknown; args?: string[]; lin
         `petstore-staging uses the KV namespace other, and wrangler.toml names ${namespace}. docs/runbook/deleted.md has the choice. ` +
         "To release with that one, say --new-namespace.",
     },
+    "a Worker with another name than the one that uses its resources": {
+      prepare: () => {
+        addStaging();
+        changeSettings((text) => text.replace("[env.staging]\n", '[env.staging]\nname = "petstore-renamed"\n'));
+      },
+      line:
+        `The Worker petstore-staging uses ${namespace}, which wrangler.toml names for petstore-renamed. Two Workers may not share the data. ` +
+        "Give the environment the name petstore-staging again, or delete that Worker first.",
+    },
     "a database that wrangler.toml gives another name": {
       prepare: () => {
         addStaging();

@@ -433,6 +433,19 @@ test("a migration that fails leaves those before it, and the old code", async ()
   expect(api.workers.all.size).toBe(0);
 });
 
+test("a wrangler that ends well and says nothing is told in a sentence", async () => {
+  const { checkout } = cloudflare;
+  addOne();
+  const silent = join(checkout.folder, ".wrangler/silent.mjs");
+  writeFileSync(silent, "");
+  checkout.useWrangler(silent);
+  onTestFinished(() => checkout.useWrangler(STAND_IN));
+  expect(await failureOf(release())).toMatch(
+    /^wrangler versions ended well, and told of no version that it uploaded\. /,
+  );
+  expect(versions()).toHaveLength(1);
+});
+
 test("a release looks for nothing in a list, so an empty one does no harm", async () => {
   const { api } = cloudflare;
   addOne();
