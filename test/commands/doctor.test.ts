@@ -115,6 +115,15 @@ test.each(Object.keys(ILLNESSES))("the doctor finds %s", async (name) => {
   expect(lastLine(result)).toMatch(/^Wrong: .+\. docs\/runbook\/doctor\.md says what to do\.$/);
 });
 
+test("the doctor names the variables of wrangler.toml that are not released", async () => {
+  const released = { READ_MAX_AGE: "7", READS: "primary", CONSOLE: "on" };
+  for (const { bindings } of fixture.api.workers.all.get(PRODUCTION)?.versions ?? [])
+    for (const [name, text] of Object.entries(released)) bindings.push({ name, type: "plain_text", text });
+  const text =
+    "READ_MAX_AGE is 7, and 0 in wrangler.toml; READS is primary, and nearest in wrangler.toml: not released";
+  expect((await doctor()).stdout).toContain(`bindings    ${text}\n`);
+});
+
 test("a list shows the hosts alone, because an address may have a secret", async () => {
   const { code, stdout } = await webhooks("list");
   expect(code).toBe(0);

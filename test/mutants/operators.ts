@@ -153,5 +153,6 @@ export function mutationsOf(file: SourceFile): Edit[] {
     node.forEachChild((child) => void edits.push(...visit(child)));
     return edits;
   };
-  return visit(file);
+  // Some replace a part by itself.
+  return visit(file).filter(({ start, end, text }) => file.text.slice(start, end) !== text);
 }
