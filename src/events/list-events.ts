@@ -16,7 +16,7 @@ import { openSession } from "../http/open-session.ts";
 import { limitField, MAX_LIMIT } from "../http/paging.ts";
 import { jsonText } from "../http/respond.ts";
 import { query } from "../http/query.ts";
-import { parameterRule, parsed, rule } from "../http/validation.ts";
+import { listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 
 const LATEST = "latest";
@@ -32,12 +32,7 @@ export const listEventsQuery = lazy(() =>
       ),
     ),
     limit: limitField(),
-    type: z.optional(
-      parsed<EventType | EventType[], EventType[]>(
-        toTypes,
-        rule(`1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}, each in its own parameter`),
-      ),
-    ),
+    type: listParameter(toTypes, `1 to ${MAX_TYPES} of ${EVENT_TYPES.join(", ")}`),
   }),
 );
 

@@ -1,4 +1,3 @@
-import { zValidator } from "@hono/zod-validator";
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import * as z from "zod/mini";
@@ -6,7 +5,7 @@ import type { AppEnv } from "../env.ts";
 import { ApiError } from "../errors.ts";
 import { lazy } from "../lazy.ts";
 import { KnownQueries } from "./known-queries.ts";
-import { invalid, type Validator } from "./validation.ts";
+import { invalid, isList, type Validator } from "./validation.ts";
 
 /** Maximum number of characters of a URL with a query. Decoding a longer query would cost more than the rest of the request. */
 export const MAX_URL_LENGTH = 4_096;
@@ -17,6 +16,10 @@ const MAX_NAMES = 10;
 const SHOWN_NAME = /^[A-Za-z0-9_.[\]-]{1,40}$/;
 /** A parameter without a name, which Hono's parser drops. */
 const NAMELESS = /^\?=|&=/;
+/** The forms of a list beside `id=2&id=8`: a comma, or brackets. */
+const OTHER_FORM = /[,[]|%2C|%5B/i;
+/** `id`, `id[]` and `id[0]`. */
+const LIST_NAME = /^(\w+)(?:\[\d{0,4}\])?$/;
 
 /** A validator of the query, and the valid queries that it remembers. */
 export interface QueryValidator<Schema extends z.ZodMiniObject> extends Validator<"query", Schema> {
@@ -34,27 +37,44 @@ const NOTHING = Object.freeze({});
  */
 export function query<Schema extends z.ZodMiniObject>(schema: () => Schema): QueryValidator<Schema> {
   const known = new KnownQueries<z.output<Schema>>();
-  const validator = lazy(() =>
-    zValidator("query", schema(), (result, c: Context) => {
-      const text: AppEnv["Variables"]["query"] = c.get("query");
-      const issues = result.success ? [] : result.error.issues;
-      const undeclared = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
-      refuseUndeclared(undeclared, text, Object.keys(schema().shape));
-      // Hono would leave the escapes as they are, and a text is looked up byte for byte.
-      if (text.includes("%") && !isDecodable(text))
-        throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
-      if (!result.success) throw invalid(issues);
-      known.add(text, result.data);
-    }),
-  );
+  const declared = lazy(() => Object.keys(schema().shape));
+  const lists = lazy(() => declared().filter((name) => isList(schema().shape[name])));
+  const validate = (c: Context, text: string): z.output<Schema> => {
+    const result = schema().safeParse(parametersOf(c, text, lists()));
+    const issues = result.success ? [] : result.error.issues;
+    const undeclared = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
+    refuseUndeclared(undeclared, text, declared(), lists());
+    // Hono would leave the escapes as they are, and a text is looked up byte for byte.
+    if (text.includes("%") && !isDecodable(text))
+      throw new ApiError("invalid_request", "The query has to be UTF-8, percent-encoded.");
+    if (!result.success) throw invalid(issues);
+    known.add(text, result.data);
+    return result.data;
+  };
   const middleware: MiddlewareHandler = (c, next) => {
     const text: AppEnv["Variables"]["query"] = c.get("query");
-    const output = text === "" ? NOTHING : known.get(text);
-    if (output === undefined) return validator()(c, next);
-    c.req.addValidatedData("query", output);
+    c.req.addValidatedData("query", text === "" ? NOTHING : (known.get(text) ?? validate(c, text)));
     return next();
   };
   return Object.assign(middleware, { target: "query" as const, schema, known });
+}
+
+/** The parameters of a query. One that is repeated, and a list of several values, is an array. */
+function parametersOf(c: Context, text: string, lists: readonly string[]): { [name: string]: string | string[] } {
+  const all = lists.length > 0 && OTHER_FORM.test(text) ? readLists(text, lists) : c.req.queries();
+  const parameters = Object.entries(all).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return Object.fromEntries(parameters);
+}
+
+/** The parameters of a query whose lists are in any form, with the values of each list in the order of the query. */
+function readLists(text: string, lists: readonly string[]): Record<string, string[]> {
+  const parameters: Record<string, string[]> = Object.create(null);
+  for (const [written, value] of new URLSearchParams(text)) {
+    const name = LIST_NAME.exec(written)?.[1] ?? "";
+    if (lists.includes(name)) (parameters[name] ??= []).push(...value.split(","));
+    else (parameters[written] ??= []).push(value);
+  }
+  return parameters;
 }
 
 function hasQuery(c: Context<AppEnv>): boolean {
@@ -77,7 +97,7 @@ export function readQuery(c: Context<AppEnv>): void {
   if (text === "") return;
   if (url.length > MAX_URL_LENGTH)
     throw new ApiError("invalid_request", `The address has to be at most ${MAX_URL_LENGTH} characters.`);
-  if (!hasQuery(c)) refuseUndeclared(Object.keys(c.req.queries()), text, []);
+  if (!hasQuery(c)) refuseUndeclared(Object.keys(c.req.queries()), text);
 }
 
 function isDecodable(search: string): boolean {
@@ -95,7 +115,12 @@ function isDecodable(search: string): boolean {
  *
  * @throws ApiError `invalid_request`
  */
-function refuseUndeclared(names: string[], text: string, declared: string[]): void {
+function refuseUndeclared(
+  names: string[],
+  text: string,
+  declared: readonly string[] = [],
+  lists: readonly string[] = [],
+): void {
   const undeclared = NAMELESS.test(text) ? [...names, ""] : names;
   if (undeclared.length === 0) return;
   const entries = new Map<string, string>();
@@ -103,8 +128,8 @@ function refuseUndeclared(names: string[], text: string, declared: string[]): vo
     const base = declared.find((one) => name.startsWith(`${one}[`));
     if (!SHOWN_NAME.test(name)) entries.set("", "a query parameter is unknown");
     else if (base === undefined) entries.set(name, `${name} is unknown`);
-    // Many libraries write a list as `id[]=2&id[]=8` or `id[0]=2&id[1]=8`.
-    else entries.set(base, `${base}[] has to be ${base}, without brackets (a list repeats its parameter: id=2&id=8)`);
+    else if (lists.includes(base)) entries.set(name, `${name} has to be ${base}, ${base}[] or ${base}[0]`);
+    else entries.set(name, `${name} has to be ${base}, without brackets`);
   }
   const more = entries.size > MAX_NAMES ? `; and ${entries.size - MAX_NAMES} more` : "";
   const takes = declared.length === 0 ? "no query parameters" : `the query parameters ${declared.join(", ")}`;

@@ -133,6 +133,18 @@ export const int64Parameter = () =>
   );
 
 /**
+ * A parameter of the query with several values, none of which has a comma. `query` takes it in each form that libraries write.
+ *
+ * @param parse gets a text, or an array of them.
+ */
+export const listParameter = <Value extends string, Sent extends string = Value>(
+  parse: (value: unknown) => Value[] | undefined,
+  text: string,
+) => Object.assign(z.optional(parsed<Sent | Sent[], Value[]>(parse, rule(text))), { isList: true as const });
+
+export const isList = (schema: object | undefined): boolean => schema !== undefined && "isList" in schema;
+
+/**
  * A field that `parse` reads. If `parse` returns undefined, the field breaks its rule. `Input` is the type that a client sends.
  */
 export function parsed<Input, Output>(

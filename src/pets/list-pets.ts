@@ -8,7 +8,7 @@ import { isText } from "../exact/text.ts";
 import { createHandlers } from "../operation.ts";
 import { pageBounds, pageFields, toPage } from "../http/paging.ts";
 import { readPage } from "../http/read.ts";
-import { int64Parameter, parameterRule, parsed, rule } from "../http/validation.ts";
+import { int64Parameter, listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 import { needlesOf } from "./fold.ts";
 import { pet, statusField } from "./shape.ts";
@@ -30,13 +30,9 @@ export const listPetsQuery = lazy(() =>
     ...pageFields(),
     status: z.optional(statusField(parameterRule)),
     categoryId: z.optional(int64Parameter()),
-    id: z.optional(
-      parsed<string | string[], Int64[]>(
-        toIds,
-        rule(
-          `1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits, each in its own parameter (id=2&id=8)`,
-        ),
-      ),
+    id: listParameter<Int64, string>(
+      toIds,
+      `1 to ${MAX_IDS} integers from -2^63 to 2^63 - 1, in decimal digits (id=2&id=8)`,
     ),
     // A list of one text: `KnownQueries` does not remember lists, and searches differ.
     q: z.optional(

@@ -85,7 +85,6 @@ describe("a parameter that breaks its rule", () => {
     "pet",
     "pet.",
     "pet.*",
-    "pet.created,pet.updated",
     "Pet.created",
     "category.shipped",
     "feed.started",
@@ -94,7 +93,7 @@ describe("a parameter that breaks its rule", () => {
     Array.from({ length: 101 }, () => "pet.created").join("&type="),
   ])("type=%s", async (types) => {
     const message = await expectError(await failure(`type=${types}`), "invalid_request");
-    expect(message).toMatch(/^type has to be 1 to 100 of pet\.created, .*order\.updated, each in its own parameter\.$/);
+    expect(message).toMatch(/^type has to be 1 to 100 of pet\.created, .*order\.updated\.$/);
   });
 });
 

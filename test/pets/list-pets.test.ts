@@ -93,15 +93,15 @@ describe("with animals in the store", () => {
     expect(await expectError(await list(ids(101)), "invalid_request")).toMatch(/^id has to be 1 to 100 integers /);
   });
 
-  const NO_INT64 = ["", "x", "01", "-0", "+1", "1.0", "1e3", "%201", "9223372036854775808", "1,2", "null", "%D9%A1"];
+  const NO_INT64 = ["", "x", "01", "-0", "+1", "1.0", "1e3", "%201", "9223372036854775808", "null", "%D9%A1"];
 
   test.each([...NO_INT64, "1&id=x", "x&id=1"])("id=%s is refused", async (id) => {
     expect(await expectError(await list(`?id=${id}`), "invalid_request")).toBe(
-      "id has to be 1 to 100 integers from -2^63 to 2^63 - 1, in decimal digits, each in its own parameter (id=2&id=8).",
+      "id has to be 1 to 100 integers from -2^63 to 2^63 - 1, in decimal digits (id=2&id=8).",
     );
   });
 
-  test.each(NO_INT64)("categoryId=%s is refused", async (id) => {
+  test.each([...NO_INT64, "1,2"])("categoryId=%s is refused", async (id) => {
     expect(await expectError(await list(`?categoryId=${id}`), "invalid_request")).toBe(
       "categoryId has to be an integer from -2^63 to 2^63 - 1, in decimal digits.",
     );
