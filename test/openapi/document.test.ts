@@ -14,7 +14,6 @@ import { category } from "../../src/categories/shape.ts";
 import { pet } from "../../src/pets/shape.ts";
 import { DELIVERY_CURSOR } from "../../src/webhooks/list-deliveries.ts";
 import { petChange } from "../../src/pets/update-pets.ts";
-import { listPetsQuery } from "../../src/pets/list-pets.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -212,23 +211,6 @@ describe("the schemas of requests match the checks of the service", () => {
     const accepted = petChange().safeParse(parseExact(JSON.stringify(change))).success;
     expect(accepted).toBe(version >= 1 && version < 10 ** 15 && Number.isInteger(version));
     expect(isValid(change, schemas.PetChange)).toBe(accepted);
-  });
-
-  test("of the parameters of the list", () => {
-    const { parameters } = document.paths["/pets"].get;
-    for (const parameter of ["limit", "status"]) {
-      const described = parameters.find((candidate) => "name" in candidate && candidate.name === parameter);
-      const schema = described && "schema" in described ? described.schema : expect.unreachable();
-      fc.assert(
-        fc.property(
-          fc.oneof(fc.integer({ min: -5, max: 110 }), fc.constantFrom("sold", "pending", "available", "x")),
-          (value) => {
-            // A query holds strings, and the schema describes the parsed value.
-            expect(isValid(value, schema)).toBe(listPetsQuery().safeParse({ [parameter]: String(value) }).success);
-          },
-        ),
-      );
-    }
   });
 
   /** The operations with a cursor of their own, and the operation of each such parameter. */
