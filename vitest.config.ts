@@ -77,7 +77,7 @@ export default defineConfig({
           // Bundled into one module each, these load in a third of the time.
           deps: { optimizer: { ssr: { enabled: true, include: PREBUNDLED } } },
           include: ["test/**/*.test.ts"],
-          exclude: ["built", "world", "load", "browser", "commands", "third-party"].map(
+          exclude: ["built", "world", "load", "browser", "commands", "third-party", "languages"].map(
             (folder) => `test/${folder}/**`,
           ),
           setupFiles: ["test/support/migrate.ts"],
@@ -147,6 +147,16 @@ export default defineConfig({
           env: { TMPDIR: DISK },
           include: ["test/third-party/**/*.test.ts"],
           globalSetup: ["test/built/build.ts", "test/built/pack.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // npm run test:languages: clients in other languages, with Debian's packages.
+        test: {
+          name: "languages",
+          include: ["test/languages/**/*.test.ts"],
+          globalSetup: "test/built/build.ts",
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

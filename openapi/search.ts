@@ -57,6 +57,8 @@ const WORDS: { [address: string]: string } = {
   "/docs/guarantees#created-exactly-once":
     "lost response, timeout, idempotency key, idempotent, retry, duplicate, double click",
   "/docs/guarantees#durability": "backup, data loss",
+  "/docs/languages":
+    "Java, PHP, Ruby, Perl, R, Lua, Erlang, Tcl, C#, .NET, Rust, Octave, library, SDK in another language",
   "/docs/guarantees#exact-data": "exact ids, int64, bigint, 64-bit, precision, rounding, large number, JSON parser",
   "/docs/guarantees#many-animals-in-one-request": "bulk, batch, import a file, CSV, upload, mass",
   "/docs/guarantees#order-and-pages": "paging, pagination, cursor, next page, offset, sort, Link header",

@@ -29,6 +29,7 @@ export const GUIDES = {
   agents: "Agents",
   errors: "Errors",
   guarantees: "Guarantees",
+  languages: "Other languages",
   keys: "API keys",
   versioning: "Versioning",
   "whats-new": "What is new",

@@ -32,11 +32,14 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   [["register/**"], ["browser"]],
   // The tests of other projects. test/built also has what the tests of these projects start.
   [["test/{auth,battery,categories,changes,commands,events,exact,http,log}/**", "test/built/*.test.ts"], []],
-  [["test/{model,mutants,openapi,orders,pets,webhooks,world}/**", "test/{cost.test,costs}.ts", "bench/**"], []],
+  [
+    ["test/{languages,model,mutants,openapi,orders,pets,webhooks,world}/**", "test/{cost.test,costs}.ts", "bench/**"],
+    [],
+  ],
   // The pages that /docs publishes, and what only these pages load.
   [
     [
-      "docs/{agents,books,browsers,errors,events,guarantees,keys,offline,orders,shop,versioning,webhooks,whats-new}.md",
+      "docs/{agents,books,browsers,errors,events,guarantees,keys,languages,offline,orders,shop,versioning,webhooks,whats-new}.md",
       "openapi/page/**",
       "test/browser/**",
     ],

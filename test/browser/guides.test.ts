@@ -35,6 +35,7 @@ const ANSWERS: [question: string, places: string[]][] = [
   ["what a 409 means", CONFLICTS],
   ["limits", ["/docs/keys#limits"]],
   ["rotate a key", ["/docs/keys#a-new-key"]],
+  ["php", ["/docs/languages"]],
   ["exact ids", ["/docs/guarantees#exact-data"]],
   ["install the client", ["/docs/client#install"]],
   ["quick start", ["/docs#quick-start"]],

@@ -64,6 +64,10 @@ const FAULTS = {
     await forward();
     response.writeHead(503).end(UNAVAILABLE);
   },
+  "503 with Retry-After after the write": async (response, forward) => {
+    await forward();
+    response.writeHead(503, { "Retry-After": "1" }).end(UNAVAILABLE);
+  },
   "429 with Retry-After": refuse(429, LIMITED, { "Retry-After": "1" }),
   "response that is late, but in time": async (response, forward, delay) => {
     const answer = await forward();
