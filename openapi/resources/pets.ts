@@ -119,8 +119,7 @@ export const pets: Resource = {
           example: ADA.categoryId,
         },
         id: {
-          description:
-            "Only the animals with these identifiers, `id=2&id=8`. Without any, the list is not filtered.",
+          description: "Only the animals with these identifiers, `id=2&id=8`. Without any, the list is not filtered.",
           stability: "beta",
           schema: { type: "array", items: INT64, minItems: 1, maxItems: MAX_IDS },
           example: [ADA.id],
