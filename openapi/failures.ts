@@ -1,11 +1,11 @@
 // The failures of the operations, as responses of the document.
 import type { HeadersObject, ResponseObject } from "openapi3-ts/oas31";
 import { WHEN } from "./errors.ts";
-import { type ErrorCode, ERRORS, serviceUnavailable, toApiError } from "../src/errors.ts";
+import { type ErrorCode, ERRORS, outcomeUnknown, serviceUnavailable, toApiError } from "../src/errors.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import { MAX_LIMIT } from "../src/http/paging.ts";
 import { type Operation, ref } from "./describe.ts";
-import { type HeaderName, headersOf } from "./headers.ts";
+import { type HeaderName, headersOf, unlessUnknown } from "./headers.ts";
 import type { Mounted } from "./operation.ts";
 
 /** The failures that every operation has. A wrong method is not among them, because it matches no operation. */
@@ -30,6 +30,10 @@ const HEADERS: { [code in ErrorCode]?: HeaderName[] } = {
   service_unavailable: ["Retry-After"],
 };
 
+/** Whether a 503 may leave it unknown what has happened, and a second request would change something. */
+const mayBeUnknown = ({ method, facts }: Mounted): boolean =>
+  (method === "post" || method === "patch") && facts.withoutDatabase === undefined;
+
 function headersOfFailure(code: ErrorCode, { method, facts: { cacheable } }: Mounted): HeaderName[] {
   const names = [...(HEADERS[code] ?? [])];
   if (code === "unsupported_media_type") names.push(method === "patch" ? "Accept-Patch" : "Accept-Post");
@@ -48,11 +52,8 @@ const TOKENS_RATE_LIMITED = [
 const NO_PARAMETERS = "dryRun is unknown. This operation takes no query parameters.";
 
 /** The messages of a code in the responses of an operation. test/support/comparison.ts compares them with those of every tested response. */
-function messagesOf(
-  code: ErrorCode,
-  { errors = {}, parameters = {} }: Operation,
-  { handlers, facts }: Mounted,
-): string[] {
+function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation, route: Mounted): string[] {
+  const { handlers, facts } = route;
   const own = errors[code];
   // The limits of the key come before one of the operation.
   if (code === "rate_limited") {
@@ -87,7 +88,7 @@ function messagesOf(
     case "internal_error":
       return [toApiError(undefined).message];
     case "service_unavailable":
-      return [serviceUnavailable(undefined).message];
+      return [serviceUnavailable, ...(mayBeUnknown(route) ? [outcomeUnknown] : [])].map((of) => of(undefined).message);
     default:
       return [WHEN[code]];
   }
@@ -144,7 +145,11 @@ export function failures(
         status,
         {
           description: codes.map((code) => `\`${code}\`: ${conditionOf(code, operation, route)}`).join(" "),
-          headers: { ...headersOf([...names, ...(own ? (["x-d1-bookmark"] as const) : [])]), ...more },
+          headers: {
+            ...headersOf([...names, ...(own ? (["x-d1-bookmark"] as const) : [])]),
+            ...(codes.includes("service_unavailable") && mayBeUnknown(route) ? unlessUnknown : {}),
+            ...more,
+          },
           content: {
             "application/json": {
               schema: ref("Error"),

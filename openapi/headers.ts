@@ -127,3 +127,19 @@ export function announcement(deprecation: Deprecation): { [name: string]: Header
     }),
   };
 }
+
+/** `Retry-After` of a 503, which a change without `Idempotency-Key` lacks when it may have happened. */
+export const unlessUnknown = named("unlessUnknown", {
+  "Retry-After": {
+    ...headers["Retry-After"],
+    description:
+      "Seconds to wait before a retry. Absent when the change may have happened and had no `Idempotency-Key`: look at the present state first.",
+    required: false,
+    schema: {
+      type: "integer",
+      format: "int32",
+      minimum: ERRORS.service_unavailable.retryAfter,
+      maximum: ERRORS.service_unavailable.retryAfter,
+    },
+  },
+});

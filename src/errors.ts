@@ -70,6 +70,16 @@ export function serviceUnavailable(cause: unknown): ApiError {
 }
 
 /**
+ * Nobody knows whether a change has happened, and a second run would change something. Many libraries repeat what has a `Retry-After`,
+ * so the response has none.
+ */
+export function outcomeUnknown(cause: unknown): ApiError {
+  const message =
+    "The outcome is unknown: this change may have happened. Look at the present state before you send it again.";
+  return new ApiError("service_unavailable", message, { cause, retryAfter: undefined });
+}
+
+/**
  * Turns a thrown value into the failure that the client sees. Anything but an ApiError is a bug, and its details stay in the log.
  */
 export function toApiError(thrown: unknown): ApiError {

@@ -54,6 +54,16 @@ interface Keys {
 /** Its key and its customer, to whom an `Idempotency-Key` belongs, are those of the token before. */
 const CUSTOMER_TOKEN = /^petstore_[a-z]+_t_/;
 
+/**
+ * Whether a call may be repeated that the service may have run. Without an `Idempotency-Key`, a second POST does its work twice, but a
+ * token is stored nowhere. A 503 of the service tells by its `Retry-After` that nothing has happened.
+ */
+const isRepeatable = ({ method, operation }: Call, { code, idempotencyKey, retryAfter }: PetStoreError): boolean =>
+  method !== "POST" ||
+  idempotencyKey !== undefined ||
+  operation === "createToken" ||
+  (code === "service_unavailable" && retryAfter !== undefined);
+
 /** The service, as all sessions of a `PetStore` reach it. */
 export class Connection {
   readonly #options: PetStoreOptions;
@@ -105,7 +115,7 @@ export class Connection {
         const isShort = (error.retryAfter ?? 0) * 1_000 <= limits.longestRetryAfter;
         const attempts = limits.attempts + (keys.refused === undefined ? 0 : 1);
         const inTime = isShort && attempt < attempts && performance.now() + pause < deadline;
-        if (fault !== "final" && inTime) retryIn = pause;
+        if (inTime && (fault === "refused" || (fault === "lost" && isRepeatable(call, error)))) retryIn = pause;
         if (renews && begin < deadline) retryIn = 0;
       }
       const duration = performance.now() - begin;

@@ -134,8 +134,8 @@ export class Webhooks {
   }
 
   /**
-   * Makes a new secret. For 24 hours, deliveries have a signature with the one before too. When a response is lost, the client rotates
-   * again: `secret` tells the newest one.
+   * Makes a new secret. For 24 hours, deliveries have a signature with the one before too. After a lost response, the client does not
+   * rotate again, which would drop the one before: `secret` tells the newest one.
    *
    * @beta
    */
@@ -155,7 +155,7 @@ export class Webhooks {
 
   /**
    * Delivers the events from a place in the feed up to the place that the webhook has reached, beside the new ones. One replay runs at
-   * a time: another one rejects with `replay_running`, which may also mean that this one runs and its first response was lost.
+   * a time: another one rejects with `replay_running`. After a lost response, `state` tells whether this one runs.
    *
    * @param cursor a cursor of the feed, or `latest` to go on from the present end. That drops everything that waits, and the state says
    *   what it skips.

@@ -129,7 +129,8 @@ export function removes(
 ) {
   const handler = async (c: Context<AppEnv>) => {
     const preconditions = preconditionsOf(c);
-    const call = { c, session: openSession(c), attempt: undefined };
+    // What is gone stays gone.
+    const call = { c, session: openSession(c), attempt: undefined, isHarmless: true };
     const target = { id: id(c), ...versionsParameters(preconditions) };
     const owner = ownerOf(c);
     refuseOverBudget(owner, c.env.STORED_MIB);

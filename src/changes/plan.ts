@@ -127,6 +127,8 @@ export interface Call {
   session: Session;
   /** Undefined without an `Idempotency-Key`. */
   attempt: Attempt | undefined;
+  /** Whether a second run changes nothing, though it may be refused. */
+  isHarmless?: boolean;
 }
 
 /**
@@ -137,7 +139,7 @@ export interface Call {
  * @throws ApiError `idempotency_key_reused` when the key came with another request.
  */
 export async function run<Row, Found = never>(
-  { session, attempt }: Pick<Call, "session" | "attempt">,
+  { session, attempt, isHarmless }: Omit<Call, "c">,
   plans: readonly Plan<Row>[],
   select?: Statement<Found>,
   isRepeatable = false,
@@ -147,7 +149,7 @@ export async function run<Row, Found = never>(
   const results: unknown[][] =
     attempt !== undefined || isRepeatable
       ? await session.writeRepeatably(statements)
-      : await session.writeOnce(statements);
+      : await session.writeOnce(statements, isHarmless);
   const rows: { [name in Name]: unknown[] } = { changed: [], followed: [], stored: [], entry: [], found: [] };
   for (const [place, [name]] of steps.entries()) rows[name].push(...(results[place] ?? []));
   const [entry] = rows.entry as Entry[];

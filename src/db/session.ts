@@ -1,5 +1,5 @@
 import type { DatabaseUsage } from "../env.ts";
-import { serviceUnavailable } from "../errors.ts";
+import { type ApiError, outcomeUnknown, serviceUnavailable } from "../errors.ts";
 import { retryTransient } from "./retry.ts";
 import type { Statement } from "./statement.ts";
 
@@ -49,9 +49,11 @@ export class Session {
 
   /**
    * Runs statements in one transaction on the primary, without a retry. After a failure it is unknown whether they took effect.
+   *
+   * @param isHarmless whether a second run changes nothing, so that the client may repeat the request.
    */
-  writeOnce<Rows extends unknown[]>(statements: Statements<Rows>): Promise<Results<Rows>> {
-    return this.#run("first-primary", statements);
+  writeOnce<Rows extends unknown[]>(statements: Statements<Rows>, isHarmless = false): Promise<Results<Rows>> {
+    return this.#run("first-primary", statements, undefined, isHarmless ? serviceUnavailable : outcomeUnknown);
   }
 
   /**
@@ -66,6 +68,7 @@ export class Session {
     start: string,
     statements: Statements<Rows>,
     attempt: typeof retryTransient = (run) => run(),
+    failed: (cause: unknown) => ApiError = serviceUnavailable,
   ): Promise<Results<Rows>> {
     let sent: D1Result | D1Result[];
     try {
@@ -80,7 +83,7 @@ export class Session {
       // For the log. D1 does not tell which of them failed.
       if (cause instanceof Error) Object.assign(cause, { statements: statements.map(({ name }) => name).join() });
       // A violated constraint is a bug of the service. A retry would fail again.
-      throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : serviceUnavailable(cause);
+      throw cause instanceof Error && cause.message.includes("SQLITE_CONSTRAINT") ? cause : failed(cause);
     }
     const { usage } = this;
     const results = Array.isArray(sent) ? sent : [sent];

@@ -20,7 +20,7 @@ export const deleteWebhook = createHandlers(
   guard("webhooks:manage"),
   removes("deleteWebhook", webhookId, async ({ c, session }, target) => {
     // Without a retry: if the first attempt succeeded, the second would respond 404 to the caller whose request deleted it.
-    const [[deleted], [present]] = await session.writeOnce([remove(target), selectObject(target)]);
+    const [[deleted], [present]] = await session.writeOnce([remove(target), selectObject(target)], true);
     if (deleted === undefined) throw present === undefined ? noSuchWebhook() : preconditionFailed();
     await announce(c, deleted.name);
   }),

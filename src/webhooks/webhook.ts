@@ -5,7 +5,7 @@ import { jsonObjectOf } from "../db/json-object.ts";
 import type { Resource } from "../db/resource.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
-import { ApiError, serviceUnavailable } from "../errors.ts";
+import { ApiError, outcomeUnknown, serviceUnavailable } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
 import { EVENT_TYPES, type EventType, scopeOf } from "../feed/table.ts";
 import { apiKeyOf } from "../http/authentication.ts";
@@ -139,7 +139,7 @@ export async function ask<Result>(
     return await run(c.env.WEBHOOKS.getByName(name), name);
   } catch (cause) {
     dropBookmark(c);
-    throw serviceUnavailable(cause);
+    throw c.req.method === "POST" ? outcomeUnknown(cause) : serviceUnavailable(cause);
   }
 }
 

@@ -6,7 +6,7 @@ import { createApp } from "../../src/app.ts";
 import { generateKey } from "../../src/auth/key-format.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { COUNT_MILLISECONDS } from "../../src/orders/get-inventory.ts";
-import { call, expectError, expectJson } from "../support/client.ts";
+import { type Call, call, expectError, expectJson } from "../support/client.ts";
 import { observedDatabase } from "../support/observed-d1.ts";
 import { grantKey, key } from "../support/keys.ts";
 import { emptyStorage } from "../support/empty-storage.ts";
@@ -173,23 +173,57 @@ const failing = (message: string) => {
   return observedDatabase(fault, fault, fault).DB;
 };
 
+/** The changes that may have happened, and would happen twice. A deletion would not, and neither would the shipment of the example. */
+const UNKNOWN = new Set(
+  "createPet createPets updatePet updatePets createCategory updateCategory placeOrder createWebhook updateWebhook".split(
+    " ",
+  ),
+);
+
 describe("when D1 fails", () => {
   // No count of a file before is still remembered.
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + COUNT_MILLISECONDS }));
   afterAll(() => void vi.useRealTimers());
 
-  // Promise: faults, three-fields
+  // Promise: faults, three-fields, an-unknown-outcome
   test.each(OPERATIONS.filter(({ usesDatabase }) => usesDatabase))(
     "$name responds with 503 and no details",
-    async ({ path, request }) => {
+    async ({ name, path, request }) => {
       for (const message of ["Network connection lost.", "no such table: pets: SQLITE_ERROR", "D1 DB is overloaded."]) {
         const response = await call(path, { ...request, key, bindings: { DB: failing(message) } });
         const text = await expectError(response, "service_unavailable");
         expect(text).not.toMatch(/D1|SQL|pets|parameter/i);
-        expect(response.headers.get("Retry-After")).toBe("5");
+        const [wait, words] = UNKNOWN.has(name) ? [null, /^The outcome is unknown: /] : ["5", /Try again later\.$/];
+        expect(response.headers.get("Retry-After")).toBe(wait);
+        expect(text).toMatch(words);
+        if (!UNKNOWN.has(name)) continue;
+        const headers = { "Idempotency-Key": crypto.randomUUID() };
+        const keyed = await call(path, { ...request, key, headers, bindings: { DB: failing(message) } });
+        expect(await expectError(keyed, "service_unavailable")).toMatch(/Try again later\.$/);
+        expect(keyed.headers.get("Retry-After")).toBe("5");
       }
     },
   );
+
+  // Promise: an-unknown-outcome
+  test("a shipment with a label or a precondition is unknown too, and a second cancellation is harmless", async () => {
+    const path = "/v1/store/orders/1";
+    const waits = (method: string, more: Call) =>
+      call(path, { method, key, ...more, bindings: { DB: failing("Network connection lost.") } }).then(({ headers }) =>
+        headers.get("Retry-After"),
+      );
+    const shipped = { status: "shipped" };
+    expect(await waits("PATCH", { body: shipped })).toBe("5");
+    for (const more of [
+      { body: { ...shipped, reference: "a" } },
+      { body: { customer: null } },
+      { body: shipped, headers: { "If-Match": '"1"' } },
+      { body: shipped, headers: { "If-None-Match": '"9"' } },
+    ])
+      expect(await waits("PATCH", more)).toBeNull();
+    for (const headers of [{}, { "If-Match": '"1"' }, { "If-None-Match": '"9"' }])
+      expect(await waits("DELETE", { headers })).toBe("5");
+  });
 
   // Promise: request-ids
   test("the log line of the cause carries the request id", async () => {

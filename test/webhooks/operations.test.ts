@@ -558,6 +558,20 @@ test("an object that does not answer is 503, and the operations of the database 
   const { path } = await create();
   const bindings = objects(() => ({ state: () => Promise.reject(new Error("The object is overloaded")) }));
   await expectError(await send("GET", `${path}/state`, undefined, { bindings }), "service_unavailable");
+  // Promise: an-unknown-outcome
+  for (const [method, below, wait] of [
+    ["GET", "state", "5"],
+    ["GET", "secret", "5"],
+    ["DELETE", "replay", "5"],
+    ["POST", "test", null],
+    ["POST", "rotate-secret", null],
+    ["POST", "replay", null],
+  ] as const) {
+    const body = below === "replay" && method === "POST" ? { cursor: "latest" } : undefined;
+    const response = await send(method, `${path}/${below}`, body, { bindings });
+    expect(response.headers.get("Retry-After"), below).toBe(wait);
+    expect(await expectError(response, "service_unavailable")).toContain(wait === null ? "is unknown" : "Try again");
+  }
   for (const [method, body] of [["GET"], ["PATCH", { enabled: false }], ["DELETE"]] as const)
     expect((await send(method, path, body, { bindings })).ok).toBe(true);
   expect((await send("POST", WEBHOOKS, NEW, { bindings })).status).toBe(201);

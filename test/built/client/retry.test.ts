@@ -111,6 +111,50 @@ test.each(LOST)("after %s, safe requests are repeated", async (_fault, reply) =>
   }
 });
 
+const STATE = json(200, JSON.stringify({ health: "ok", pending: 0, cursor: "1".repeat(32), resets: 0 }));
+const BELOW_A_WEBHOOK: [string, (store: PetStore) => Promise<unknown>, Reply][] = [
+  ["test", ({ webhooks }) => webhooks.test(1), json(200, '{"milliseconds":1}')],
+  ["rotateSecret", ({ webhooks }) => webhooks.rotateSecret(1), json(200, '{"secret":"whsec_1"}')],
+  ["replay", ({ webhooks }) => webhooks.replay(1, "latest"), STATE],
+];
+
+// Promise: what-is-repeated, lost-responses
+describe.each(BELOW_A_WEBHOOK)("%s, which takes no Idempotency-Key", (_method, run, success) => {
+  test.each([...LOST, ["a 503 of a proxy that asks for another attempt", html(503, { "Retry-After": "1" })] as const])(
+    "is not repeated after %s",
+    async (_fault, reply) => {
+      const { store, sent } = fakeService([reply, success]);
+      expect(await errorOf(run(store))).toBeInstanceOf(PetStoreError);
+      expect(sent).toHaveLength(1);
+    },
+  );
+
+  test("is repeated after a 503 that says that nothing has happened, and after a refusal", async () => {
+    for (const reply of [
+      failure(503, "service_unavailable", { "Retry-After": "0" }),
+      ...REFUSED.map(([, one]) => one),
+    ]) {
+      const { store, sent } = fakeService([reply, success]);
+      await run(store);
+      expect(sent).toHaveLength(2);
+    }
+  });
+});
+
+// Promise: what-is-repeated
+test.each(LOST)("after %s, a token is asked for again", async (_fault, reply) => {
+  const token = {
+    token: "petstore_local_t_a.b",
+    id: "1",
+    customer: "ada",
+    scopes: [],
+    expiresAt: "2031-01-01T00:00:00.000Z",
+  };
+  const { store, sent } = fakeService([reply, json(200, JSON.stringify(token))]);
+  expect((await store.token({ customer: "ada" })).customer).toBe("ada");
+  expect(sent).toHaveLength(2);
+});
+
 describe("a 404 for a deletion", () => {
   const gone = failure(404, "not_found");
 
