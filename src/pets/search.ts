@@ -1,4 +1,4 @@
-import { and, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { and, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Bounds, Sort } from "../db/page.ts";
 import type { Stored } from "../db/resource.ts";
 import type { Built, QueryBuilder } from "../db/statement.ts";
@@ -56,7 +56,11 @@ export function candidates(
   // Without INDEXED BY, SQLite would read the table in the order of ids.
   const unfilled = sql`pets INDEXED BY pets_unfilled_idx
     WHERE ${isUnfilled} AND ${pets.id} ${isAfter} ${parameter("after")} ORDER BY ${pets.id} ${order}`;
-  const columns = sql`id, version, name, category_id, status, coalesce(folded, ' ' || lower(name)) AS folded, folded_of`;
+  const columns = sql.raw(
+    Object.values(getTableColumns(pets))
+      .map(({ name }) => (name === pets.folded.name ? `coalesce(${name}, ' ' || lower(name)) AS ${name}` : name))
+      .join(", "),
+  );
   const window = sql.join(
     parts.map(
       (part) => sql`SELECT ${columns} FROM pets ${sql.raw(indexed)}
