@@ -21,7 +21,9 @@ export const RULES: [paths: string[], projects: Project[]][] = [
   ],
   // The commands of operators, and the checks.
   [["ops/**", "scripts/{docs,expand}/**"], []],
-  [["scripts/{affected-projects,check*,generate-docs,release-notes}.ts"], []],
+  [["scripts/{affected-projects,check*,generate-{docs,migration},release-notes}.ts"], []],
+  // The rules of D1, which are compared with those of workerd.
+  [["scripts/sqlite.ts", "test/world/{d1,sqlite}.ts"], ["load"]],
   // The libraries of others verify webhooks in Node.js.
   [["test/world/workerd.ts"], ["third-party"]],
   // Importers read the document from `npm run dev`.

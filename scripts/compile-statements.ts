@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { prepareEach } from "./sqlite.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** The module with the SQL. */
@@ -74,18 +75,25 @@ ${entries.join("")}};
 `;
 }
 
+/** The module as it has to be now. @throws Error when D1 would refuse a statement. */
+async function presentModule(): Promise<string> {
+  const texts = await textsOf();
+  prepareEach(texts);
+  return moduleOf(texts);
+}
+
 /** Bundles the statements as they are now, whatever is in the file. */
 export const presentStatements: Plugin = {
   name: "present statements",
   setup(build) {
     build.onLoad({ filter: /\/drizzle\/statements\.ts$/ }, async ({ path }) =>
-      path === STATEMENTS ? { contents: moduleOf(await textsOf()), loader: "ts" } : undefined,
+      path === STATEMENTS ? { contents: await presentModule(), loader: "ts" } : undefined,
     );
   },
 };
 
 if (import.meta.main) {
-  const module = moduleOf(await textsOf());
+  const module = await presentModule();
   if (!existsSync(STATEMENTS) || readFileSync(STATEMENTS, "utf8") !== module) {
     if (process.argv.includes("--check"))
       throw new Error("drizzle/statements.ts is not that of src/: npm run generate:statements");

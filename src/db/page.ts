@@ -48,6 +48,8 @@ export function page<Body>(
 /**
  * The same for the rows that meet one of several mutually exclusive conditions. When an index holds the rows of each in the
  * order of ids, SQLite merges them and reads only one row of each ahead.
+ *
+ * There are at most five: the build fails for a sixth, which D1 refuses (docs/standards.md).
  */
 export function mergedPage<Body>(
   db: QueryBuilder,

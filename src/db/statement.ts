@@ -27,7 +27,7 @@ export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;
 export type RowOf<Result> = Result extends readonly (infer Row)[] ? Row : never;
 
 /** A parameter in the SQL of a statement. */
-const PARAMETER = /:(\w+)/g;
+export const PARAMETER = /:(\w+)/g;
 
 /** The SQL with `?` for each parameter, and the names of the parameters in their order. D1 binds by place only. */
 function read(name: string): { sql: string; names: string[] } {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { moduleOf, textsOf } from "../../scripts/compile-statements.ts";
+import { prepareEach } from "../../scripts/sqlite.ts";
 
 /** The statements of a module with these lines, by their names. */
 async function statementsOf(lines: string): Promise<Map<string, string>> {
@@ -14,7 +15,9 @@ async function statementsOf(lines: string): Promise<Map<string, string>> {
     file,
     `import { eq, sql } from "drizzle-orm";
      import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+     import { mergedPage } from ${JSON.stringify(resolve("src/db/page.ts"))};
      import { compile } from ${JSON.stringify(resolve("src/db/statement.ts"))};
+     import { pet } from ${JSON.stringify(resolve("src/pets/shape.ts"))};
      const flags = sqliteTable("flags", { name: text(), isSet: integer({ mode: "boolean" }) });
      ${lines};`,
   );
@@ -69,10 +72,24 @@ const REFUSED: [what: string, lines: string, error: RegExp][] = [
   [
     "that only a request would compile",
     `export const handler = () => compile("flags", (db) => db.select({ name: flags.name }).from(flags))`,
-    /does not see these statements.*statements\.ts:5$/,
+    /does not see these statements.*statements\.ts:7$/,
   ],
 ];
 
 test.each(REFUSED)("a statement %s fails the build", async (_what, lines, error) => {
   await expect(statementsOf(lines)).rejects.toThrow(error);
+});
+
+const pageOfStatuses = (count: number) => `
+  import ${JSON.stringify(resolve("src/index.ts"))};
+  const ofStatus = (status) => sql\`status = \${status}\`;
+  const statuses = ["available", "pending", "sold", "fourth", "fifth", "sixth"].slice(0, ${count});
+  compile("pages", (db, parameter) => mergedPage(db, parameter, pet, statuses.map(ofStatus), "id"))`;
+
+test("a statement that D1 refuses fails the build, such as a page of a sixth status", async () => {
+  prepareEach(await statementsOf(pageOfStatuses(5)));
+  const six = await statementsOf(pageOfStatuses(6));
+  expect(() => prepareEach(six)).toThrow("D1 refuses the statement pages: too many terms in compound SELECT");
+  const unknown = await statementsOf(`compile("flags", (db) => db.select({ name: flags.name }).from(flags))`);
+  expect(() => prepareEach(unknown)).toThrow("D1 refuses the statement flags: no such table: flags");
 });

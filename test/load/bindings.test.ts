@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { applyMigrations } from "../../scripts/migrations.ts";
 import { COMPATIBILITY_DATE } from "../../scripts/bundles.ts";
 import { Clock } from "../world/clock.ts";
@@ -8,7 +10,7 @@ import { d1Of } from "../world/d1.ts";
 import { Database } from "../world/database.ts";
 import { Namespace } from "../world/kv.ts";
 import { Random } from "../world/random.ts";
-import type { Statement } from "../world/sqlite.ts";
+import { type Ask, ODD, outcome } from "./asks.ts";
 
 // Runs the same random programs on workerd's D1 and KV and on those of the simulated worlds. Their results have to be equal.
 
@@ -19,10 +21,16 @@ const CALLS = 8;
 /** Names of KV, and rounds of writes and reads. */
 const ROUNDS = 200;
 
+const { outputFiles } = await build({
+  entryPoints: [join(import.meta.dirname, "asks.ts")],
+  bundle: true,
+  format: "esm",
+  write: false,
+});
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     modules: true,
-    script: "export default {}",
+    script: outputFiles[0]?.text ?? "",
     compatibilityDate: COMPATIBILITY_DATE,
     d1Databases: { DB: "differences" },
     kvNamespaces: { KEYS: "differences" },
@@ -30,12 +38,12 @@ const miniflare = new Miniflare(
 );
 afterAll(() => miniflare.dispose());
 
-const TEXTS = ["Rex", "Émile 🐍", "a\u0000b", 'a"b\\c', "", "\ud800", "7", "x".repeat(300)];
+const TEXTS = ["Rex", "Émile 🐍", "a\u0000b", 'a"b\\c', "", "7", "x".repeat(300)];
 const VALUES = [null, 0, 1, -1, 1.5, 2 ** 53, -(2 ** 60), "9223372036854775807", "abc", true, false];
 const STATUSES = ["available", "pending", "sold", "gone"];
 
 /** Statements like those of the service, with values at and beyond their bounds. */
-const STATEMENTS: ((random: Random) => Statement)[] = [
+const STATEMENTS: ((random: Random) => Ask)[] = [
   (random) => ({
     sql: "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?) RETURNING id, CAST(category_id AS TEXT) AS category, version",
     values: [random.pick([...TEXTS, null]), random.pick(VALUES), random.pick(STATUSES)],
@@ -85,67 +93,167 @@ const STATEMENTS: ((random: Random) => Statement)[] = [
   () => ({ sql: "SELECT '?' AS mark, \"id\" FROM pets LIMIT 1", values: [] }),
 ];
 /** What a statement tells of the one before it in its batch. */
-const CHANGES: Statement = { sql: "SELECT changes() AS changes", values: [] };
-const INSERTED: Statement = {
+const CHANGES: Ask = { sql: "SELECT changes() AS changes", values: [] };
+const INSERTED: Ask = {
   sql: "SELECT changes() AS changes, iif(changes() = 0, 0, last_insert_rowid()) AS row",
   values: [],
 };
 
-type Result = { rows: unknown[]; changes: number | undefined }[] | { failure: string };
+const real = await miniflare.getD1Database("DB");
+await applyMigrations(real, MIGRATIONS);
 
-/** Runs statements as one batch, or a single one on its own. */
-async function outcome(database: Pick<D1Database, "withSession">, statements: Statement[]): Promise<Result> {
-  const session = database.withSession("first-primary");
-  try {
-    const prepared = statements.map(({ sql, values }) => session.prepare(sql).bind(...values));
-    const [single] = prepared;
-    const results = prepared.length === 1 && single ? [await single.all()] : await session.batch(prepared);
-    return results.map(({ results, meta }) => ({
-      rows: results,
-      changes: prepared.length === 1 ? meta.changes : undefined,
-    }));
-  } catch (error) {
-    // The service looks for these words only. The texts of SQLite differ between its versions.
-    return { failure: /SQLITE_CONSTRAINT|D1_TYPE_ERROR/.exec((error as Error).message)?.[0] ?? "another error" };
-  }
+async function outcomeOfReal(asks: Ask[]): Promise<object> {
+  const response = await miniflare.dispatchFetch("http://d1.test", { method: "POST", body: JSON.stringify(asks) });
+  return (await response.json()) as object;
 }
 
+/** A database of its own. It answers as soon as it can. */
+function simulatedD1() {
+  const clock = new Clock(0);
+  const database = new Database(clock, new Random(SEED), 0, MIGRATIONS);
+  const d1 = d1Of({
+    clock,
+    database,
+    replica: 0,
+    delay: () => 1,
+    goesFurther: () => true,
+    failureOf: () => undefined,
+    onTrip: () => {},
+    deliver: (run) => run(),
+  });
+  const outcomeOf = async (asks: Ask[]): Promise<object> => {
+    const pending = outcome(d1, asks);
+    await clock.run();
+    return JSON.parse(JSON.stringify(await pending)) as object;
+  };
+  return { outcomeOf, close: () => database.close() };
+}
+
+const times = (count: number, part: string, separator = ", ") =>
+  Array.from({ length: count }, () => part).join(separator);
+
+/** Rules of which each has a number: D1 takes the most of it, and refuses one more. */
+const LIMITS: [
+  what: string,
+  most: number,
+  sqlOf: (count: number) => string,
+  valuesOf?: (count: number) => unknown[],
+][] = [
+  ["SELECTs in a UNION ALL", 5, (count) => times(count, "SELECT id FROM pets", " UNION ALL ")],
+  ["SELECTs in a UNION", 5, (count) => times(count, "SELECT 1", " UNION ")],
+  ["SELECTs in a UNION ALL of a subquery", 5, (count) => `SELECT * FROM (${times(count, "SELECT 1", " UNION ALL ")})`],
+  ["SELECTs in a CTE", 5, (count) => `WITH c AS (${times(count, "SELECT 1", " UNION ALL ")}) SELECT * FROM c`],
+  [
+    "SELECTs of three each in a UNION ALL",
+    5,
+    (count) => times(count, "SELECT * FROM (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)", " UNION ALL "),
+  ],
+  ["values", 100, (count) => `SELECT 1 IN (${times(count, "?")})`, (count) => Array(count).fill("a")],
+  ["bytes of SQL", 100_000, (count) => "SELECT 1 --".padEnd(count, "x")],
+  ["bytes of a LIKE", 50, () => "SELECT 'a' LIKE ?", (count) => ["x".repeat(count)]],
+  ["pairs of bytes of a GLOB", 25, () => "SELECT 'a' GLOB ?", (count) => ["é".repeat(count)]],
+  ["columns of a result", 100, (count) => `SELECT ${times(count, "1")}`],
+  ["terms of an ORDER BY", 100, (count) => `SELECT 1 ORDER BY ${times(count, "1")}`],
+  ["terms of a GROUP BY", 100, (count) => `SELECT 1 GROUP BY ${times(count, "1 + 1")}`],
+  ["operands of a sum", 100, (count) => `SELECT ${times(count, "1", " + ")}`],
+  ["elements of a list, which fill a program", 7_160, (count) => `SELECT 1 IN (${times(count, "1")})`],
+];
+
+const PRAGMAS = "foreign_keys = OFF,user_version,journal_mode,integrity_check,quick_check,table_info(pets)".split(",");
+const TABLES = "_cf_KV,dbstat,generate_series(1; 2),json_each('[1]'),pragma_function_list,pragma_table_info('pets')";
+const ASKED = [
+  ..."BEGIN,COMMIT,SAVEPOINT a,VACUUM,ATTACH ':memory:' AS a,DETACH a,REINDEX,ANALYZE,EXPLAIN SELECT 1,SELECT 1;,;,".split(
+    ",",
+  ),
+  ...PRAGMAS.map((pragma) => `PRAGMA ${pragma}`),
+  ...TABLES.split(",").map((table) => `SELECT * FROM ${table.replace("; ", ", ")}`),
+  ...["TEMP TABLE a", "TABLE sqlite_a", "TABLE _cf_a"].map((what) => `CREATE ${what} (a)`),
+  "-- nothing",
+  "SELECT ?",
+  "SELECT 'a' REGEXP 'a'",
+  "SELECT id FROM pets INDEXED BY nothing",
+  `VALUES ${times(600, "(1)")}`,
+  times(600, "VALUES (1)", " UNION ALL "),
+  `SELECT ${times(6, `(${times(5, "SELECT 1", " UNION ALL ")})`)}`,
+  "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 30) SELECT n FROM c",
+];
+
+describe("workerd's D1 and the simulated one", async () => {
+  const simulated = simulatedD1();
+  afterAll(() => simulated.close());
+  const both = async (asks: Ask[]) => Promise.all([simulated.outcomeOf(asks), outcomeOfReal(asks)]);
+  const refusals = async (sql: string, values: unknown[] = []) =>
+    (await both([{ sql, values }])).map((result) => "failure" in result);
+
+  test.each(LIMITS)("take so many %s: %i", async (_what, most, sqlOf, valuesOf = () => []) => {
+    expect(await refusals(sqlOf(most), valuesOf(most))).toEqual([false, false]);
+    expect(await refusals(sqlOf(most + 1), valuesOf(most + 1))).toEqual([true, true]);
+  });
+
+  // D1 documents less than it has locally.
+  test.each<[string, number, (count: number) => string]>([
+    ["arguments of a function", 32, (count) => `SELECT max(${times(count, "1")})`],
+    ["bytes of a text", 2_000_000, (count) => `SELECT length('${"x".repeat(50)}' || zeroblob(${count - 50}))`],
+  ])("differ in the %s, of which the simulated one takes what is documented: %i", async (_what, most, sqlOf) => {
+    expect(await refusals(sqlOf(most))).toEqual([false, false]);
+    expect(await refusals(sqlOf(most + 1))).toEqual([true, false]);
+  });
+
+  test("refuse the same statements and functions", async () => {
+    const sqlite = new DatabaseSync(":memory:");
+    const functions = sqlite
+      .prepare("SELECT DISTINCT name, narg FROM pragma_function_list WHERE name GLOB '[a-z]*'")
+      .all();
+    const calls = functions.map(
+      ({ name, narg }) => `SELECT ${String(name)}(${times(Number(narg) < 0 ? 2 : Number(narg), "1")})`,
+    );
+    const counts = { taken: 0, refused: 0 };
+    for (const sql of [...ASKED, ...calls]) {
+      const [simulates, refuses] = await refusals(sql);
+      expect(simulates, sql).toBe(refuses);
+      counts[refuses ? "refused" : "taken"]++;
+    }
+    expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(60);
+  });
+
+  test.each(Object.keys(ODD))("take or refuse alike: %s", async (value) => {
+    const sql = "SELECT ? AS value, typeof(?) AS type";
+    const [actual, expected] = await both([{ sql, values: [value, value] }]);
+    expect(actual).toEqual(expected);
+  });
+
+  test("refuse an empty batch, and a statement with too many or too few values", async () => {
+    const failures = [{ failure: "another error" }, { failure: "another error" }];
+    expect(await both([])).toEqual(failures);
+    for (const values of [[], [1], [1, 2, 3]]) expect(await both([{ sql: "SELECT ?, ?", values }])).toEqual(failures);
+  });
+
+  test("take several statements in one text, or refuse it", async () => {
+    expect(await refusals("SELECT 1; SELECT 2")).toEqual([true, false]);
+  });
+});
+
 test("workerd's D1 and the simulated one give equal results", async () => {
-  const real = await miniflare.getD1Database("DB");
-  await applyMigrations(real, MIGRATIONS);
   const random = new Random(SEED);
   const tables = ["pets", "categories", "orders", "idempotency_keys", "sqlite_sequence"];
   let steps = 0;
   const failures = new Set<string>();
   for (let program = 0; program < PROGRAMS; program++) {
     await real.batch(tables.map((table) => real.prepare(`DELETE FROM ${table}`)));
-    const clock = new Clock(0);
-    const database = new Database(clock, random, 0, MIGRATIONS);
-    const simulated = d1Of({
-      clock,
-      database,
-      replica: 0,
-      delay: () => 1,
-      goesFurther: () => true,
-      failureOf: () => undefined,
-      onTrip: () => {},
-      deliver: (run) => run(),
-    });
+    const simulated = simulatedD1();
     for (let call = 0; call < CALLS; call++) {
-      const statements = Array.from({ length: random.between(1, 4) }, () => random.pick(STATEMENTS)(random));
+      const asks = Array.from({ length: random.between(1, 4) }, () => random.pick(STATEMENTS)(random));
       // Where no statement before has written, workerd's D1 and SQLite tell of another transaction.
-      const after = random.between(1, statements.length);
-      const before = statements[after - 1]?.sql ?? "";
-      const asks = before.startsWith("INSERT") ? INSERTED : CHANGES;
-      if (statements.length > 1 && !before.startsWith("SELECT")) statements.splice(after, 0, asks);
-      steps += statements.length;
-      const pending = outcome(simulated, statements);
-      await clock.run();
-      const [expected, actual] = [await outcome(real, statements), await pending];
-      if ("failure" in expected) failures.add(expected.failure);
-      expect(actual, `program ${program}: ${JSON.stringify(statements)}`).toEqual(expected);
+      const after = random.between(1, asks.length);
+      const before = asks[after - 1]?.sql ?? "";
+      if (asks.length > 1 && !before.startsWith("SELECT"))
+        asks.splice(after, 0, before.startsWith("INSERT") ? INSERTED : CHANGES);
+      steps += asks.length;
+      const [actual, expected] = await Promise.all([simulated.outcomeOf(asks), outcomeOfReal(asks)]);
+      if ("failure" in expected) failures.add(String(expected.failure));
+      expect(actual, `program ${program}: ${JSON.stringify(asks)}`).toEqual(expected);
     }
-    database.close();
+    simulated.close();
   }
   console.log(`${PROGRAMS} programs, ${steps} statements`);
   expect(failures.size).toBeGreaterThan(1);

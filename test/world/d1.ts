@@ -1,6 +1,7 @@
+import type { SQLInputValue } from "node:sqlite";
 import type { Clock } from "./clock.ts";
 import type { Database, Execution } from "./database.ts";
-import { mayWrite, type Statement } from "./sqlite.ts";
+import { bindable, mayWrite, type Statement } from "./sqlite.ts";
 
 const FORM = /^([0-9a-f]{8})-/;
 
@@ -26,23 +27,25 @@ export interface Path {
   failureOf: (writes: boolean) => { when: "before" | "after"; message: string } | undefined;
   /** Called when the statements have run, or did not. */
   onTrip: (execution: Omit<Execution, "results"> | undefined, failure: string | undefined) => void;
+  /** Statements that D1 takes, if not those of one invocation. */
+  maxStatements?: number;
   /** Results reach only an isolate that runs. */
   deliver: (run: () => void) => void;
 }
 
 class Prepared implements Statement {
   readonly sql: string;
-  readonly values: unknown[];
+  readonly values: SQLInputValue[];
   readonly #session: Session;
 
-  constructor(session: Session, sql: string, values: unknown[] = []) {
+  constructor(session: Session, sql: string, values: SQLInputValue[] = []) {
     this.#session = session;
     this.sql = sql;
     this.values = values;
   }
 
   bind(...values: unknown[]): Prepared {
-    return new Prepared(this.#session, this.sql, values);
+    return new Prepared(this.#session, this.sql, values.map(bindable));
   }
 
   async all(): Promise<object | undefined> {
@@ -53,14 +56,18 @@ class Prepared implements Statement {
   run = () => this.all();
 }
 
+/** Statements that D1 takes in an invocation of a Worker, on the paid plan (D1 documentation, Limits). */
+const MAX_STATEMENTS = 1_000;
+
 /** A D1 session. Its reads see at least the state that it has reached. */
 class Session {
   readonly #path: Path;
+  readonly #count: (statements: number) => void;
   readonly #start: string;
   #bookmark: string | null;
 
-  constructor(path: Path, start: string) {
-    this.#path = path;
+  constructor(path: Path, count: (statements: number) => void, start: string) {
+    [this.#path, this.#count] = [path, count];
     this.#start = start;
     this.#bookmark = FORM.test(start) ? start : null;
   }
@@ -69,7 +76,9 @@ class Session {
 
   getBookmark = () => this.#bookmark;
 
-  batch(statements: Prepared[]): Promise<object[]> {
+  async batch(statements: Prepared[]): Promise<object[]> {
+    if (statements.length === 0) throw new Error("D1_ERROR: No SQL statements detected.");
+    this.#count(statements.length);
     const { clock, delay, deliver, failureOf, onTrip } = this.#path;
     const writes = statements.some(mayWrite);
     return new Promise((resolve, reject) => {
@@ -127,8 +136,13 @@ class Session {
   }
 }
 
-/** The D1 binding of one request. */
+/** The D1 binding of one invocation of a Worker. */
 export function d1Of(path: Path): D1Database {
-  const withSession = (start = "first-unconstrained") => new Session(path, start);
+  let left = path.maxStatements ?? MAX_STATEMENTS;
+  const count = (statements: number) => {
+    left -= statements;
+    if (left < 0) throw new Error("Too many statements in one invocation");
+  };
+  const withSession = (start = "first-unconstrained") => new Session(path, count, start);
   return { withSession, prepare: withSession("first-primary").prepare } as unknown as D1Database;
 }

@@ -1,4 +1,5 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
+import { type Prepared, Sqlite } from "../../scripts/sqlite.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { d1Of, type Path } from "./d1.ts";
 import type { Faults } from "./faults.ts";
@@ -17,8 +18,8 @@ const RETRY = 2_000;
 
 /** The storage of an object. Writes become durable together, before the next message leaves. A crash loses those that are not. */
 class Storage {
-  readonly #database = new DatabaseSync(":memory:");
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly #database = new Sqlite();
+  readonly #prepared = new Map<string, Prepared>();
   readonly #onChange: () => void;
   #isOpen = false;
   alarm: number | null = null;
@@ -34,16 +35,17 @@ class Storage {
     exec: (sql: string, ...values: SQLInputValue[]) => {
       if (mayWrite({ sql, values })) this.#begin();
       const isScript = values.length === 0 && sql.includes(";");
-      if (isScript) this.#database.exec(sql);
+      if (isScript) this.#database.asked(() => this.#database.exec(sql));
       const rows = isScript ? [] : this.#all(sql, values);
       return { toArray: () => rows };
     },
   };
 
   #all(sql: string, values: SQLInputValue[]) {
-    const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql);
-    this.#prepared.set(sql, statement);
-    return statement.all(...values);
+    const prepared = this.#prepared.get(sql) ?? this.#database.prepareAsked(sql);
+    this.#prepared.set(sql, prepared);
+    if (prepared.parameters !== values.length) throw new Error("Wrong number of parameter bindings for SQL query.");
+    return prepared.statement.all(...values);
   }
 
   #begin(): void {
@@ -275,6 +277,8 @@ class Hosted {
         if (life.isAlive) this.storage.commit();
         return way.failureOf(writes);
       },
+      // The calls and alarms of its life are invocations of their own.
+      maxStatements: Infinity,
     });
     life.endpoint = new WebhookEndpoint({ storage: this.storage }, { ...variables, DB }) as Endpoint;
     return life;

@@ -1,33 +1,20 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
+import { type Prepared, QUOTED, Sqlite } from "../../scripts/sqlite.ts";
 import { Random } from "./random.ts";
 
 export interface Statement {
   sql: string;
-  values: unknown[];
+  values: SQLInputValue[];
 }
 type Row = Record<string, unknown>;
 
-/** Values that D1 binds in a statement, at most. */
-const MAX_VALUES = 100;
 const WRITES = /\b(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
-/** Literals and names, in which a question mark is no parameter. */
-const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`/g;
-
-interface Prepared {
-  statement: StatementSync;
-  parameters: number;
-}
 
 const DAY = 86_400_000;
 
-/** D1 takes a name in double quotes for a text when there is no such column, unless the name of the table is before it. */
-const open = () => new DatabaseSync(":memory:", { enableDoubleQuotedStringLiterals: true });
-
 /** One instance of the database: SQLite with the rules of D1. Its clock and its chance are those of the transaction. */
 export class Instance {
-  #database = open();
+  #database = new Sqlite();
   #prepared = new Map<string, Prepared>();
   #time = 0;
   #chance = new Random(0);
@@ -54,12 +41,8 @@ export class Instance {
     // Like the table of wrangler, without its counter of ids: the D1 that test/load/bindings.test.ts compares has no such counter.
     this.#database.exec("CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)");
     const note = this.#database.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
-    const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
     const applied = this.count("SELECT count(*) FROM d1_migrations");
-    for (const name of names.toSorted().slice(applied, count)) {
-      this.#database.exec(readFileSync(join(folder, name), "utf8"));
-      note.run(name);
-    }
+    for (const name of this.#database.migrate(folder, applied, count)) note.run(name);
   }
 
   /**
@@ -88,15 +71,14 @@ export class Instance {
   repeat(statements: readonly Statement[], time: number, seed: number): void {
     this.#time = Math.floor(time);
     this.#chance = new Random(seed);
-    for (const { sql, values } of statements) this.#prepare(sql).statement.run(...values.map(toSqlite));
+    for (const { sql, values } of statements) this.#prepare(sql).statement.run(...values);
   }
 
   #rowsOf({ sql, values }: Statement): Row[] {
     const { statement, parameters } = this.#prepare(sql);
     if (parameters !== values.length)
       throw failure("Wrong number of parameter bindings for SQL query.", "SQLITE_RANGE");
-    if (values.length > MAX_VALUES) throw failure("too many SQL variables", "SQLITE_ERROR");
-    const rows = statement.all(...values.map(toSqlite)) as Row[];
+    const rows = statement.all(...values) as Row[];
     for (const row of rows) for (const name in row) row[name] = fromSqlite(row[name]);
     return rows;
   }
@@ -123,7 +105,7 @@ export class Instance {
   /** Replaces the content. */
   restore(content: Uint8Array): void {
     this.close();
-    this.#database = open();
+    this.#database = new Sqlite();
     this.#prepared = new Map();
     this.#database.deserialize(content);
     this.#setUp();
@@ -136,9 +118,8 @@ export class Instance {
   #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    statement.setReadBigInts(true);
-    const prepared = { statement, parameters: sql.replace(QUOTED, "").split("?").length - 1 };
+    const prepared = this.#database.prepareAsked(sql);
+    prepared.statement.setReadBigInts(true);
     this.#prepared.set(sql, prepared);
     return prepared;
   }
@@ -152,12 +133,16 @@ export function mayWrite({ sql }: Statement): boolean {
   return known;
 }
 
-function toSqlite(value: unknown): SQLInputValue {
+/**
+ * A value as D1 stores it. Half of a pair is stored as bytes that no text has, which are read as three replacements.
+ *
+ * @throws Error for a value that D1 refuses to bind.
+ */
+export function bindable(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return Number(value);
-  if (typeof value === "string") return value.toWellFormed();
-  if (value === null || typeof value === "number") return value;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (ArrayBuffer.isView(value)) return value as Uint8Array;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "string") return value.replaceAll(/\p{Surrogate}/gu, "\uFFFD".repeat(3));
+  if (value === null || value instanceof Uint8Array) return value;
   throw new Error(`D1_TYPE_ERROR: Type '${typeof value}' not supported`);
 }
 
