@@ -29,9 +29,11 @@ export const STAND_IN = join(import.meta.dirname, "wrangler.ts");
  * scripts run a stand-in for wrangler.
  */
 export class Checkout {
-  readonly folder = mkdtempSync(join(tmpdir(), "petstore-100%?#1-"));
+  readonly folder: string;
 
-  constructor() {
+  /** @param name begins that of its folder. */
+  constructor(name = "petstore-100%?#1-") {
+    this.folder = mkdtempSync(join(tmpdir(), name));
     this.git("init", "--quiet");
     const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
       encoding: "utf8",

@@ -1,0 +1,16 @@
+// npm run generate:migration: writes the migration from the newest one to drizzle/tables.ts.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { isMigrated } from "./check-migrations.ts";
+
+const [schema, out] = ["drizzle/tables.ts", "drizzle"];
+const bin = join(import.meta.dirname, "../node_modules/drizzle-kit/bin.cjs");
+const options = ["--dialect", "sqlite", "--schema", schema, "--out", out, ...process.argv.slice(2)];
+const { status } = spawnSync(process.execPath, [bin, "generate", ...options], { stdio: "inherit" });
+// drizzle-kit exits 0 when it cannot ask.
+if (status !== 0 || !(await isMigrated(schema, out))) {
+  console.error(
+    "There is no migration to these tables. Run this in a terminal: drizzle-kit asks whether a name was changed.",
+  );
+  process.exit(1);
+}

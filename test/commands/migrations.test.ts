@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { Checkout } from "./cloudflare/checkout.ts";
+
+let checkout: Checkout;
+beforeAll(() => {
+  // drizzle-kit 0.31.11 finds no folder whose name has a question mark.
+  checkout = new Checkout("petstore-migrations-");
+});
+afterAll(() => checkout.remove());
+afterEach(() => {
+  checkout.git("reset", "--quiet", "--hard");
+  checkout.git("clean", "--quiet", "--force", "drizzle");
+});
+
+type Edit = [file: string, text: string | RegExp, other: string];
+
+function edit(...edits: Edit[]): void {
+  for (const [file, text, other] of edits) {
+    const path = join(checkout.folder, file);
+    const content = readFileSync(path, "utf8");
+    const changed = content.replace(text, other);
+    expect(changed).not.toBe(content);
+    writeFileSync(path, changed);
+  }
+}
+
+const TABLES = "drizzle/tables.ts";
+const EVENTS = "src/feed/table.ts";
+const RENAMED_COLUMN: Edit = [EVENTS, "data: text()", "body: text()"];
+const RENAMED_TABLE: Edit = [EVENTS, 'sqliteTable("events"', 'sqliteTable("changes"'];
+const LOST_INDEX: Edit = [TABLES, 'uniqueIndex("categories_name_idx").on(category.name),', ""];
+const BROKEN: Edit = [TABLES, "export const pets", 'throw new Error("It does not load"); export const pets'];
+
+test.each<[what: string, edits: Edit[], ...found: string[]]>([
+  [
+    "a renamed column",
+    [RENAMED_COLUMN],
+    'Only in the tables:     table events: "body" text NOT NULL',
+    'Only in the migrations: table events: "data" text NOT NULL',
+    "The newest snapshot is not that of the tables",
+  ],
+  [
+    "a renamed table",
+    [RENAMED_TABLE],
+    'Only in the tables:     table changes: "tag" integer NOT NULL',
+    'Only in the migrations: table events: "tag" integer NOT NULL',
+  ],
+  [
+    "a column dropped and another added",
+    [[EVENTS, "data: text().notNull()", "bytes: integer()"]],
+    'Only in the tables:     table events: "bytes" integer',
+    'Only in the migrations: table events: "data" text NOT NULL',
+  ],
+  ["a lost unique index", [LOST_INDEX], "Only in the migrations: index categories_name_idx: CREATE UNIQUE INDEX"],
+  [
+    "a lost unique index beside a renamed column",
+    [LOST_INDEX, RENAMED_COLUMN],
+    "Only in the migrations: index categories_name_idx: CREATE UNIQUE INDEX",
+    'Only in the tables:     table events: "body" text NOT NULL',
+  ],
+  [
+    "an index that is unique no longer",
+    [[TABLES, 'uniqueIndex("categories_name_idx")', 'index("categories_name_idx")']],
+    "Only in the tables:     index categories_name_idx: CREATE INDEX",
+  ],
+  ["tables that do not load", [BROKEN], "It does not load"],
+  [
+    "a table without a CHECK",
+    [[TABLES, /check\(\s*"pets_status_check",[^;]*?\),\n(?=\]\))/, ""]],
+    'Only in the migrations: table pets: CONSTRAINT "pets_status_check" CHECK',
+  ],
+  [
+    "a column changed by hand",
+    [["drizzle/0004_orders.sql", "`ship_date` text", "`ship_date` integer"]],
+    'Only in the tables:     table orders: "ship_date" text\n',
+    'Only in the migrations: table orders: "ship_date" integer\n',
+  ],
+  [
+    "SQL without a CHECK",
+    [["drizzle/0004_orders.sql", /CONSTRAINT "orders_pet_id_check".*\n/, ""]],
+    'Only in the tables:     table orders: CONSTRAINT "orders_pet_id_check" CHECK',
+  ],
+  [
+    "another condition of an index",
+    [["drizzle/0007_references_of_orders.sql", "reference IS NOT NULL", "reference <> ''"]],
+    "Only in the migrations: index orders_reference_status_idx: CREATE INDEX",
+  ],
+])("the check names %s", async (_what, edits, ...found) => {
+  edit(...edits);
+  const { code, stderr } = await checkout.run("scripts/check-migrations.ts", []);
+  for (const text of found) expect(stderr).toContain(text);
+  expect(code).toBe(1);
+});
+
+test.each([
+  ["a renamed column", RENAMED_COLUMN, "Run this in a terminal"],
+  ["a renamed table", RENAMED_TABLE, "Run this in a terminal"],
+  ["tables that do not load", BROKEN, "It does not load"],
+])("without a terminal, no migration is written for %s, and the command fails", async (_what, fault, reason) => {
+  edit(fault);
+  const before = readdirSync(join(checkout.folder, "drizzle"));
+  const { code, stderr } = await checkout.run("scripts/generate-migration.ts", []);
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(reason) });
+  expect(readdirSync(join(checkout.folder, "drizzle"))).toEqual(before);
+});
+
+test("a migration is written for an added column, and the check passes", async () => {
+  edit([EVENTS, "data: text()", "note: text(), data: text()"]);
+  expect(await checkout.run("scripts/generate-migration.ts", ["--name", "note"])).toMatchObject({ code: 0 });
+  const sql = readdirSync(join(checkout.folder, "drizzle")).find((name) => name.endsWith("_note.sql")) ?? "";
+  expect(readFileSync(join(checkout.folder, "drizzle", sql), "utf8")).toBe("ALTER TABLE `events` ADD `note` text;");
+  expect(await checkout.run("scripts/check-migrations.ts", [])).toMatchObject({ code: 0, stderr: "" });
+});
