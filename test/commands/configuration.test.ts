@@ -1,6 +1,8 @@
-import { resolve } from "node:path";
-import { expect, test, vi } from "vitest";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { Checkout } from "./cloudflare/checkout.ts";
 
 // With the wrangler.toml of this repository as it is: setup.ts.
 const { readConfiguration, writeConfiguration } = await vi.importActual<
@@ -26,3 +28,17 @@ test.each(["staging", "production"])(
     });
   },
 );
+
+test("the types of the bindings are compared with those of wrangler.toml, not their hash alone", async () => {
+  const checkout = new Checkout();
+  onTestFinished(() => checkout.remove());
+  checkout.useWrangler();
+  expect(await checkout.run("scripts/check-bindings.ts", [])).toEqual({ code: 0, stdout: "", stderr: "" });
+  const file = join(checkout.folder, "src/worker-configuration.d.ts");
+  const types = readFileSync(file, "utf8");
+  writeFileSync(file, types.replace("\tRATE_LIMITER: RateLimit;\n", ""));
+  expect(await checkout.run("scripts/check-bindings.ts", [])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("npm run generate:types"),
+  });
+});
