@@ -36,14 +36,15 @@ const VERSION = "v1,";
  * @param body of the request, as it was received: as text or as bytes, and before any parser.
  * @param secret of the webhook, or several while a rotation goes on.
  * @returns the event, with exact integers. Its `webhook-id` is `id`: a receiver applies each id once.
- * @throws WebhookVerificationError, or TypeError when a secret has another form.
+ * @throws WebhookVerificationError, or TypeError when a secret has another form, or when the body is parsed.
  */
 export async function verifyWebhook(
-  body: string | Uint8Array,
+  body: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
   secret: string | readonly string[],
   { tolerance = 300, now = Date.now() }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
+  const bytes = bytesOfBody(body);
   const [id, timestamp, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
     headerOf(headers, name),
   ) as [string, string, string];
@@ -54,7 +55,6 @@ export async function verifyWebhook(
   if (!(age <= tolerance)) throw new WebhookVerificationError("too_old", "The delivery is too old.");
   if (!(age >= -tolerance)) throw new WebhookVerificationError("too_new", "The delivery is from the future.");
 
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const start = new TextEncoder().encode(`${id}.${timestamp}.`);
   const content = new Uint8Array(start.length + bytes.length);
   content.set(start);
@@ -73,6 +73,14 @@ export async function verifyWebhook(
     }
   }
   throw new WebhookVerificationError("no_match", "No signature matches a secret.");
+}
+
+function bytesOfBody(body: string | Uint8Array | ArrayBuffer): Uint8Array {
+  if (typeof body === "string") return new TextEncoder().encode(body);
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  // One of another realm is no instance of the ArrayBuffer here.
+  if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);
+  throw new TypeError("The body has to be as it was received, a text or bytes, before any parser.");
 }
 
 /** Works for every runtime: Uint8Array.fromBase64 is too new. Empty for anything else, which matches nothing. */

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { verifyWebhook, WebhookVerificationError } from "../../../client/src/index.ts";
@@ -97,10 +98,30 @@ describe("verifyWebhook", () => {
 
   test("returns the event of the example", async () => {
     const event = { ...JSON.parse(BODY), data: { id: 1n, name: "Max", categoryId: 7n, status: "available" } };
-    for (const body of [BODY, new TextEncoder().encode(BODY), Buffer.from(BODY)]) {
+    const bytes = new TextEncoder().encode(BODY);
+    const part = new Uint8Array([0, ...bytes, 0]).subarray(1, -1);
+    // An ArrayBuffer of another realm, as a test runner may make it.
+    const foreign = runInNewContext("Uint8Array.from(bytes).buffer", { bytes: [...bytes] }) as ArrayBuffer;
+    for (const body of [BODY, bytes, Buffer.from(BODY), part, bytes.buffer, foreign]) {
       for (const headers of [HEADERS, new Headers(HEADERS)])
         expect(await verifyWebhook(body, headers, SECRET, { now })).toEqual(event);
     }
+  });
+
+  test.each([
+    [JSON.parse(BODY)],
+    [[...Buffer.from(BODY)]],
+    [Buffer.from(BODY).toJSON()],
+    [new Blob([BODY])],
+    [new Response(BODY)],
+    [5],
+    [null],
+    [undefined],
+  ])("asks for the body as it was received, instead of %s", async (body) => {
+    for (const headers of [HEADERS, {}])
+      await expect(verifyWebhook(body as string, headers, SECRET, { now })).rejects.toThrow(
+        new TypeError("The body has to be as it was received, a text or bytes, before any parser."),
+      );
   });
 
   test("accepts each of two signatures, and each of two secrets", async () => {
