@@ -4,6 +4,7 @@ import { WHEN } from "./errors.ts";
 import { type ErrorCode, ERRORS, outcomeUnknown, serviceUnavailable, toApiError } from "../src/errors.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import { MAX_LIMIT } from "../src/http/paging.ts";
+import { KEY_REUSED } from "../src/idempotency/entry.ts";
 import { type Operation, ref } from "./describe.ts";
 import { type HeaderName, headersOf, unlessUnknown } from "./headers.ts";
 import type { Mounted } from "./operation.ts";
@@ -84,7 +85,7 @@ function messagesOf(code: ErrorCode, { errors = {}, parameters = {} }: Operation
     case "precondition_failed":
       return ["The present version does not meet If-Match or If-None-Match."];
     case "idempotency_key_reused":
-      return ["This Idempotency-Key was used for another request."];
+      return [KEY_REUSED];
     case "internal_error":
       return [toApiError(undefined).message];
     case "service_unavailable":

@@ -1,5 +1,6 @@
 import type { Context, Handler } from "hono";
 import type { AppEnv } from "../env.ts";
+import { crc32 } from "../hash/crc32.ts";
 import { ORIGIN } from "./paging.ts";
 
 /** Stands for the address of the deployment in what openapi/build.ts writes. */
@@ -26,7 +27,8 @@ export const MISSING_PAGE = "/docs/404";
 /** The OpenAPI document, the pages about it and the texts for programs: static assets with their headers, built by openapi/build.ts. */
 export const documentation: Handler<AppEnv> = async (c) => {
   const { path } = c.req;
-  const { headers } = c.req.raw;
+  const origin = ORIGIN.exec(c.req.url)?.[0] ?? "";
+  const { headers, ending } = withoutEnding(c.req.raw.headers, origin);
   const isNegotiated = !path.includes(".") && prefersMarkdown(headers.get("Accept") ?? "");
   const markdown = isNegotiated ? await fetchAsset(c, `${path.replace(/\/$/, "")}.md`, headers) : undefined;
   const asset = markdown !== undefined && markdown.status !== 404 ? markdown : await fetchAsset(c, path, headers);
@@ -36,9 +38,13 @@ export const documentation: Handler<AppEnv> = async (c) => {
   const isDocument = path === DOCUMENT;
   const namesAddress = isDocument || TEXT.test(page.headers.get("Content-Type") ?? "");
   // A response to HEAD, and one without a change, has no body.
-  const body = namesAddress && page.body !== null ? await withAddress(page, isDocument, c.req.url) : page.body;
+  const body = namesAddress && page.body !== null ? await withAddress(page, isDocument, origin) : page.body;
   const response = new Response(body, { status: asset.status, headers: page.headers });
-  if (namesAddress) response.headers.delete("Content-Length");
+  if (namesAddress) {
+    response.headers.delete("Content-Length");
+    const tag = response.headers.get("ETag");
+    if (tag !== null) response.headers.set("ETag", tag.slice(0, -1) + ending);
+  }
   if (isMissing) response.headers.set("Cache-Control", "no-store");
   return response;
 };
@@ -68,8 +74,7 @@ export function prefersMarkdown(accept: string): boolean {
 }
 
 /** The document or a text with the address that the request came to. */
-async function withAddress(asset: Response, isDocument: boolean, url: string): Promise<BodyInit> {
-  const origin = ORIGIN.exec(url)?.[0] ?? "";
+async function withAddress(asset: Response, isDocument: boolean, origin: string): Promise<BodyInit> {
   if (isDocument) return withServer(await asset.arrayBuffer(), origin);
   return (await asset.text()).replaceAll(PLACEHOLDER, origin);
 }
@@ -83,6 +88,21 @@ function withServer(document: ArrayBuffer, origin: string): Blob {
   const server = String.fromCharCode(...bytes.subarray(0, BEGINNING_BYTES)).indexOf(SERVER);
   const start = server === -1 ? 0 : server + SERVER.indexOf("/");
   return new Blob([bytes.subarray(0, start), origin, bytes.subarray(start)]);
+}
+
+/**
+ * The headers for the assets, which know no address: a response that has one names it at the end of its `ETag`, because two hosts get
+ * different contents.
+ *
+ * @returns also the end of these tags.
+ */
+function withoutEnding(sent: Headers, origin: string): { headers: Headers; ending: string } {
+  const ending = `-${crc32(new TextEncoder().encode(origin)).toString(36)}"`;
+  const tags = sent.get("If-None-Match");
+  if (tags === null) return { headers: sent, ending };
+  const headers = new Headers(sent);
+  headers.set("If-None-Match", tags.replaceAll(ending, '"'));
+  return { headers, ending };
 }
 
 /** Without the request body that an odd client may have sent, and without a query, which names no asset. */

@@ -9,6 +9,13 @@ import { onError, respondWithError } from "./error-handler.ts";
 import { noBody } from "./respond.ts";
 
 /**
+ * Where clients of `/mcp` look for a sign-in after a 401 (RFC 8414, RFC 9728, OpenID Connect Discovery, and the paths that revision
+ * 2025-03-26 of the protocol gives without any metadata), and then show the response.
+ */
+const SIGN_IN =
+  /^(?:\/mcp)?\/\.well-known\/(?:oauth-[\w-]+|openid-configuration)(?:\/[\w/]*)?$|^\/(?:authorize|register|token)$/;
+
+/**
  * Handles a request that no route takes: CORS preflights, other methods of a known path, and unknown paths. At and below `protectedPaths`,
  * a caller without a key learns only that a key is needed. The operations are below the first of them. A path that is registered with `all` gets here with its other methods.
  */
@@ -21,6 +28,11 @@ export function unmatched(app: App, ...protectedPaths: [string, ...string[]]): N
       Object.assign(c.get("headers"), ofPreflight());
       return noBody(c, 204);
     }
+    if (SIGN_IN.test(c.req.path))
+      return respondWithError(c, {
+        code: "not_found",
+        message: "There is no sign-in (OAuth) here: check the API key.",
+      });
     const isProtected = protectedPaths.some((path) => `${c.req.path}/`.startsWith(`${path}/`));
     if (isProtected) {
       const key = await authenticateRequest(c);

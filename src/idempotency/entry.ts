@@ -85,9 +85,12 @@ export const selectEntry = compile<Attempt, Entry[]>("idempotency.entry", (db, p
     .where(isThisKey(parameter)),
 );
 
+export const KEY_REUSED =
+  "This Idempotency-Key was used for another request. Give the header Idempotency-Key a new value to send this one.";
+
 /** @throws ApiError `idempotency_key_reused` when the key came with another request. */
 export function checkRequest({ fingerprint }: Entry, attempt: Attempt): void {
   if (fingerprint !== attempt.fingerprint) {
-    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used for another request.");
+    throw new ApiError("idempotency_key_reused", KEY_REUSED);
   }
 }

@@ -58,7 +58,7 @@ export async function resultOf(response: Response, isStructured: boolean): Promi
 export function failure(error: ErrorBody, retryAfter?: string | null): string {
   // Words of HTTP, and what agents know instead.
   const message = error.message
-    .replace("Idempotency-Key", "idempotencyKey")
+    .replaceAll(/(?:the header )?Idempotency-Key/g, "idempotencyKey")
     .replace("in a Link header", "as nextCursor");
   const wait = retryAfter == null ? {} : { retryAfter: Number(retryAfter) };
   return withContent(JSON.stringify({ ...error, message, ...wait }), { isError: true });

@@ -101,7 +101,7 @@ describe.each(KINDS)("$name under an Idempotency-Key", (kind) => {
       // An array is a request of another operation.
       const path = Array.isArray(other) ? "/v1/pets/batch" : request.path;
       const response = await send(method, path, other, { "Idempotency-Key": idempotencyKey });
-      await expectError(response, "idempotency_key_reused");
+      expect(await expectError(response, "idempotency_key_reused")).toContain("Give the header Idempotency-Key a new");
     }
     const body = { ...REX, name: unique() };
     const response = await send("POST", "/v1/pets", body, { "Idempotency-Key": idempotencyKey });

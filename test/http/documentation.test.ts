@@ -198,10 +198,22 @@ describe("a program finds", () => {
     for (const [, path = ""] of LINKS.matchAll(/<(.*?)>/g)) expect((await get(path)).response.status, path).toBe(200);
   });
 
-  test("the address that it asked, from any origin", async () => {
-    for (const path of ["/llms.txt", "/llms-full.txt", "/robots.txt", "/sitemap.xml", "/.well-known/api-catalog"]) {
-      for (const host of ["pets.example", "127.0.0.1:8787", "[2001:db8::1]:8443"]) {
+  const HOSTS = ["pets.example", "127.0.0.1:8787", "[2001:db8::1]:8443"];
+
+  test("the address that it asked, from any origin, with an ETag of its own", async () => {
+    for (const path of [
+      "/openapi.json",
+      "/docs/agents.md",
+      "/llms.txt",
+      "/llms-full.txt",
+      "/robots.txt",
+      "/sitemap.xml",
+      "/.well-known/api-catalog",
+    ]) {
+      const tags = new Set<string | null>();
+      for (const host of HOSTS) {
         const response = await call(path, { host });
+        tags.add(response.headers.get("ETag"));
         expect(response.headers.get("Access-Control-Allow-Origin"), path).toBe("*");
         const text = await response.text();
         expect(text).toContain(`https://${host}/`);
@@ -211,7 +223,14 @@ describe("a program finds", () => {
           headers: { "If-None-Match": response.headers.get("ETag") ?? "" },
         });
         expect([unchanged.status, await unchanged.text()], path).toEqual([304, ""]);
+        tags.add(unchanged.headers.get("ETag"));
+        for (const other of HOSTS.filter((one) => one !== host))
+          expect(
+            (await call(path, { host: other, headers: { "If-None-Match": response.headers.get("ETag") ?? "" } }))
+              .status,
+          ).toBe(200);
       }
+      expect(tags.size).toBe(HOSTS.length);
       await expectError(await call(path, { method: "POST" }), "method_not_allowed");
     }
   });

@@ -48,6 +48,28 @@ test("a path outside of /v1 says where the operations are", async () => {
   expect(await expectError(await call("/v1/pet", { key }), "not_found")).toBe("There is nothing at this path.");
 });
 
+test.each([
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-protected-resource/mcp",
+  "/.well-known/oauth-authorization-server",
+  "/.well-known/oauth-authorization-server/mcp",
+  "/.well-known/openid-configuration",
+  "/.well-known/openid-configuration/mcp",
+  "/mcp/.well-known/openid-configuration",
+  "/register",
+  "/authorize",
+  "/token",
+])("a client that looks for a sign-in at %s is told to check its key", async (path) => {
+  for (const method of ["GET", "POST", "HEAD"]) {
+    const response = await call(path, { method, headers: { Accept: "text/html,*/*" } });
+    expect(response.status).toBe(404);
+    if (method !== "HEAD")
+      expect(await expectError(response, "not_found")).toBe("There is no sign-in (OAuth) here: check the API key.");
+  }
+  for (const other of [`${path}.json`, `/v1${path}`, `/x${path}`])
+    expect(await call(other, { key }).then((response) => response.text()), other).not.toContain("OAuth");
+});
+
 test.each(["/v1/nothing", "/v1/pets/", "/v1/pets/1/toys", "/v1"])("%s is not found, with a good key", async (path) => {
   await expectError(await call(path, { key }), "not_found");
 });

@@ -258,7 +258,9 @@ describe("a misstep names its remedy", () => {
     const same = await call("/v1/store/orders", { method: "POST", key, headers, body: { petId: 5 } });
     expect([same.status, same.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
     const other = await refusalOf("placeOrder", { ...placing, petId: "6" }, "idempotency_key_reused");
-    expect(other.message).toBe("This idempotencyKey was used for another request.");
+    expect(other.message).toBe(
+      "This idempotencyKey was used for another request. Give idempotencyKey a new value to send this one.",
+    );
   });
 
   test("a change that is repeated with its key undoes nothing of others", async () => {
