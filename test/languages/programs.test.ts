@@ -17,11 +17,13 @@ const service = useBuiltService();
 const folder = mkdtempSync(join(tmpdir(), "petstore-languages-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Of Debian, or as a command from elsewhere. */
 const isInstalled = (name: string) =>
-  spawnSync("dpkg-query", ["-W", "-f", "${db:Status-Status}", name], { encoding: "utf8" }).stdout === "installed";
+  spawnSync("sh", ["-c", `command -v ${name} || dpkg-query -W -f '\${db:Status-Status}' ${name} | grep -x installed`])
+    .status === 0;
 const everything = new Set([...PROGRAMS, ...SNIPPETS].flatMap(({ packages }) => packages));
 let missing = [...everything].filter((name) => !isInstalled(name));
-if (missing.length > 0 && process.getuid?.() === 0 && isInstalled("apt")) {
+if (missing.length > 0 && process.getuid?.() === 0 && isInstalled("apt-get")) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   spawnSync("apt-get", ["update", "-qq"], { env });
   spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...missing], { env });
@@ -126,7 +128,7 @@ test("the page shows how these programs verify a webhook", () => {
       .filter((line) => line.startsWith("| ")) ?? [];
   for (const { name, command, isProgram } of PROGRAMS) {
     if (!isProgram) continue;
-    const program = readFileSync(join(PROGRAM_FOLDER, /\bpets\.(?!exe)\w+/i.exec(command)?.[0] ?? ""), "utf8");
+    const program = readFileSync(join(PROGRAM_FOLDER, /\bpets\.(?!exe|class)\w+/i.exec(command)?.[0] ?? ""), "utf8");
     const shown = rows.find((row) => row.startsWith(`| ${name} `))?.match(/(?<=`)[^`]*[([][^`]*(?=`)/g) ?? [];
     expect(shown, name).not.toEqual([]);
     for (const code of shown) expect(program).toContain(code);

@@ -53,6 +53,7 @@ ureq = { version = "2", default-features = false, features = ["json"] }
 `,
 };
 const CRATES = ["ureq", "serde-json", "hmac", "sha2", "base64"].map((crate) => `librust-${crate}-dev`);
+const GSON = "/usr/share/java/gson.jar";
 const NEWTONSOFT = "/usr/lib/cli/Newtonsoft.Json-5.0/Newtonsoft.Json.dll";
 
 /** libcurl repeats a creation when the server closes a connection that it had used before. */
@@ -90,7 +91,7 @@ export const PROGRAMS: Program[] = [
     ...PROGRAM,
     name: "Java",
     packages: ["default-jdk-headless", "libgoogle-gson-java"],
-    command: "java -cp /usr/share/java/gson.jar $PROGRAMS/Pets.java",
+    command: `[ -e Pets.class ] || javac -cp ${GSON} -d . $PROGRAMS/Pets.java; java -cp .:${GSON} Pets`,
   },
   {
     ...PROGRAM,
@@ -103,12 +104,12 @@ export const PROGRAMS: Program[] = [
     ...PROGRAM,
     name: "C#",
     packages: ["mono-mcs", "mono-runtime", "libmono-system-net-http4.0-cil", "libnewtonsoft-json5.0-cil"],
-    command: `cp -u ${NEWTONSOFT} . && mcs -r:System.Net.Http -r:Newtonsoft.Json.dll -out:pets.exe $PROGRAMS/pets.cs && mono pets.exe`,
+    command: `cp -u ${NEWTONSOFT} .; [ -e pets.exe ] || mcs -r:System.Net.Http -r:Newtonsoft.Json.dll -out:pets.exe $PROGRAMS/pets.cs; mono pets.exe`,
   },
   {
     ...PROGRAM,
     name: "Rust",
-    packages: CRATES,
+    packages: ["cargo", ...CRATES],
     files: CARGO,
     command: "cp -u $PROGRAMS/pets.rs . && cargo run --quiet --offline",
   },
@@ -192,7 +193,7 @@ class Numbers {
   }
 }
 END
-java -cp /usr/share/java/gson.jar Numbers.java`,
+java -cp ${GSON} Numbers.java`,
     prints: ["[9.007199254740992E15,9.223372036854776E18,1.23456789012345E14]", NUMBERS],
   },
   {
