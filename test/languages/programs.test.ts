@@ -91,7 +91,7 @@ for (const { name, packages, files = {}, command, repeats, isProgram = false } o
       );
     });
 
-    test("is exact, finds by several ids, pages and verifies", { skip: !isProgram }, async () => {
+    test.runIf(isProgram)("is exact, finds by several ids, pages and verifies", async () => {
       const before = await countPets();
       expect(await run(command, await environment(service.url))).toEqual([
         "found 2",
