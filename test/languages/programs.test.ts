@@ -26,7 +26,8 @@ let missing = [...everything].filter((name) => !isInstalled(name));
 if (missing.length > 0 && process.getuid?.() === 0 && isInstalled("apt-get")) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   spawnSync("apt-get", ["update", "-qq"], { env });
-  spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...missing], { env });
+  // One after the other: a name that this Debian lacks would keep out the others.
+  for (const name of missing) spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], { env });
   missing = missing.filter((name) => !isInstalled(name));
 }
 
