@@ -1,6 +1,10 @@
 // Written by npm run generate:statements.
 /** The SQL of each statement by its name. A parameter is a colon and a name. */
 export const STATEMENTS: { readonly [name: string]: string } = {
+  "cancelOrder.change": `update "orders"
+set "status" = 'cancelled', "version" = "orders"."version" + 1
+where ("orders"."id" = :id and "orders"."status" = 'placed' and (:customer IS NULL OR "orders"."customer" = :customer) and (:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))))
+returning 1 as "cancelled"`,
   "cancelOrder.pet.change": `update "pets"
 set "status" = 'available', "version" = "pets"."version" + 1
 where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
@@ -21,26 +25,6 @@ order by "orders"."id"`,
   "cancelOrder.select": `select "orders"."status", "orders"."version"
 from "orders"
 where ("orders"."id" = :id and (:customer IS NULL OR "orders"."customer" = :customer))`,
-  "cancelOrder.status.change": `update "orders"
-set "status" = :status, "version" = "orders"."version" + 1
-where ("orders"."id" = :id and ("orders"."status" = 'placed' and (:customer IS NULL OR "orders"."customer" = :customer)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "cancelOrder.status.once": `update "orders"
-set "status" = :status, "version" = "orders"."version" + 1
-where ("orders"."id" = :id and ("orders"."status" = 'placed' and (:customer IS NULL OR "orders"."customer" = :customer)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "cancelOrder.status.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "cancelOrder.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
   "createCategory.insert": `insert into "categories" ("id", "name", "description", "version")
 select NULL as "id", :name as "name", :description as "description", 1 as "version"
 from (SELECT 1)
@@ -95,12 +79,16 @@ where "pets"."id" = iif(changes() = 1, (select "idempotency_keys"."resource_id"
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), NULL)
 order by "pets"."id"`,
-  "createPet.several.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+  "createPet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from "pets"
+where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
+  "createPets.insert": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
 select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
 from json_each(:items)
 order by key
 returning CAST("pets"."id" AS TEXT) as "id", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response"`,
-  "createPet.several.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
+  "createPets.insertOnce": `insert into "pets" ("id", "name", "category_id", "status", "version", "folded", "folded_of")
 select NULL as "id", value ->> 'name' as "name", value ->> 'categoryId' as "categoryId", value ->> 'status' as "status", 1 as "version", value ->> 'folded' as "folded", value ->> 'foldedOf' as "foldedOf"
 from json_each(:items)
 where not exists (select 1
@@ -108,12 +96,12 @@ from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey))
 order by key
 returning 1 as "inserted"`,
-  "createPet.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+  "createPets.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid()))
 order by "pets"."id"`,
-  "createPet.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+  "createPets.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'pet.created' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where ("pets"."id" > iif(changes() = 1, (select "idempotency_keys"."resource_id"
@@ -122,14 +110,10 @@ where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idemp
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 order by "pets"."id"`,
-  "createPet.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "createPets.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status")) ORDER BY "pets"."id") as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
 from "pets"
 where ("pets"."id" > iif(changes() = :count, (SELECT last_insert_rowid()) - CAST(:count AS INTEGER), NULL) and "pets"."id" <= (SELECT last_insert_rowid())) having count(*) = :count`,
-  "createPet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where "pets"."id" = iif(changes() = 1, last_insert_rowid(), NULL)`,
   "createWebhook.insert": `insert into "webhooks" ("id", "tag", "url", "types", "enabled", "disabled_reason", "created_by", "created_at", "place", "version", "concurrency")
 select NULL as "id", :tag as "tag", :url as "url", :types as "types", 1 as "enabled", NULL as "disabledReason", :createdBy as "createdBy", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt", ((select printf('%016x%08x', "events"."id", "events"."tag") as "place"
 from "events"
@@ -673,241 +657,101 @@ where ("idempotency_keys"."id" in (select "idempotency_keys"."id"
 from "idempotency_keys"
 order by "idempotency_keys"."id" asc
 limit 5000) and "idempotency_keys"."created_at" < unixepoch() - 86400)`,
-  "updateCategory.description.change": `update "categories"
-set "description" = :description, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and "categories"."description" IS NOT :description and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateCategory.description.once": `update "categories"
-set "description" = :description, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and "categories"."description" IS NOT :description and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+  "updateCategory.change": `update "categories"
+set "description" = iif(instr(:named, ',description,'), :description, "categories"."description"), "version" = "categories"."version" + 1
+where ("categories"."id" = :id and "categories"."description" IS NOT iif(instr(:named, ',description,'), :description, "categories"."description") and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',name,'), exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateCategory.description.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", 0 as "broken"
+  "updateCategory.change.name": `update "categories"
+set "name" = iif(instr(:named, ',name,'), :name, "categories"."name"), "description" = iif(instr(:named, ',description,'), :description, "categories"."description"), "version" = "categories"."version" + 1
+where ("categories"."id" = :id and ("categories"."description" IS NOT iif(instr(:named, ',description,'), :description, "categories"."description") or "categories"."name" IS NOT iif(instr(:named, ',name,'), :name, "categories"."name")) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',name,'), exists (select 1
 from "categories"
-where "categories"."id" = :id`,
-  "updateCategory.description.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
-from "categories"
-where ("categories"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updateCategory.name+description.change": `update "categories"
-set "name" = :name, "description" = :description, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and ("categories"."name" IS NOT :name or "categories"."description" IS NOT :description) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id))))
-returning 1 as "changed"`,
-  "updateCategory.name+description.once": `update "categories"
-set "name" = :name, "description" = :description, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and ("categories"."name" IS NOT :name or "categories"."description" IS NOT :description) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id))) and not exists (select 1
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateCategory.name+description.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id)) as "broken"
-from "categories"
-where "categories"."id" = :id`,
-  "updateCategory.name+description.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
-from "categories"
-where ("categories"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id)))))
-returning 1 as "stored"`,
-  "updateCategory.name.change": `update "categories"
-set "name" = :name, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and "categories"."name" IS NOT :name and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id))))
-returning 1 as "changed"`,
-  "updateCategory.name.once": `update "categories"
-set "name" = :name, "version" = "categories"."version" + 1
-where ("categories"."id" = :id and "categories"."name" IS NOT :name and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id))) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateCategory.name.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id)) as "broken"
-from "categories"
-where "categories"."id" = :id`,
-  "updateCategory.name.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
-from "categories"
-where ("categories"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "categories"
-where ("categories"."name" = :name and "categories"."id" IS NOT :id)))))
-returning 1 as "stored"`,
-  "updateCategory.nothing.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", 0 as "broken"
-from "categories"
-where "categories"."id" = :id`,
-  "updateCategory.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
-from "categories"
-where ("categories"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "stored"`,
   "updateCategory.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'category.updated' as "type", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "categories"
 where "categories"."id" = iif(changes() = 1, :id, NULL)
 order by "categories"."id"`,
-  "updateOrder.label.customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.label.customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+  "updateCategory.select": `select CAST("categories"."id" AS TEXT) as "id", "categories"."version" as "version", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "body", iif(instr(:named, ',name,'), exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0) as "broken"
+from "categories"
+where "categories"."id" = :id`,
+  "updateCategory.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "categories"."id", 'name', "categories"."name"), json_object('description', "categories"."description")) as "response", "categories"."id" as "resourceId", unixepoch() as "createdAt", "categories"."version" as "version"
+from "categories"
+where ("categories"."id" = :id and not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "categories"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "categories"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',name,'), exists (select 1
+from "categories"
+where ("categories"."name" = :name and "categories"."id" IS NOT :id)), 0))))
+returning 1 as "stored"`,
+  "updateOrder.label.change.customer": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
+where ("orders"."id" = :id and "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.label.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.label.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
+  "updateOrder.label.change.reference": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference")
+where ("orders"."id" = :id and "orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updateOrder.label.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.label.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
+  "updateOrder.label.change.reference.customer": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference"), "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
+where ("orders"."id" = :id and ("orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") or "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer")) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "stored"`,
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
   "updateOrder.label.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.label.reference+customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.label.reference+customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.label.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+  "updateOrder.label.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
 from "orders"
 where "orders"."id" = :id`,
-  "updateOrder.label.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "updateOrder.label.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
 where ("orders"."id" = :id and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
 returning 1 as "stored"`,
-  "updateOrder.label.reference.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.label.reference.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+  "updateOrder.labelShipped.change.customer": `update "orders"
+set "version" = "orders"."version" + 1, "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
+where ("orders"."id" = :id and "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.label.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.label.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updateOrder.labelShipped.customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."customer" IS NOT :customer and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
+  "updateOrder.labelShipped.change.reference": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference")
+where ("orders"."id" = :id and "orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.labelShipped.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.labelShipped.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
+  "updateOrder.labelShipped.change.reference.customer": `update "orders"
+set "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference"), "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
+where ("orders"."id" = :id and ("orders"."reference" IS NOT iif(instr(:named, ',reference,'), :reference, "orders"."reference") or "orders"."customer" IS NOT iif(instr(:named, ',customer,'), :customer, "orders"."customer")) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
-returning 1 as "stored"`,
-  "updateOrder.labelShipped.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.labelShipped.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
-returning 1 as "stored"`,
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
+returning 1 as "changed"`,
   "updateOrder.labelShipped.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'order.updated' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.labelShipped.reference+customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.reference+customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and ("orders"."reference" IS NOT :reference or "orders"."customer" IS NOT :customer) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
+  "updateOrder.labelShipped.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
 from "orders"
 where "orders"."id" = :id`,
-  "updateOrder.labelShipped.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped')))
-returning 1 as "stored"`,
-  "updateOrder.labelShipped.reference.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped'))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.reference.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."reference" IS NOT :reference and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" <> 'shipped') and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.labelShipped.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" <> 'shipped' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.labelShipped.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "updateOrder.labelShipped.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
 where ("orders"."id" = :id and not exists (select 1
@@ -926,631 +770,130 @@ where "pets"."id" = iif(changes() = 1, (select "orders"."pet_id"
 from "orders"
 where "orders"."id" = :id), NULL)
 order by "pets"."id"`,
-  "updateOrder.ship.customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.ship.customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+  "updateOrder.ship.change.status.reference.customer": `update "orders"
+set "status" = iif(instr(:named, ',status,'), :status, "orders"."status"), "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = iif(instr(:named, ',reference,'), :reference, "orders"."reference"), "customer" = iif(instr(:named, ',customer,'), :customer, "orders"."customer")
+where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), "orders"."status" = 'cancelled', 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.ship.customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updateOrder.ship.nothing.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "stored"`,
   "updateOrder.ship.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'order.shipped' as "type", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "orders"
 where "orders"."id" = iif(changes() = 1, :id, NULL)
 order by "orders"."id"`,
-  "updateOrder.ship.reference+customer.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.ship.reference+customer.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.ship.reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+  "updateOrder.ship.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", iif(instr(:named, ',status,'), "orders"."status" = 'cancelled', 0) as "broken"
 from "orders"
 where "orders"."id" = :id`,
-  "updateOrder.ship.reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "updateOrder.ship.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
 from "orders"
 where ("orders"."id" = :id and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), "orders"."status" = 'cancelled', 0))))
 returning 1 as "stored"`,
-  "updateOrder.ship.reference.change": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updateOrder.ship.reference.once": `update "orders"
-set "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
+  "updatePet.change": `update "pets"
+set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
+where ("pets"."id" = :id and "pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.ship.reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", 0 as "broken"
+  "updatePet.change.categoryId": `update "pets"
+set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "category_id" = iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updateOrder.ship.status+customer.change": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
-returning 1 as "changed"`,
-  "updateOrder.ship.status+customer.once": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.ship.status+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
+  "updatePet.change.categoryId.status": `update "pets"
+set "name" = iif(instr(:named, ',name,'), :name, "pets"."name"), "category_id" = iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id"), "status" = iif(instr(:named, ',status,'), :status, "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(instr(:named, ',name,'), :folded, "pets"."folded"), "folded_of" = iif(instr(:named, ',name,'), :foldedOf, "pets"."folded_of")
+where ("pets"."id" = :id and ("pets"."name" IS NOT iif(instr(:named, ',name,'), :name, "pets"."name") or "pets"."category_id" IS NOT iif(instr(:named, ',categoryId,'), :categoryId, "pets"."category_id") or "pets"."status" IS NOT iif(instr(:named, ',status,'), :status, "pets"."status")) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.status+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
-returning 1 as "stored"`,
-  "updateOrder.ship.status+reference+customer.change": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
-returning 1 as "changed"`,
-  "updateOrder.ship.status+reference+customer.once": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference, "customer" = :customer
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateOrder.ship.status+reference+customer.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.status+reference+customer.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
-returning 1 as "stored"`,
-  "updateOrder.ship.status+reference.change": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
-returning 1 as "changed"`,
-  "updateOrder.ship.status+reference.once": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1, "reference" = :reference
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.ship.status+reference.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.status+reference.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
-returning 1 as "stored"`,
-  "updateOrder.ship.status.change": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled'))
-returning 1 as "changed"`,
-  "updateOrder.ship.status.once": `update "orders"
-set "status" = :status, "ship_date" = coalesce(:shipDate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), "version" = "orders"."version" + 1
-where ("orders"."id" = :id and "orders"."status" = 'placed' and ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled') and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updateOrder.ship.status.select": `select CAST("orders"."id" AS TEXT) as "id", "orders"."version" as "version", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "body", "orders"."status" = 'cancelled' as "broken"
-from "orders"
-where "orders"."id" = :id`,
-  "updateOrder.ship.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "orders"."id", 'petId', "orders"."pet_id", 'quantity', 1, 'status', "orders"."status", 'createdAt', "orders"."created_at", 'shipDate', "orders"."ship_date", 'complete', json(iif("orders"."status" = 'shipped', 'true', 'false'))), json_object('reference', "orders"."reference", 'customer', "orders"."customer")) as "response", "orders"."id" as "resourceId", unixepoch() as "createdAt", "orders"."version" as "version"
-from "orders"
-where ("orders"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "orders"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "orders"."version" IN (SELECT value FROM json_each(:excluded))) and not "orders"."status" = 'cancelled')))
-returning 1 as "stored"`,
-  "updatePet.categoryId+status.change": `update "pets"
-set "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and ("pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
-returning 1 as "changed"`,
-  "updatePet.categoryId+status.once": `update "pets"
-set "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and ("pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.categoryId+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.categoryId+status.several.change": `update "pets"
-set "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
-returning 1 as "changed"`,
-  "updatePet.categoryId+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.categoryId+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.categoryId+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.categoryId+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.categoryId+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.categoryId+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
-returning 1 as "stored"`,
-  "updatePet.categoryId.change": `update "pets"
-set "category_id" = :categoryId, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and "pets"."category_id" IS NOT :categoryId and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updatePet.categoryId.once": `update "pets"
-set "category_id" = :categoryId, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and "pets"."category_id" IS NOT :categoryId and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.categoryId.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.categoryId.several.change": `update "pets"
-set "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))
-returning 1 as "changed"`,
-  "updatePet.categoryId.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.categoryId.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.categoryId.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.categoryId.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.categoryId.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.categoryId.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updatePet.name+categoryId+status.change": `update "pets"
-set "name" = :name, "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId+status.once": `update "pets"
-set "name" = :name, "category_id" = :categoryId, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.name+categoryId+status.several.change": `update "pets"
-set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+categoryId+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+categoryId+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+categoryId+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+categoryId+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.name+categoryId+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
-returning 1 as "stored"`,
-  "updatePet.name+categoryId.change": `update "pets"
-set "name" = :name, "category_id" = :categoryId, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId.once": `update "pets"
-set "name" = :name, "category_id" = :categoryId, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."category_id" IS NOT :categoryId) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.name+categoryId.several.change": `update "pets"
-set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
-returning 1 as "changed"`,
-  "updatePet.name+categoryId.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+categoryId.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+categoryId.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+categoryId.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+categoryId.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", "pets"."status" AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.name+categoryId.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updatePet.name+status.change": `update "pets"
-set "name" = :name, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
-returning 1 as "changed"`,
-  "updatePet.name+status.once": `update "pets"
-set "name" = :name, "status" = :status, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and ("pets"."name" IS NOT :name or "pets"."status" IS NOT :status) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.name+status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.name+status.several.change": `update "pets"
-set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
-returning 1 as "changed"`,
-  "updatePet.name+status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name+status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name+status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.name+status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
-returning 1 as "stored"`,
-  "updatePet.name.change": `update "pets"
-set "name" = :name, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and "pets"."name" IS NOT :name and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "changed"`,
-  "updatePet.name.once": `update "pets"
-set "name" = :name, "version" = "pets"."version" + 1, "folded" = :folded, "folded_of" = :foldedOf
-where ("pets"."id" = :id and "pets"."name" IS NOT :name and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.name.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.name.several.change": `update "pets"
-set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"))
-returning 1 as "changed"`,
-  "updatePet.name.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.name.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.name.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name")) AS "version", iif(json_type(item.value, '$.folded') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.foldedOf') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.name.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0)))
-returning 1 as "stored"`,
-  "updatePet.nothing.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from "pets"
-where "pets"."id" = :id`,
-  "updatePet.nothing.several.change": `update "pets"
-set "version" = "pets"."version" + 1
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and 0)
-returning 1 as "changed"`,
-  "updatePet.nothing.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0)) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.nothing.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.nothing.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.nothing.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", 0 as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.nothing.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", "pets"."status" AS "status", "pets"."version" + (0) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, 0 AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT 0) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.nothing.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from "pets"
-where ("pets"."id" = :id and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not 0))
-returning 1 as "stored"`,
   "updatePet.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
 select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
 from "pets"
 where "pets"."id" = iif(changes() = 1, :id, NULL)
 order by "pets"."id"`,
-  "updatePet.status.change": `update "pets"
-set "status" = :status, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and "pets"."status" IS NOT :status and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+  "updatePet.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))
-returning 1 as "changed"`,
-  "updatePet.status.once": `update "pets"
-set "status" = :status, "version" = "pets"."version" + 1
-where ("pets"."id" = :id and "pets"."status" IS NOT :status and ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) and not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
-returning 1 as "changed"`,
-  "updatePet.status.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')) as "broken"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0) as "broken"
 from "pets"
 where "pets"."id" = :id`,
-  "updatePet.status.several.change": `update "pets"
-set "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1
-from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
-where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))
-returning 1 as "changed"`,
-  "updatePet.status.several.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.status.several.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
-select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
-where differs
-order by "pets"."id"`,
-  "updatePet.status.several.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.status.several.selectUnlessKnown": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed'))) as "broken"
-from json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
-  "updatePet.status.several.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
-select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
-from (SELECT "pets"."id" AS "id", "pets"."name" AS "name", "pets"."category_id" AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + ("pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS "version", "pets"."folded" AS "folded", "pets"."folded_of" AS "folded_of", item.key AS place, "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT (json_type(item.value, '$.status') IS NOT NULL and exists (select 1
-from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))) AS met FROM json_each(iif(not exists (select 1
-from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
-returning 1 as "stored"`,
-  "updatePet.status.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "updatePet.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "response", "pets"."id" as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
 from "pets"
 where ("pets"."id" = :id and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not exists (select 1
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "pets"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "pets"."version" IN (SELECT value FROM json_each(:excluded))) and not iif(instr(:named, ',status,'), exists (select 1
 from "orders"
-where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')))))
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0))))
 returning 1 as "stored"`,
-  "updateWebhook.url+types+enabled+concurrency.change": `update "webhooks"
-set "url" = coalesce(:url, "webhooks"."url"), "types" = coalesce(:types, "webhooks"."types"), "enabled" = coalesce(:enabled, "webhooks"."enabled"), "disabled_reason" = iif(:enabled, NULL, "webhooks"."disabled_reason"), "version" = "webhooks"."version" + 1, "concurrency" = coalesce(:concurrency, "webhooks"."concurrency")
-where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT coalesce(:url, "webhooks"."url") or "webhooks"."types" IS NOT coalesce(:types, "webhooks"."types") or "webhooks"."enabled" IS NOT coalesce(:enabled, "webhooks"."enabled") or "webhooks"."concurrency" IS NOT coalesce(:concurrency, "webhooks"."concurrency")) and ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL)))
+  "updatePets.change": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and "pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"))
 returning 1 as "changed"`,
-  "updateWebhook.url+types+enabled+concurrency.once": `update "webhooks"
-set "url" = coalesce(:url, "webhooks"."url"), "types" = coalesce(:types, "webhooks"."types"), "enabled" = coalesce(:enabled, "webhooks"."enabled"), "disabled_reason" = iif(:enabled, NULL, "webhooks"."disabled_reason"), "version" = "webhooks"."version" + 1, "concurrency" = coalesce(:concurrency, "webhooks"."concurrency")
-where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT coalesce(:url, "webhooks"."url") or "webhooks"."types" IS NOT coalesce(:types, "webhooks"."types") or "webhooks"."enabled" IS NOT coalesce(:enabled, "webhooks"."enabled") or "webhooks"."concurrency" IS NOT coalesce(:concurrency, "webhooks"."concurrency")) and ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL)) and not exists (select 1
+  "updatePets.change.categoryId": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id")))
+returning 1 as "changed"`,
+  "updatePets.change.categoryId.status": `update "pets"
+set "name" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name"), "category_id" = iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id"), "status" = iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"), "version" = "pets"."version" + 1, "folded" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded"), "folded_of" = iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of")
+from json_each(iif(changes() = max(changes(), 1), :items, NULL)) AS item
+where ("pets"."id" = CAST(item.value ->> 'id' AS INTEGER) and ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")))
+returning 1 as "changed"`,
+  "updatePets.record": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif((SELECT count(*) FROM json_each(:items) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER) WHERE (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0))) = :count, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePets.recordStored": `insert into "events" ("id", "tag", "type", "version", "data", "created_at")
+select NULL as "id", random() & 4294967295 as "tag", 'pet.updated' as "type", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "data", strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as "createdAt"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif(changes() = 1, :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets"
+where differs
+order by "pets"."id"`,
+  "updatePets.select": `select CAST("pets"."id" AS TEXT) as "id", "pets"."version" as "version", json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status") as "body", iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0) as "broken"
+from json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)`,
+  "updatePets.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_group_array(json(json_insert(json_object('id', "pets"."id", 'name', "pets"."name", 'categoryId', "pets"."category_id", 'status', "pets"."status"), '$.version', "pets"."version")) ORDER BY place) as "response", max("pets"."id") as "resourceId", unixepoch() as "createdAt", "pets"."version" as "version"
+from (SELECT "pets"."id" AS "id", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") AS "name", iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") AS "category_id", iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status") AS "status", "pets"."version" + (("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status"))) AS "version", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'folded' AS text), "pets"."folded") AS "folded", iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'foldedOf' AS text), "pets"."folded_of") AS "folded_of", item.key AS place, ("pets"."name" IS NOT iif(json_type(item.value, '$.name') IS NOT NULL, CAST(item.value ->> 'name' AS text), "pets"."name") or "pets"."category_id" IS NOT iif(json_type(item.value, '$.categoryId') IS NOT NULL, CAST(item.value ->> 'categoryId' AS integer), "pets"."category_id") or "pets"."status" IS NOT iif(json_type(item.value, '$.status') IS NOT NULL, CAST(item.value ->> 'status' AS text), "pets"."status")) AS differs, (coalesce("pets"."version" = item.value ->> 'version', 1) AND NOT iif(json_type(item.value, '$.status') IS NOT NULL, exists (select 1
+from "orders"
+where ("orders"."pet_id" = "pets"."id" and "orders"."status" <> 'cancelled' and "orders"."status" = 'placed')), 0)) AS met FROM json_each(iif(not exists (select 1
+from "idempotency_keys"
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)), :items, NULL)) AS item CROSS JOIN "pets" ON "pets"."id" = CAST(item.value ->> 'id' AS INTEGER)) AS "pets" having sum(met) = :count
+returning 1 as "stored"`,
+  "updateWebhook.change": `update "webhooks"
+set "url" = iif(instr(:named, ',url,'), :url, "webhooks"."url"), "types" = iif(instr(:named, ',types,'), :types, "webhooks"."types"), "enabled" = iif(instr(:named, ',enabled,'), :enabled, "webhooks"."enabled"), "disabled_reason" = iif(:enabled, NULL, "webhooks"."disabled_reason"), "version" = "webhooks"."version" + 1, "concurrency" = iif(instr(:named, ',concurrency,'), :concurrency, "webhooks"."concurrency")
+where ("webhooks"."id" = :id and ("webhooks"."url" IS NOT iif(instr(:named, ',url,'), :url, "webhooks"."url") or "webhooks"."types" IS NOT iif(instr(:named, ',types,'), :types, "webhooks"."types") or "webhooks"."enabled" IS NOT iif(instr(:named, ',enabled,'), :enabled, "webhooks"."enabled") or "webhooks"."concurrency" IS NOT iif(instr(:named, ',concurrency,'), :concurrency, "webhooks"."concurrency")) and ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(iif(instr(:named, ',types,'), :types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL)) and not exists (select 1
 from "idempotency_keys"
 where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)))
 returning 1 as "changed"`,
-  "updateWebhook.url+types+enabled+concurrency.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version" as "version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body", iif(:readable IS NULL, NULL, (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1)) as "broken", "webhooks"."id" || '-' || "webhooks"."tag" as "name"
+  "updateWebhook.select": `select CAST("webhooks"."id" AS TEXT) as "id", "webhooks"."version" as "version", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "body", iif(:readable IS NULL, NULL, (SELECT value FROM json_each(iif(instr(:named, ',types,'), :types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1)) as "broken", "webhooks"."id" || '-' || "webhooks"."tag" as "name"
 from "webhooks"
 where "webhooks"."id" = :id`,
-  "updateWebhook.url+types+enabled+concurrency.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
+  "updateWebhook.store": `insert into "idempotency_keys" ("id", "api_key_id", "idempotency_key", "fingerprint", "response", "resource_id", "created_at", "version")
 select NULL as "id", :apiKeyId as "apiKeyId", :idempotencyKey as "key", :fingerprint as "fingerprint", json_patch(json_object('id', "webhooks"."id", 'url', "webhooks"."url", 'types', json("webhooks"."types"), 'enabled', json(iif("webhooks"."enabled", 'true', 'false')), 'createdBy', "webhooks"."created_by", 'createdAt', "webhooks"."created_at", 'concurrency', "webhooks"."concurrency"), json_object('disabledReason', "webhooks"."disabled_reason")) as "response", "webhooks"."id" as "resourceId", unixepoch() as "createdAt", "webhooks"."version" as "version"
 from "webhooks"
 where ("webhooks"."id" = :id and not exists (select 1
 from "idempotency_keys"
-where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(coalesce(:types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL))))
+where ("idempotency_keys"."api_key_id" = :apiKeyId and "idempotency_keys"."idempotency_key" = :idempotencyKey)) and (iif(changes() = 1, 1, NULL) or ((:versions IS NULL OR "webhooks"."version" IN (SELECT value FROM json_each(:versions))) AND (:excluded IS NULL OR NOT "webhooks"."version" IN (SELECT value FROM json_each(:excluded))) and not (:readable IS NOT NULL AND (SELECT value FROM json_each(iif(instr(:named, ',types,'), :types, "webhooks"."types")) WHERE value NOT IN (SELECT value FROM json_each(:readable)) LIMIT 1) IS NOT NULL))))
 returning 1 as "stored"`,
   "webhookEngine.configuration": `select "webhooks"."url", "webhooks"."types", "webhooks"."enabled", "webhooks"."place", "webhooks"."concurrency", (SELECT count(*) FROM "webhooks" AS peer WHERE peer.enabled = 1 AND substr(peer.url, 1, 8 + instr(substr(peer.url, 9), '/')) = substr("webhooks"."url", 1, 8 + instr(substr("webhooks"."url", 9), '/'))) as "peers"
 from "webhooks"

@@ -119,7 +119,7 @@ export const orders = {
       ],
       "a shipment with an Idempotency-Key": [rows(16, 10), 200, `${ORDERS}/1`, patch(SHIP, once("shipment"))],
       "a patch of an order that changes nothing, with an Idempotency-Key": [
-        rows(6, 2),
+        rows(8, 2),
         200,
         `${ORDERS}/1`,
         patch({}, once("empty")),

@@ -172,7 +172,7 @@ export const pets = {
         `${PETS}/9`,
         patch({ ...ANIMAL, status: "sold" }, { "If-Match": '"1"' }),
       ],
-      "a change of nothing": [rows(1), 200, `${PETS}/10`, patch({})],
+      "a change of nothing": [rows(3), 200, `${PETS}/10`, patch({})],
       "a change to the current values": [rows(3), 200, `${PETS}/10`, patch({ status: "available" })],
       "a change with another version": [rows(4), 412, `${PETS}/10`, patch({ name: "Max" }, { "If-Match": '"2"' })],
       "a change of an unknown animal": [rows(3), 404, `${PETS}/999999`, patch({ name: "Max" })],

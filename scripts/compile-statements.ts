@@ -52,8 +52,14 @@ export async function textsOf(entries = ["src/index.ts"], root = ROOT): Promise<
     plugins: [plugin],
   });
   const code = `data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? "")}`;
-  const module = (await import(code)) as typeof import("./statement.ts");
-  return module.textsOf(places);
+  try {
+    const module = (await import(code)) as typeof import("./statement.ts");
+    return module.textsOf(places);
+  } catch (error) {
+    // Without its stack, which would show the whole module as an address.
+    if (error instanceof Error) error.stack = String(error);
+    throw error;
+  }
 }
 
 /** Words of SQL that begin a line, so that a person can read and compare it. In quotes they are none. */

@@ -9,12 +9,20 @@ import {
 } from "drizzle-orm/sqlite-core";
 import type { QueryBuilder } from "../src/db/statement.ts";
 
-type Build = (db: QueryBuilder, parameter: typeof sql.placeholder) => { toSQL(): Query };
+type Build = (db: QueryBuilder, parameter: (name: string) => Placeholder) => { toSQL(): Query };
 const builds = new Map<string, Build>();
 
 export function compile(name: string, build: Build): void {
   if (builds.has(name)) throw new Error(`Two statements have the name ${name}`);
   builds.set(name, build);
+}
+
+/** The placeholders that are typed: those of `parameter`. */
+const placeholders = new WeakSet<object>();
+function parameter(name: string): Placeholder {
+  const placeholder = sql.placeholder(name);
+  placeholders.add(placeholder);
+  return placeholder;
 }
 
 /** The calls of functions that compile statements, by their places in the source, that have run. */
@@ -45,7 +53,7 @@ export function textsOf(places: readonly string[]): Map<string, string> {
     update: (table: never) => new SQLiteUpdateBuilder(table, session, dialect),
     delete: (table: never) => new SQLiteDeleteBase(table, session, dialect),
   } as unknown as QueryBuilder;
-  return new Map([...builds].map(([name, build]) => [name, textOf(name, build(db, sql.placeholder).toSQL())]));
+  return new Map([...builds].map(([name, build]) => [name, textOf(name, build(db, parameter).toSQL())]));
 }
 
 /**
@@ -73,7 +81,10 @@ function written(name: string, param: unknown): string {
   const value = is(param, Param) ? param.value : param;
   const probe = {};
   const isPlain = !is(param, Param) || param.encoder.mapToDriverValue(probe) === probe;
-  if (isPlain && is(value, Placeholder)) return `:${value.name}`;
+  if (isPlain && is(value, Placeholder)) {
+    if (!placeholders.has(value)) throw new Error(`${name} makes the placeholder ${value.name} by itself`);
+    return `:${value.name}`;
+  }
   if (isPlain && typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
   if (isPlain && Number.isSafeInteger(value)) return String(value);
   throw new Error(`A parameter of ${name} has no plain value`);

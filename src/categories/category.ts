@@ -7,7 +7,7 @@ import { categories } from "./table.ts";
 export const [categoryId, noSuchCategory] = idIn("categoryId", "category");
 
 /** No other category has its name. */
-export const hasOwnName: Rule = {
+export const hasOwnName: Rule<"name"> = {
   field: "name",
   isBroken: (db, { id, value }) =>
     exists(

@@ -5,11 +5,11 @@ import { createHandlers } from "../operation.ts";
 import { hasOwnName } from "./category.ts";
 import { category } from "./shape.ts";
 
-const newCategory = compileInsert("createCategory", category, "category.created", category.values, {
+const insert = compileInsert("createCategory", category, "category.created", category.values, {
   rule: hasOwnName,
 });
 
 export const createCategory = createHandlers(
   guard("pets:write"),
-  ...creates("createCategory", category.creation, (call, body) => newCategory.one(call, category.row(body))),
+  ...creates("createCategory", category.creation, (call, body) => insert(call, category.row(body))),
 );

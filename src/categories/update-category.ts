@@ -7,6 +7,7 @@ import { category } from "./shape.ts";
 
 const patch = compileUpdate("updateCategory", category, "category.updated", {
   missing: noSuchCategory,
+  sets: [[], ["name"]],
   rule: hasOwnName,
 });
 

@@ -26,13 +26,17 @@ export function compileDeletion(
   rule: Rule,
 ) {
   const { table } = resource;
-  const row = { id: sql.placeholder("id"), value: () => sql`NULL` };
+  const row = (parameter: Parameter<{ id: Int64 }>) => ({
+    id: parameter("id"),
+    value: () => sql`NULL`,
+    parameter: undefined as never,
+  });
   const record = compile(`${operation}.record`, (db, parameter: Parameter<Target>) =>
     insertEvents(
       db,
       event,
       resource,
-      and(eq(table.id, parameter("id")), hasVersion(table.version, parameter), keeps(rule, db, row)),
+      and(eq(table.id, parameter("id")), hasVersion(table.version, parameter), keeps(rule, db, row(parameter))),
       { data: jsonObjectOf<{ id: Int64 }>({ id: table.id }), version: sql`${table.version} + 1` },
     ),
   );
@@ -44,7 +48,7 @@ export function compileDeletion(
   );
   const select = compile(`${operation}.select`, (db, parameter: Parameter<{ id: Int64 }>) =>
     db
-      .select({ broken: sql<0 | 1>`${rule.isBroken(db, row)}`.as("broken") })
+      .select({ broken: sql<0 | 1>`${rule.isBroken(db, row(parameter))}`.as("broken") })
       .from(table)
       .where(eq(table.id, parameter("id"))),
   );

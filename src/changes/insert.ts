@@ -1,6 +1,6 @@
 import { and, getTableColumns, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { derive, type Resource, type Versioned } from "../db/resource.ts";
-import { compile, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import { exact } from "../exact/column.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
@@ -10,7 +10,6 @@ import { idInEntry, isUnused } from "../idempotency/entry.ts";
 import {
   type Call,
   changedRow,
-  changedRows,
   changeFirst,
   compileEntry,
   compileEvents,
@@ -27,28 +26,37 @@ const FIRST_VERSION = 1;
 /**
  * All columns of a new row except the id, which SQLite assigns, the version and the derived ones. A missing column does not compile.
  */
-type NewRow<Table extends Versioned, Column> = {
+export type NewRow<Table extends Versioned, Column> = {
   [Name in Exclude<keyof Table["_"]["columns"], "id" | "version" | Column>]: SQLWrapper;
 };
 
+/** Makes SQL for a new row, from SQL for each field. */
+export type ValuesOf<Table extends Versioned, Field extends string, Column> = (
+  field: (name: Field) => SQLWrapper,
+  db: QueryBuilder,
+) => NewRow<Table, Column>;
+
+/** SQL for the columns of a new row that follow from a field. */
+export const derivedColumns = <Column extends string>(
+  { derived }: Pick<Resource<unknown, Versioned, Column>, "derived">,
+  field: (name: Column) => SQLWrapper,
+) => Object.fromEntries(Object.keys(derived ?? {}).map((column) => [column, sql`${field(column as Column)}`]));
+
 /** The columns of an INSERT ... SELECT of a new row, in the order of the table, as drizzle requires. */
-function columnsOf(table: Versioned, values: object) {
+export function columnsOf(table: Versioned, values: object) {
   const all: { [column: string]: SQLWrapper } = { ...values, id: sql`NULL`, version: sql`1` };
   return Object.fromEntries(
     Object.keys(getTableColumns(table)).map((column) => [column, sql`${all[column]}`.as(column)]),
   );
 }
 
-/** SQL for a field of an item. A 64-bit integer comes as text, which the affinity of its column turns into the exact integer. */
-const itemField = (name: string) => sql`value ->> ${sql.raw(`'${name}'`)}`;
-
-/** What a creation of one row may have beside its values. */
+/** What a creation may have beside its values. */
 interface Circumstances<Field extends string> {
   /** The row that the values come from. */
   from?: { table: Versioned; where: (field: (name: Field) => SQLWrapper) => SQL | undefined };
   /** Its error is also that of a missing row of `from`. */
-  rule?: Rule;
-  companions?: (fields: object) => readonly Consequence[];
+  rule?: Rule<Field>;
+  companions?: (fields: { readonly [Name in Field]: unknown }) => readonly Consequence[];
 }
 
 /** A new row. The entry of a key has both, too. */
@@ -57,120 +65,85 @@ export interface Inserted<Body> {
   response: Json<Body>;
 }
 
+/** What a RETURNING of new rows has. */
+export const inserted = <Body>({ table, body }: Resource<Body>) => ({
+  id: exact(table.id).as("id"),
+  response: body().as("response"),
+});
+
 /**
- * Compiles the creation of one row, and without circumstances that of several, all of them or none. They get consecutive ids in the order
- * of the items.
+ * Compiles the creation of one row.
  *
  * @param event undefined for a resource whose changes leave none.
  * @param values the row, from SQL for each field.
- * @returns functions that create rows in one round trip, and throw the error of the rule.
+ * @returns a function that creates a row in one round trip, and throws the error of the rule.
  */
-export function compileInsert<
-  Body,
-  Table extends Versioned,
-  Field extends string,
-  Column extends string,
-  Given extends [] | [Circumstances<NoInfer<Field>>],
->(
+export function compileInsert<Body, Table extends Versioned, Field extends string, Column extends string>(
   operation: string,
   resource: Resource<Body, Table, Column>,
   event: EventType | undefined,
-  values: (field: (name: Field) => SQLWrapper, db: QueryBuilder) => NewRow<Table, Column>,
-  ...given: Given
+  values: ValuesOf<Table, Field, Column>,
+  { from, rule, companions }: Circumstances<NoInfer<Field>> = {},
 ) {
-  const { table, body } = resource;
-  const { from, rule, companions }: Circumstances<Field> = given[0] ?? {};
-
-  /** The plan of one row, or of several: of a JSON array, in one text, because D1 binds at most 100 values. */
-  function compilePlan(several: boolean) {
-    const name = several ? `${operation}.several` : operation;
-    const [items, count] = [sql.placeholder("items"), sql.placeholder("count")];
-    const field = several ? itemField : sql.placeholder;
-    const insert = (db: QueryBuilder, isNew?: SQL) => {
-      const derived = Object.keys(resource.derived ?? {}).map((column) => [column, sql`${field(column)}`]);
-      const row = { ...values(field, db), ...Object.fromEntries(derived) };
-      const kept = keeps(rule, db, { id: sql`NULL`, value: field });
-      const where = and(from?.where(field), kept, isNew);
-      const into = db.insert(table);
-      // A SELECT would read one row more than VALUES.
-      if (!several && where === undefined) return into.values(row as never);
-      const source = several ? sql`json_each(${items})` : (from?.table ?? sql`(SELECT 1)`);
-      const rows = db.select(columnsOf(table, row)).from(source).where(where);
-      return into.select((several ? rows.orderBy(sql`key`) : rows) as never);
-    };
-    const inserted = () =>
-      several
-        ? // A subquery, because SQLite evaluates it once: each event changes `last_insert_rowid()`.
-          changedRows(table, sql`(SELECT last_insert_rowid())`, count, count)
-        : changedRow(table, sql`last_insert_rowid()`);
-    // The one entry changed `last_insert_rowid()`, and has the last id.
-    const kept = (db: QueryBuilder) => {
-      const last = idInEntry(db, sql.placeholder);
-      return several ? changedRows(table, last, count) : changedRow(table, last);
-    };
-    const statements = {
-      insert: compile(`${name}.insert`, (db) =>
-        insert(db).returning({ id: exact(table.id).as("id"), response: body().as("response") }),
-      ),
-      insertOnce: compile(`${name}.insertOnce`, (db) =>
-        insert(db, isUnused(db, sql.placeholder)).returning({ inserted: sql<1>`1`.as("inserted") }),
-      ),
-      record: compileEvents(`${name}.record`, resource, event, inserted),
-      store: compileEntry(
-        `${name}.store`,
-        resource,
-        inserted,
-        several
-          ? {
-              body: sql`json_group_array(json(${body()}) ORDER BY ${table.id})`,
-              // Without it, a retry would store an empty array.
-              having: sql`count(*) = ${count}`,
-            }
-          : undefined,
-      ),
-      recordStored: compileEvents(`${name}.recordStored`, resource, event, kept),
-    };
-    return (fields: object, attempt: Attempt | undefined) => {
-      const { insert, insertOnce, record, store, recordStored } = statements;
-      const once = attempt === undefined ? fields : { ...fields, ...attempt };
-      const change = (attempt === undefined ? insert(once) : insertOnce(once)) as Statement<Inserted<Body>>;
-      return attempt === undefined
-        ? changeFirst({ change, events: record(fields), companions: companions?.(fields) })
-        : changeFirst({ change, kept: store(once), events: recordStored(once), companions: companions?.(fields) });
-    };
+  type Fields = { readonly [Name in Field]: unknown };
+  type Parameters = { readonly [Name in Field | Column]: unknown };
+  const table: Versioned = resource.table;
+  const after = (value: (name: Field) => SQLWrapper) => ({ id: sql`NULL`, value, parameter: undefined as never });
+  function insertRow(db: QueryBuilder, parameter: Parameter<Parameters>, isNew?: SQL) {
+    const row = { ...values(parameter, db), ...derivedColumns<Column>(resource, parameter) };
+    const where = and(from?.where(parameter), keeps(rule, db, after(parameter)), isNew);
+    const into = db.insert(table);
+    // A SELECT would read one row more than VALUES.
+    if (where === undefined) return into.values(row as never);
+    const source = from?.table ?? sql`(SELECT 1)`;
+    return into.select(db.select(columnsOf(table, row)).from(source).where(where) as never);
   }
-
-  const planOfOne = compilePlan(false);
-  const planOfSeveral = given.length === 0 ? compilePlan(true) : undefined;
+  const newest = () => changedRow(table, sql`last_insert_rowid()`);
+  const insert = compile<Parameters, Inserted<Body>[]>(
+    `${operation}.insert`,
+    (db, parameter: Parameter<Parameters>) => insertRow(db, parameter).returning(inserted(resource)) as never,
+  );
+  const insertOnce = compile(`${operation}.insertOnce`, (db, parameter: Parameter<Parameters & Attempt>) =>
+    insertRow(db, parameter, isUnused(db, parameter)).returning({ inserted: sql<1>`1`.as("inserted") }),
+  );
+  const record = compileEvents(`${operation}.record`, resource, event, newest);
+  const store = compileEntry(`${operation}.store`, resource, newest);
+  // The entry changed `last_insert_rowid()`, and has the id.
+  const recordStored = compileEvents(
+    `${operation}.recordStored`,
+    resource,
+    event,
+    (db, parameter: Parameter<Attempt>) => changedRow(table, idInEntry(db, parameter)),
+  );
   const reason = rule?.reason;
   const selectReason =
     reason &&
-    compile(`${operation}.reason`, (db) => {
-      const after = { id: sql`NULL`, value: sql.placeholder };
-      return db.select({ reason: sql`${reason(db, after)}`.as("reason") }).from(sql`(SELECT 1)`);
-    });
-  function settle(call: Call, { changed, entry, found }: Outcome<Inserted<Body>, { reason: unknown }>) {
-    if (entry === undefined && (changed.length === 0 || call.attempt !== undefined))
-      throw rule?.error(call.c, found[0]?.reason) ?? new Error("Nothing was inserted");
-    return { changed, entry, replayed: changed.length === 0 };
+    compile(`${operation}.reason`, (db, parameter: Parameter<Fields>) =>
+      db.select({ reason: sql`${reason(db, after(parameter))}`.as("reason") }).from(sql`(SELECT 1)`),
+    );
+
+  function planOf(fields: Fields, attempt: Attempt | undefined) {
+    const row = derive(resource, fields);
+    const more = companions?.(fields);
+    if (attempt === undefined) return changeFirst({ change: insert(row), events: record({}), companions: more });
+    const change = insertOnce({ ...row, ...attempt }) as Statement<never>;
+    return changeFirst({ change, kept: store(attempt), events: recordStored(attempt), companions: more });
   }
-  return {
-    async one(call: Call, fields: { [Name in Field]: unknown }): Promise<Inserted<Body> & Responded<Body>> {
-      const plan = planOfOne(derive(resource, fields), call.attempt);
-      const outcome = await run(call, [plan], selectReason?.(fields));
-      const { changed, entry, replayed } = settle(call, outcome);
-      const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
-      return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
-    },
-    async all(call: Call, items: Given extends [] ? readonly object[] : never): Promise<Responded<Body[]>> {
-      const planOf = planOfSeveral as typeof planOfOne;
-      const rows = JSON.stringify(items.map((item) => derive(resource, item)));
-      const plan = planOf({ items: rows, count: items.length }, call.attempt);
-      const { changed, entry, replayed } = settle(call, await run(call, [plan]));
-      if (entry !== undefined) return { response: entry.response, replayed };
-      // RETURNING has no order.
-      const ascending = changed.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
-      return { response: `[${ascending.map(({ response }) => response).join()}]`, replayed };
-    },
+  return async (call: Call, fields: Fields): Promise<Inserted<Body> & Responded<Body>> => {
+    const outcome = await run(call, [planOf(fields, call.attempt)], selectReason?.(fields));
+    const { changed, entry, replayed } = settle(call, rule, outcome);
+    const [row] = entry === undefined ? changed : [{ id: entry.resourceId, response: entry.response }];
+    return { ...(row as Inserted<Body>), version: FIRST_VERSION, replayed };
   };
+}
+
+/** What a creation did. @throws ApiError that of the rule when it did nothing. */
+export function settle<Row>(
+  { c, attempt }: Call,
+  rule: Pick<Rule, "error"> | undefined,
+  { changed, entry, found }: Outcome<Row, { reason: unknown }>,
+) {
+  if (entry === undefined && (changed.length === 0 || attempt !== undefined))
+    throw rule?.error(c, found[0]?.reason) ?? new Error("Nothing was inserted");
+  return { changed, entry, replayed: changed.length === 0 };
 }

@@ -7,13 +7,14 @@ import { isMet, type Preconditions, preconditionFailed } from "../http/precondit
 import type { Attempt } from "../idempotency/attempt.ts";
 import { type Call, type Plan, type Responded, run } from "./plan.ts";
 import type { Rule } from "./rule.ts";
-import type { Found, Item } from "./update.ts";
+import type { Found } from "./fields.ts";
+import type { Item } from "./update-several.ts";
 import type { Target } from "./version.ts";
 
 interface Failures {
   /** The failure when there is no such row. */
   missing: () => ApiError;
-  rule?: Rule | undefined;
+  rule?: Pick<Rule, "error"> | undefined;
 }
 
 /** The patch of one row. `compileUpdate` makes it. */
@@ -52,7 +53,7 @@ export async function patchRow<Body, Values, Columns>(
   return { response: row.body, version: row.version, replayed: false };
 }
 
-/** The patch of several rows. `compileUpdate` makes it. */
+/** The patch of several rows. `compileUpdateOfSeveral` makes `several`. */
 interface PatchOfSeveral<Body, One extends Item> extends Failures {
   several: (items: readonly One[], attempt: Attempt | undefined) => { plan: Plan; select: Statement<Found<Body>> };
 }

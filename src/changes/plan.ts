@@ -3,7 +3,7 @@ import { and, eq, gt, lte, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import type { Resource, Versioned } from "../db/resource.ts";
 import type { Session } from "../db/session.ts";
-import { type Built, compile, type QueryBuilder, type Statement } from "../db/statement.ts";
+import { type Built, compile, type Parameter, type QueryBuilder, type Statement } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Json } from "../exact/json.ts";
@@ -15,7 +15,7 @@ import { checkRequest, type Entry, insertEntry, selectEntry, type SeveralRows } 
 declare const kind: unique symbol;
 /** The condition that the previous statement changed these rows. A consequence has no other, so it changes a row whenever that one did. */
 type Changed = SQL & { readonly [kind]: "changed" };
-type RowsOf = (db: QueryBuilder) => Changed;
+type RowsOf<Parameters> = (db: QueryBuilder, parameter: Parameter<Parameters>) => Changed;
 /** A statement that changes a row whenever the previous one did. Only this file makes one. */
 export type Consequence = Statement<unknown> & { readonly [kind]: "consequence" };
 /** The consequence that writes the events of a change. A plan has one, so that a change of one row leaves what a change of several does. */
@@ -39,36 +39,53 @@ export const changedRows = ({ id: column }: Versioned, last: SQLWrapper, count: 
   // D1 binds a number as a float, which would round the difference of a large id.
   and(gt(column, ifChanged(sql`${last} - CAST(${count} AS INTEGER)`, changes)), lte(column, last)) as Changed;
 
-const compileAs = <Kind>(name: string, build: (db: QueryBuilder) => Built<unknown>) =>
-  compile(name, build) as (parameters: object) => unknown as (parameters: object) => Kind;
+const compileAs = <Kind, Parameters extends object>(
+  name: string,
+  build: (db: QueryBuilder, parameter: Parameter<Parameters>) => Built<unknown>,
+) => compile(name, build) as (parameters: Parameters) => unknown as (parameters: Parameters) => Kind;
 
 /** @param type undefined for a resource whose changes leave no events. */
-export const compileEvents = (name: string, resource: Resource<unknown>, type: EventType | undefined, rows: RowsOf) =>
-  type === undefined ? () => undefined : compileAs<Events>(name, (db) => insertEvents(db, type, resource, rows(db)));
+export const compileEvents = <Parameters extends object = {}>(
+  name: string,
+  resource: Resource<unknown>,
+  type: EventType | undefined,
+  rows: RowsOf<Parameters>,
+) =>
+  type === undefined
+    ? (_parameters: Parameters) => undefined
+    : compileAs<Events, Parameters>(name, (db, parameter) => insertEvents(db, type, resource, rows(db, parameter)));
 
 /** The entry of the key, with new rows. */
-export const compileEntry = (name: string, resource: Resource<unknown>, rows: RowsOf, several?: SeveralRows) =>
-  compileAs<Consequence>(name, (db) => insertEntry(db, sql.placeholder, resource, rows(db), several));
+export const compileEntry = <Parameters extends object = {}>(
+  name: string,
+  resource: Resource<unknown>,
+  rows: RowsOf<Parameters>,
+  several?: (parameter: Parameter<Parameters>) => SeveralRows,
+) =>
+  compileAs<Consequence, Parameters & Attempt>(name, (db, parameter) =>
+    insertEntry(db, parameter, resource, rows(db, parameter), several?.(parameter)),
+  );
 
 /** The change of another row that belongs to a change, with its event. */
-export function compileCompanion<Table extends Versioned>(
+export function compileCompanion<Table extends Versioned, Parameters extends object>(
   name: string,
   resource: Resource<unknown, Table>,
   type: EventType,
   set: { [Column in keyof Table["_"]["columns"]]?: Table["_"]["columns"][Column]["_"]["data"] },
-  idOf: (db: QueryBuilder) => SQLWrapper,
+  idOf: (db: QueryBuilder, parameter: Parameter<Parameters>) => SQLWrapper,
 ) {
   const { table } = resource;
-  const version = sql`${table.version} + 1`;
-  const row = (db: QueryBuilder) => changedRow(table, idOf(db));
-  const change = compileAs<Consequence>(`${name}.change`, (db) =>
+  const row: RowsOf<Parameters> = (db, parameter) => changedRow(table, idOf(db, parameter));
+  const change = compileAs<Consequence, Parameters>(`${name}.change`, (db, parameter) =>
     db
       .update<Versioned>(table)
-      .set({ ...set, version })
-      .where(row(db)),
+      .set({ ...set, version: sql`${table.version} + 1` })
+      .where(row(db, parameter)),
   );
-  const record = compileAs<Consequence>(`${name}.record`, (db) => insertEvents(db, type, resource, row(db)));
-  return (parameters: object): readonly Consequence[] => [change(parameters), record(parameters)];
+  const record = compileAs<Consequence, Parameters>(`${name}.record`, (db, parameter) =>
+    insertEvents(db, type, resource, row(db, parameter)),
+  );
+  return (parameters: Parameters): readonly Consequence[] => [change(parameters), record(parameters)];
 }
 
 type Name = "changed" | "followed" | "stored" | "entry" | "found";

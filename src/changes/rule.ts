@@ -1,31 +1,33 @@
 import { not, type SQL, type SQLWrapper } from "drizzle-orm";
 import type { Context } from "hono";
-import type { QueryBuilder } from "../db/statement.ts";
+import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import type { ApiError } from "../errors.ts";
 
 /** A row as its change makes it. */
-export interface After {
+export interface After<Field extends string = never, More extends object = {}> {
   /** SQL for its id. NULL for a new row. */
   id: SQLWrapper;
   /** SQL for the value of a field. */
-  value: (field: string) => SQLWrapper;
+  value: (field: Field) => SQLWrapper;
+  /** Of parameters beside the fields. */
+  parameter: Parameter<More>;
 }
 
 /** A rule for the changes of a resource. The transaction of a change decides it, so that no race is possible. */
-export interface Rule {
+export interface Rule<Field extends string = never, More extends object = {}> {
   /** The field that it is about: a change that does not name it keeps the rule. Every change can break it unless given. */
-  readonly field?: string;
+  readonly field?: Field;
   /** SQL that is true for a row whose change breaks the rule. */
-  readonly isBroken: (db: QueryBuilder, after: After) => SQL;
+  readonly isBroken: (db: QueryBuilder, after: After<Field, More>) => SQL;
   /** SQL for what `error` has to know of such a row. NULL for any other. */
-  readonly reason?: Rule["isBroken"];
+  readonly reason?: Rule<Field, More>["isBroken"];
   readonly error: (c: Context<AppEnv>, reason: unknown) => ApiError;
 }
 
-/** The rule, if a change of these fields can break it. */
-export const concerned = (rule: Rule | undefined, fields: readonly string[]) =>
-  rule?.field === undefined || fields.includes(rule.field) ? rule : undefined;
-
 /** The condition that a change keeps the rule. */
-export const keeps = (rule: Rule | undefined, db: QueryBuilder, after: After) => rule && not(rule.isBroken(db, after));
+export const keeps = <Field extends string, More extends object>(
+  rule: Rule<Field, More> | undefined,
+  db: QueryBuilder,
+  after: After<Field, More>,
+) => rule && not(rule.isBroken(db, after));

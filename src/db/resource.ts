@@ -22,15 +22,18 @@ export interface Resource<Body, Table extends Versioned = Versioned, Column exte
   readonly body: () => SQL<Json<Body>>;
 }
 
-/** The values of a row or of a patch, with those of the columns that follow from them. */
-export function derive<Values extends object>({ derived }: Pick<Resource<unknown>, "derived">, values: Values): Values {
-  if (derived === undefined) return values;
+/** The values of a row or of a patch, with those of the columns that follow from them: null for one whose field has no value. */
+export function derive<Values extends object, Column extends string>(
+  { derived }: Pick<Resource<unknown, Versioned, Column>, "derived">,
+  values: Values,
+): Values & { readonly [Name in Column]: string | null } {
   const all = { ...values } as { [column: string]: unknown };
   for (const column in derived) {
-    const { field, from } = derived[column] as Derived;
-    if (all[field] !== undefined) all[column] = from(all[field] as string);
+    const { field, from }: Derived = derived[column];
+    const value = all[field] as string | null | undefined;
+    all[column] = value === undefined || value === null ? null : from(value);
   }
-  return all as Values;
+  return all as ReturnType<typeof derive<Values, Column>>;
 }
 
 /** A row as reads select it. */

@@ -15,10 +15,8 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
-/** Makes the placeholder of a parameter, by its name. */
-export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
-  name: Name,
-) => Placeholder<Name, Parameters[Name]>;
+/** Makes the placeholder of a parameter, by its name. Nothing else makes one: the build refuses it. */
+export type Parameter<Parameters> = (name: keyof Parameters & string) => Placeholder;
 
 /** A drizzle query: its compiled form and the type of its result. */
 export type Built<Result> = { toSQL(): Query } & PromiseLike<Result>;

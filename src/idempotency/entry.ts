@@ -8,11 +8,15 @@ import type { Json } from "../exact/json.ts";
 import type { Attempt } from "./attempt.ts";
 import { idempotencyKeys } from "./table.ts";
 
-const isThisKey = (parameter: Parameter<Attempt>) =>
+/** The parameters of an attempt. All are null without a key, which no entry equals. */
+export type Once = { [Name in keyof Attempt]: string | null };
+export const NO_ATTEMPT: Once = { apiKeyId: null, idempotencyKey: null, fingerprint: null };
+
+const isThisKey = (parameter: Parameter<Once>) =>
   and(eq(idempotencyKeys.apiKeyId, parameter("apiKeyId")), eq(idempotencyKeys.key, parameter("idempotencyKey")));
 
 /** The condition that the key is unused. */
-export function isUnused(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+export function isUnused(db: QueryBuilder, parameter: Parameter<Once>): SQL {
   return notExists(
     db
       .select({ one: sql`1` })
@@ -22,7 +26,7 @@ export function isUnused(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
 }
 
 /** The id in the entry of the key: of the row that it created. */
-export function idInEntry(db: QueryBuilder, parameter: Parameter<Attempt>): SQL {
+export function idInEntry(db: QueryBuilder, parameter: Parameter<Once>): SQL {
   const entry = db.select({ id: idempotencyKeys.resourceId }).from(idempotencyKeys).where(isThisKey(parameter));
   return sql`${entry}`;
 }
@@ -44,7 +48,7 @@ export interface SeveralRows {
  */
 export function insertEntry<Body>(
   db: QueryBuilder,
-  parameter: Parameter<Attempt>,
+  parameter: Parameter<Once>,
   { table, body }: Resource<Body>,
   where: SQL | undefined,
   several?: SeveralRows,
@@ -73,7 +77,7 @@ export interface Entry {
 }
 
 /** The SELECT of the entry of the key, from this attempt or an earlier one. */
-export const selectEntry = compile<Attempt, Entry[]>("idempotency.entry", (db, parameter: Parameter<Attempt>) =>
+export const selectEntry = compile<Attempt, Entry[]>("idempotency.entry", (db, parameter: Parameter<Once>) =>
   db
     .select({
       fingerprint: idempotencyKeys.fingerprint,

@@ -1,7 +1,7 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { removes } from "../changes/handlers.ts";
-import { run } from "../changes/plan.ts";
-import { compileUpdate } from "../changes/update.ts";
+import { changedRow, changeFirst, compileEvents, run } from "../changes/plan.ts";
+import { hasVersion, type Target } from "../changes/version.ts";
 import { compile, type Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import type { Int64 } from "../exact/int64.ts";
@@ -12,13 +12,29 @@ import { createHandlers } from "../operation.ts";
 import { isPlaced, isReachedBy, compileMove, noSuchOrder, order, orderId } from "./order.ts";
 import { orders } from "./table.ts";
 
-const cancellation = compileUpdate("cancelOrder", { ...order, fields: { status: true } }, "order.cancelled", {
-  missing: noSuchOrder,
-  required: "status",
-  differs: and(isPlaced, isReachedBy(sql.placeholder("customer"))) as SQL,
-  companions: compileMove("cancelOrder", "available"),
-});
-const select = compile("cancelOrder.select", (db, parameter: Parameter<{ id: Int64; customer: string | null }>) =>
+interface OfCustomer {
+  customer: string | null;
+}
+
+const cancel = compile("cancelOrder.change", (db, parameter: Parameter<Target & OfCustomer>) =>
+  db
+    .update(orders)
+    .set({ status: "cancelled", version: sql`${orders.version} + 1` })
+    .where(
+      and(
+        eq(orders.id, parameter("id")),
+        isPlaced,
+        isReachedBy(parameter("customer")),
+        hasVersion(orders.version, parameter),
+      ),
+    )
+    .returning({ cancelled: sql<1>`1`.as("cancelled") }),
+);
+const record = compileEvents("cancelOrder.record", order, "order.cancelled", (_db, parameter: Parameter<Target>) =>
+  changedRow(orders, parameter("id")),
+);
+const release = compileMove("cancelOrder", "available");
+const select = compile("cancelOrder.select", (db, parameter: Parameter<{ id: Int64 } & OfCustomer>) =>
   db
     .select({ status: orders.status, version: orders.version })
     .from(orders)
@@ -31,8 +47,8 @@ export const cancelOrder = createHandlers(
     const target = { ...row, customer: customerOf(call.c) };
     // An order never returns to `placed`, so a second run changes nothing. If-None-Match may refuse the version that the first one made.
     const isRepeatable = ifNoneMatch === undefined;
-    const plans = cancellation.plans(target, { status: "cancelled" }, undefined);
-    const { changed, found } = await run(call, plans, select(target), isRepeatable);
+    const plan = changeFirst({ change: cancel(target), events: record(target), companions: release(target) });
+    const { changed, found } = await run(call, [plan], select(target), isRepeatable);
     if (changed.length > 0) return;
     const [order] = found;
     if (order === undefined) throw noSuchOrder();

@@ -2,7 +2,9 @@ import { eq, type SQL, type SQLWrapper, sql } from "drizzle-orm";
 import { compileCompanion } from "../changes/plan.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
 import type { Resource } from "../db/resource.ts";
+import type { Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
+import type { Int64 } from "../exact/int64.ts";
 import { idIn } from "../http/path.ts";
 import { pet } from "../pets/shape.ts";
 import type { PetStatus } from "../pets/table.ts";
@@ -62,10 +64,10 @@ export const isPlaced = eq(orders.status, "placed");
 
 /** Sets the status of the animal of the order in the parameter `id`, with its event, after a change of the order. */
 export const compileMove = (operation: string, status: PetStatus) =>
-  compileCompanion(`${operation}.pet`, pet, "pet.updated", { status }, (db) => {
+  compileCompanion(`${operation}.pet`, pet, "pet.updated", { status }, (db, parameter: Parameter<{ id: Int64 }>) => {
     const petId = db
       .select({ petId: orders.petId })
       .from(orders)
-      .where(eq(orders.id, sql.placeholder("id")));
+      .where(eq(orders.id, parameter("id")));
     return sql`${petId}`;
   });

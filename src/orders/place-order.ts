@@ -5,7 +5,7 @@ import { creates } from "../changes/handlers.ts";
 import { compileInsert } from "../changes/insert.ts";
 import { compileCompanion } from "../changes/plan.ts";
 import type { Rule } from "../changes/rule.ts";
-import type { QueryBuilder } from "../db/statement.ts";
+import type { Parameter, QueryBuilder } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { apiKeyOf, customerOf } from "../http/authentication.ts";
 import { guard } from "../http/guard.ts";
@@ -34,8 +34,12 @@ export const newOrder = lazy(() =>
 );
 
 /** The order and the status of its animal change together. */
-const holdAnimal = compileCompanion("placeOrder.pet", pet, "pet.updated", { status: "pending" }, () =>
-  sql.placeholder("petId"),
+const holdAnimal = compileCompanion(
+  "placeOrder.pet",
+  pet,
+  "pet.updated",
+  { status: "pending" },
+  (_db, parameter: Parameter<{ petId: unknown }>) => parameter("petId"),
 );
 
 const columns = (field: (name: "petId" | "reference" | "customer") => SQLWrapper) => ({
@@ -61,7 +65,7 @@ const placement = compileInsert("placeOrder", order, "order.placed", columns, {
 });
 
 /** Whether the customer has as many placed orders as the token allows. It reads no more of them. */
-const isAtLimit: Rule["isBroken"] = (db, { value }) => {
+const isAtLimit: Rule<"customer" | "maxPlaced">["isBroken"] = (db, { value }) => {
   const placed = db
     .select({ one: sql`1` })
     .from(orders)
@@ -114,8 +118,8 @@ export const placeOrder = createHandlers(
       const fields = { petId, reference, customer };
       const { token } = apiKeyOf(call.c);
       return token === undefined
-        ? placement.one(call, fields)
-        : placementOfCustomer.one(call, { ...fields, maxPlaced: token.maxPlaced });
+        ? placement(call, fields)
+        : placementOfCustomer(call, { ...fields, maxPlaced: token.maxPlaced });
     },
     ofCustomer,
   ),

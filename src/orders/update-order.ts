@@ -4,6 +4,7 @@ import { patches } from "../changes/handlers.ts";
 import type { Rule } from "../changes/rule.ts";
 import { compileUpdate } from "../changes/update.ts";
 import { now } from "../db/clock.ts";
+import type { Parameter } from "../db/statement.ts";
 import { ApiError } from "../errors.ts";
 import { toTimestamp } from "../exact/timestamp.ts";
 import { guard } from "../http/guard.ts";
@@ -28,7 +29,7 @@ export const orderPatch = lazy(() =>
   }),
 );
 
-const isNotCancelled: Rule = {
+const isNotCancelled: Rule<"status"> = {
   field: "status",
   isBroken: () => eq(orders.status, "cancelled"),
   error: () => new ApiError("order_cancelled", "This order is cancelled."),
@@ -40,17 +41,26 @@ const shipment = compileUpdate(
   {
     missing: noSuchOrder,
     rule: isNotCancelled,
-    also: { status: { shipDate: sql`coalesce(${sql.placeholder("shipDate")}, ${now})` } },
+    // The index of each has the status too.
+    sets: [["status", "reference", "customer"]],
+    also: (_field, parameter: Parameter<{ shipDate: string | null }>) => ({
+      shipDate: sql`coalesce(${parameter("shipDate")}, ${now})`,
+    }),
     differs: isPlaced,
     companions: compileMove("updateOrder", "sold"),
   },
 );
 
+const LABELS = [["reference"], ["customer"], ["reference", "customer"]] as const;
 const labelled = { ...order, fields: { reference: true, customer: true } };
-const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated", { missing: noSuchOrder });
+const relabelling = compileUpdate("updateOrder.label", labelled, "order.updated", {
+  missing: noSuchOrder,
+  sets: LABELS,
+});
 /** The same for an order that is shipped already. */
 const relabellingOfShipped = compileUpdate("updateOrder.labelShipped", labelled, "order.updated", {
   missing: noSuchOrder,
+  sets: LABELS,
   rule: { isBroken: () => ne(orders.status, "shipped"), error: isNotCancelled.error },
 });
 
@@ -68,6 +78,7 @@ export const updateOrder = createHandlers(
       const ofShipped = isEmpty(labels) ? [] : relabellingOfShipped.plans(target, labels, attempt);
       return [...ofShipped, ...shipment.plans(target, { status, shipDate, ...labels }, attempt)];
     },
+    select: (target, { shipDate = null, ...patch }) => shipment.select(target, { shipDate, ...patch }),
     // Without a precondition, a shipment is repeatable: an order is placed once, so a second run finds nothing to change. A second run
     // with a reference or a customer would undo the change of somebody else in between.
     isRepeatable: ({ ifMatch, ifNoneMatch }, labels) =>

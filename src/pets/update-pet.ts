@@ -1,7 +1,10 @@
 import { patches } from "../changes/handlers.ts";
+import { compileUpdate } from "../changes/update.ts";
 import { guard } from "../http/guard.ts";
 import { createHandlers } from "../operation.ts";
 import { petId, petPatch } from "./pet.ts";
 import { pet } from "./shape.ts";
 
-export const updatePet = createHandlers(guard("pets:write"), ...patches("updatePet", pet.patch, petId, petPatch));
+const patch = compileUpdate("updatePet", pet, "pet.updated", petPatch);
+
+export const updatePet = createHandlers(guard("pets:write"), ...patches("updatePet", pet.patch, petId, patch));

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { patchRows } from "../changes/patch.ts";
+import { compileUpdateOfSeveral } from "../changes/update-several.ts";
 import { guard } from "../http/guard.ts";
 import { changesAll } from "../changes/handlers.ts";
 import { int64Field, jsonObject, versionField } from "../http/validation.ts";
@@ -26,9 +27,9 @@ export const petChanges = lazy(() => {
   });
 });
 
-const patches = { ...petPatch, several: petPatch.compileSeveral() };
+const patch = compileUpdateOfSeveral("updatePets", pet, "pet.updated", petPatch);
 
 export const updatePets = createHandlers(
   guard("pets:write"),
-  ...changesAll("updatePets", 200, petChanges, petChange, (call, changes) => patchRows(call, patches, changes)),
+  ...changesAll("updatePets", 200, petChanges, petChange, (call, changes) => patchRows(call, patch, changes)),
 );

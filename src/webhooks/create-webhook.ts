@@ -63,7 +63,7 @@ export const createWebhook = createHandlers(
     if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
     const [tag = 0] = crypto.getRandomValues(new Uint32Array(1));
     const fields = { tag, url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
-    const created = await creation.one(call, fields);
+    const created = await creation(call, fields);
     // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
     if (created.replayed) forgetEnabled();
     else await announce(c, nameOf(created.id, tag));

@@ -34,11 +34,14 @@ export const webhookPatch = lazy(() =>
   }),
 );
 
-/** The types that the key may read, as a JSON array. NULL when the patch needs none of them. */
-const readable = sql.placeholder("readable");
+interface Readable {
+  /** The types that the key may read, as a JSON array. Null when the patch needs none of them. */
+  readable: string | null;
+}
+type Changed = After<"types", Readable>;
 /** The first of the types of the webhook after the patch that the key may not read. Another request may have added some. */
-const unreadable = ({ value }: After) =>
-  sql`(SELECT value FROM json_each(${value("types")}) WHERE value NOT IN (SELECT value FROM json_each(${readable})) LIMIT 1)`;
+const unreadable = ({ value, parameter }: Changed) =>
+  sql`(SELECT value FROM json_each(${value("types")}) WHERE value NOT IN (SELECT value FROM json_each(${parameter("readable")})) LIMIT 1)`;
 
 const patch = compileUpdate(
   "updateWebhook",
@@ -47,31 +50,31 @@ const patch = compileUpdate(
   {
     missing: noSuchWebhook,
     rule: {
-      isBroken: (_db, after) => sql`(${readable} IS NOT NULL AND ${unreadable(after)} IS NOT NULL)`,
-      reason: (_db, after) => sql`iif(${readable} IS NULL, NULL, ${unreadable(after)})`,
+      isBroken: (_db, after: Changed) =>
+        sql`(${after.parameter("readable")} IS NOT NULL AND ${unreadable(after)} IS NOT NULL)`,
+      reason: (_db, after) => sql`iif(${after.parameter("readable")} IS NULL, NULL, ${unreadable(after)})`,
       error(c, type) {
         dropBookmark(c);
         return lacksScope(c, scopeOf(String(type)));
       },
     },
     columns: { name: objectName.as("name") },
-    together: true,
     // Enabling removes it.
-    also: { enabled: { disabledReason: sql`iif(${sql.placeholder("enabled")}, NULL, ${webhooks.disabledReason})` } },
+    also: (field) => ({ disabledReason: sql`iif(${field("enabled")}, NULL, ${webhooks.disabledReason})` }),
   },
 );
 
 type Values = z.output<ReturnType<typeof webhookPatch>>;
 
-/** The values of the columns, null for each to keep, and `readable`. */
+/** The values of the columns, undefined for each to keep, and `readable`. */
 function parametersOf(c: Context<AppEnv>, { url, types, enabled, concurrency }: Values) {
   // Disabling needs no scope of the types, and neither does the number of attempts at once.
   const needsTypes = url !== undefined || types !== undefined || enabled === true;
   return {
-    url: url === undefined ? null : urlOf(c, url),
-    types: types === undefined ? null : JSON.stringify(types),
-    enabled: enabled === undefined ? null : Number(enabled),
-    concurrency: concurrency ?? null,
+    url: url === undefined ? undefined : urlOf(c, url),
+    types: types === undefined ? undefined : JSON.stringify(types),
+    enabled: enabled === undefined ? undefined : Number(enabled),
+    concurrency,
     readable: needsTypes ? JSON.stringify(readableTypes(c)) : null,
   };
 }

@@ -65,6 +65,11 @@ const REFUSED: [what: string, lines: string, error: RegExp][] = [
     /flags has a question mark or a colon/,
   ],
   [
+    "with a placeholder that is not typed",
+    `compile("flags", (db) => db.select({ mark: sql\`\${sql.placeholder("mark")}\`.as("mark") }).from(flags))`,
+    /flags makes the placeholder mark by itself/,
+  ],
+  [
     "with the name of another one",
     `for (const name of ["flags", "flags"]) compile(name, (db) => db.select({ name: flags.name }).from(flags))`,
     /Two statements have the name flags/,
