@@ -4,7 +4,6 @@ import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { API } from "typescript/unstable/sync";
 import { createVitest, type TestSpecification } from "vitest/node";
-import { STATEMENTS } from "../../scripts/compile-statements.ts";
 import { PROJECTS } from "./operators.ts";
 import { run, runToFailure } from "./vitest.ts";
 
@@ -47,6 +46,8 @@ const COMMANDS: { [folder: string]: string[] } = {
 };
 const BUNDLE = "the tests of its bundle";
 
+/** The SQL of the statements, which the tests make anew of the source. */
+const STATEMENTS = resolve("drizzle/statements.ts");
 /** Files that take longer than most together. They follow. */
 const SLOW = /test\/(webhooks\/(standstill|schedule|delivery)|battery\/idempotency|openapi\/compatibility)/;
 
@@ -71,16 +72,18 @@ function compiles(path: string): boolean {
   return problems.every(({ code }) => UNUSED.has(code));
 }
 
-/** The files that have passed alone without a mutant. */
+/** What has passed alone without a mutant. */
 const sound = new Set<string>();
 
 /** The first file that fails. It has to fail alone too: a test may depend on those before it, and on how busy the machine is. */
 async function failureAmong(specifications: TestSpecification[]): Promise<string | undefined> {
   if (specifications.length === 0) return undefined;
   const { testModules } = await vitest.runTestSpecifications(specifications);
-  const failed = testModules.find((module) => module.state() === "failed")?.moduleId;
-  const first = specifications.find(({ moduleId }) => moduleId === failed);
-  if (first === undefined || specifications.length === 1 || (await failureAmong([first])) !== undefined) return failed;
+  // It also has what earlier runs left of other files.
+  const failed = testModules.filter((module) => module.state() === "failed").map(({ moduleId }) => moduleId);
+  const first = specifications.find(({ moduleId }) => failed.includes(moduleId));
+  if (first === undefined) return undefined;
+  if (specifications.length === 1 || (await failureAmong([first])) !== undefined) return first.moduleId;
   return failureAmong(specifications.filter((one) => one !== first));
 }
 
@@ -93,9 +96,16 @@ async function failureOfService(folder: string, isClient: boolean): Promise<stri
     const failed = await failureAmong(own.filter((one) => stageOf(one) === stage));
     if (failed !== undefined) return failed;
   }
-  const outcome = await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])]);
-  return outcome === "pass" ? undefined : BUNDLE;
+  return (await run(".", ["--project=built", ...(isClient ? ["--project=workerd"] : [])])) === "pass"
+    ? undefined
+    : BUNDLE;
 }
+
+/** Whether a file, or the tests of the bundle, passes alone. */
+const passes = async (path: string) =>
+  path === BUNDLE
+    ? (await run(".", ["--project=built"])) === "pass"
+    : (await failureAmong(all.filter(({ moduleId }) => moduleId === path))) === undefined;
 
 /** The tests of a command run processes of their own, and some files take minutes: one after the other, until one fails. */
 async function failureOfCommand(folder: string): Promise<string | undefined> {
@@ -121,12 +131,11 @@ async function find({ file, original, source }: Mutation): Promise<string | unde
     const folder = file.split("/").slice(0, 2).join("/");
     if (folder.startsWith("ops")) return await failureOfCommand(folder);
     const failed = await failureOfService(folder, folder.startsWith("client"));
-    if (failed === undefined || failed === BUNDLE) return failed;
+    if (failed === undefined) return undefined;
     write(original);
-    if (!sound.has(failed) && (await failureAmong(all.filter(({ moduleId }) => moduleId === failed))) !== undefined)
-      throw new Error(`${failed} fails without a mutant.`);
+    if (!sound.has(failed) && !(await passes(failed))) throw new Error(`Without a mutant, ${failed} fails.`);
     sound.add(failed);
-    return relative(".", failed);
+    return failed === BUNDLE ? failed : relative(".", failed);
   } finally {
     write(original);
   }

@@ -109,7 +109,7 @@ export async function plantRandom(copies: readonly string[], options: Options): 
       const signal = AbortSignal.timeout(TIMEOUT);
       const outcome = await once(child, "message", { signal }).catch(() => undefined);
       const { by, error }: Outcome = outcome?.[0] ?? { by: "the end of its time" };
-      if (error !== undefined) throw new Error(error);
+      if (error !== undefined) throw new Error(`${mutant.file}:${mutant.line}: ${mutant.text}: ${error}`);
       if (outcome === undefined) {
         child.disconnect();
         child = undefined;
