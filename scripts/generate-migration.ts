@@ -7,7 +7,7 @@ const [schema, out] = ["drizzle/tables.ts", "drizzle"];
 const bin = join(import.meta.dirname, "../node_modules/drizzle-kit/bin.cjs");
 const options = ["--dialect", "sqlite", "--schema", schema, "--out", out, ...process.argv.slice(2)];
 const { status } = spawnSync(process.execPath, [bin, "generate", ...options], { stdio: "inherit" });
-// drizzle-kit exits 0 when it cannot ask.
+// drizzle-kit 0.31.11 exits 0 when it cannot ask.
 if (status !== 0 || !(await isMigrated(schema, out))) {
   console.error(
     "There is no migration to these tables. Run this in a terminal: drizzle-kit asks whether a name was changed.",

@@ -11,7 +11,7 @@ import type { Line, Table } from "./tables.ts";
 
 /** Compressed bytes after which the next file begins: less than the 300 MB that an upload with wrangler may have. */
 const FILE_BYTES = 2 ** 27;
-/** Bytes of a line at most: a text of D1 has no more, and a restore sends a line in brackets. */
+/** Bytes of a line at most: D1 documents no more for a text, and a restore sends a line in brackets. */
 const LINE_BYTES = 2_000_000 - 2;
 
 /** Writes the files of one table, in the place of those from an earlier attempt. Each page is a member of gzip. */

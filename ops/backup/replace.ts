@@ -23,7 +23,7 @@ import {
 
 // The steps that replace the contents of a database by those of a backup: of a rehearsal, and of the restore.
 
-/** Bytes of the values in one statement. D1 takes 2 MB of JSON, in which a byte takes up to six. */
+/** Bytes of the values in one statement. D1 documents 2,000,000 for a text, and a byte takes up to six in JSON. */
 const LOAD_BYTES = 250_000;
 /** Pages between two lines of progress. */
 const PROGRESS = 100;

@@ -106,7 +106,7 @@ export function linesOf(env: string, resource: Resource, id: string): string {
 }
 
 /**
- * The text of wrangler.toml with the id of a resource. Everything else stays, comments too. wrangler's own --update-config writes no file
+ * The text of wrangler.toml with the id of a resource. Everything else stays, comments too. wrangler's own --update-config (4.155.0) writes no file
  * with comments.
  *
  * @throws Error when the file does not have the binding in the form in which this repository has it.

@@ -8,7 +8,7 @@ import { columnsOf, derivedColumns, type Inserted, inserted, settle, type Values
 import { type Call, changedRows, changeFirst, compileEntry, compileEvents, type Responded, run } from "./plan.ts";
 
 interface Parameters {
-  /** A JSON array of rows: one text, because D1 binds at most 100 values. */
+  /** A JSON array of rows: one text, because D1 binds at most 100 values (docs/standards.md). */
   items: string;
   count: number;
 }

@@ -36,7 +36,7 @@ export const changedRow = ({ id: column }: Versioned, id: SQLWrapper) => eq(colu
  * @param changes of the previous statement, unless it wrote one row for all.
  */
 export const changedRows = ({ id: column }: Versioned, last: SQLWrapper, count: SQLWrapper, changes?: SQLWrapper) =>
-  // D1 binds a number as a float, which would round the difference of a large id.
+  // D1 binds a number as a float (docs/standards.md), which would round the difference of a large id.
   and(gt(column, ifChanged(sql`${last} - CAST(${count} AS INTEGER)`, changes)), lte(column, last)) as Changed;
 
 const compileAs = <Kind, Parameters extends object>(

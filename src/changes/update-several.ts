@@ -19,7 +19,7 @@ export interface Item {
 }
 
 interface Parameters extends Once {
-  /** A JSON array of items: one text, because D1 binds at most 100 values. */
+  /** A JSON array of items: one text, because D1 binds at most 100 values (docs/standards.md). */
   items: string;
   count: number;
 }

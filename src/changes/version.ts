@@ -4,7 +4,7 @@ import type { Parameter } from "../db/statement.ts";
 import type { Int64 } from "../exact/int64.ts";
 import type { Preconditions } from "../http/precondition.ts";
 
-/** The parameters of `hasVersion`. Each is a JSON array of versions, because D1 binds a hundred values at most. */
+/** The parameters of `hasVersion`. Each is a JSON array of versions, because D1 binds at most 100 values (docs/standards.md). */
 interface VersionsParameters {
   /** The versions to change, or null for any. */
   versions: string | null;

@@ -3,7 +3,7 @@ declare const brand: unique symbol;
 /**
  * A 64-bit signed integer in its canonical decimal form: an optional `-`, no leading zeros, no `-0`.
  *
- * A string, because a JavaScript number is exact only up to 2^53, and D1 refuses to bind a bigint. A bigint would also have to
+ * A string, because a JavaScript number is exact only up to 2^53, and D1 refuses to bind a bigint (docs/standards.md). A bigint would also have to
  * be parsed and printed for each of the hundred animals of a page.
  */
 export type Int64 = string & { readonly [brand]: "int64" };

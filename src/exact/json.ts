@@ -23,8 +23,8 @@ const mark = lazy(() => crypto.randomUUID());
 
 /**
  * Parses JSON without rounding integers: `toInt64` reads every number in the result exactly. A number that could be rounded
- * becomes an array that only `toInt64` reads. A reviver would get the text of each number, but it costs up to forty times as
- * much as JSON.parse alone, and in workerd it takes quadratic time for an object with certain keys.
+ * becomes an array that only `toInt64` reads. A reviver would get the text of each number, but for 30,000 short numbers it
+ * costs 90 times as much as JSON.parse alone (workerd 1.20261023.1).
  *
  * @throws SyntaxError when the text is not JSON (RFC 8259).
  */

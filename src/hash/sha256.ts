@@ -1,4 +1,4 @@
-// A table, because the operators' scripts use this function too, and Node 24 has no Uint8Array.prototype.toHex.
+// A table, because the operators' scripts use this function too, and Node.js 24.21.0 has no Uint8Array.prototype.toHex.
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const utf8 = new TextEncoder();
 

@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 
 const BOOKMARK_HEADER = "x-d1-bookmark";
 
-/** The form of a D1 bookmark: four groups of hexadecimal digits. D1's local simulation accepts any text. */
+/** The form of a D1 bookmark: four groups of hexadecimal digits. D1 in workerd 1.20261023.1 accepts any text. */
 export const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /**

@@ -3,7 +3,7 @@ import type { Statement } from "../db/statement.ts";
 import { forgetOldestEvents } from "../feed/purge.ts";
 import { forgetOldestKeys } from "../idempotency/purge.ts";
 
-/** Maximum number of statements in one run. D1 allows 1,000 per invocation of a Worker, and 50 on the Free plan. */
+/** Maximum number of statements in one run. D1 documents 1,000 for an invocation of a Worker, and 50 on the Free plan. */
 export const MAX_BATCHES = 900;
 
 /** What a run of the job did with a table. */
@@ -29,7 +29,7 @@ export async function forgetOld(
   const forgotten = { keys: { count: 0, finished: false }, events: { count: 0, finished: false } };
   const statements: { [table in keyof typeof forgotten]: Statement<never> } = {
     keys: forgetOldestKeys({}),
-    // D1 refuses to bind a setting that is missing.
+    // D1 refuses to bind a setting that is missing (docs/standards.md).
     events: forgetOldestEvents({ days: String(eventDays) }),
   };
   // They take turns, so that neither uses up the statements of every run.

@@ -24,7 +24,7 @@ const age = sql<number>`${nowMilliseconds} - ${inventory.countedAt}`;
 const lifetime = sql<number>`max(${sql.raw(`${COUNT_MILLISECONDS}`)}, (${inventory.available} + ${inventory.pending} + ${inventory.sold}) / ${sql.raw(`${COUNTED_A_SECOND / 1_000}`)})`;
 
 /**
- * Counts the animals, unless the last count still stands. D1 runs one statement at a time: whoever comes first counts for all isolates, and
+ * Counts the animals, unless the last count still stands. D1 runs one statement at a time (its documentation, Limits): whoever comes first counts for all isolates, and
  * a second run finds a fresh row. A count from the future does not stand: it is of another history, or the clock was set back.
  */
 export const renewCount = compile("getInventory.renew", (db) => {

@@ -10,7 +10,7 @@ import { isUnfilled, pets } from "./table.ts";
 export const FOLDED_AT_ONCE = 1_000;
 /** Maximum number of statements that write, in one run. Each follows one that reads. */
 export const MAX_FOLDS = 200;
-/** Characters of the rows in one parameter, of three bytes each at most. D1 takes 2 MB. */
+/** Characters of the rows in one parameter, of three bytes each at most. D1 documents 2,000,000 bytes (docs/standards.md). */
 const MAX_LENGTH = 600_000;
 
 const selectUnfilled = compile("foldNames.select", (db, parameter: Parameter<{ after: Int64 }>) =>

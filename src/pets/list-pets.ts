@@ -61,7 +61,7 @@ interface ByCategory {
 }
 
 interface ByIds {
-  /** One JSON text, because D1 binds a hundred values at most. */
+  /** One JSON text, because D1 binds at most 100 values (docs/standards.md). */
   ids: string;
   limit: number;
   /** Null for a filter that the request omits. */

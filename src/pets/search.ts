@@ -25,7 +25,7 @@ export type Words = { [name in (typeof WORDS)[number]]: string };
 
 export function parametersOf(needles: readonly string[]): Words {
   const longest = needles.toSorted((a, b) => b.length - a.length);
-  // By code points: D1 replaces half of a pair.
+  // By code points: D1 does not return half of a pair as it was (docs/standards.md).
   const cut = (needle = "") => [...needle].slice(0, MAX_CHARACTERS).join("");
   return Object.fromEntries(WORDS.map((name, index) => [name, cut(longest[index])])) as Words;
 }

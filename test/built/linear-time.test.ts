@@ -88,7 +88,7 @@ const SHORT = 4_000;
 const FACTOR = 16;
 /** The collection of more garbage adds to the longer one. */
 const ALLOWED_RATIO = 10;
-/** Bodies that are expensive for a reviver: it takes quadratic time for the first two, and much time for the others. */
+/** Bodies that are expensive for a reviver. */
 const EXPENSIVE_BODIES = [
   ['{"a":1.0,', '"#":1,', '"b":1}'],
   ['{"a":1234567890123456,', '"#":1,', '"b":1}'],

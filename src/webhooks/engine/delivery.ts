@@ -28,7 +28,7 @@ export async function deliver(
   // The rule may be stricter now than when the address was stored.
   const address = receiverUrl(url, settings);
   if (address === undefined) return { response: undefined, error: "connection", retryAfter: 0 };
-  // AbortSignal.timeout() would keep the object awake to the end of the time.
+  // AbortSignal.timeout() would keep the object awake to the end of the time (workerd 1.20261023.1).
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(), TIMEOUT);

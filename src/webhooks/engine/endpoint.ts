@@ -194,7 +194,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     return deliveriesOf(ledger.queue.rows, this.#store.finished(ledger.progress), page);
   }
 
-  /** Never throws: after six retries, the platform would give up, and the alarm would be gone. */
+  /** Never throws: after six retries, the platform would give up, and the alarm would be gone (workerd 1.20261023.1). */
   override async alarm(): Promise<void> {
     let next: number | undefined;
     try {
@@ -258,7 +258,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     return previous !== undefined && Date.now() < previous.until ? [newest, previous.secret] : [newest];
   }
 
-  /** Sets the alarm, unless it is earlier. The platform refuses a time that is past. */
+  /** Sets the alarm, unless it is earlier. 0, which a delivery may have, is refused (workerd 1.20261023.1). */
   async #wake(at: number | undefined): Promise<void> {
     if (at === undefined || at === Infinity) return;
     const time = Math.max(at, Date.now());
