@@ -30,6 +30,10 @@ const each = (items: SQLWrapper) => sql`json_each(${items}) AS item`;
 const id = sql`CAST(item.value ->> 'id' AS INTEGER)`;
 const fieldOf = (name: string) => sql`item.value ->> ${sql.raw(`'${name}'`)}`;
 
+/** The items, unless the key has an entry. */
+const unlessKnown = (db: QueryBuilder, parameter: Parameter<Parameters>) =>
+  sql`iif(${isUnused(db, parameter)}, ${parameter("items")}, NULL)`;
+
 /**
  * Compiles the patches of several rows, all of them or none. The events come before the UPDATE, and with an `Idempotency-Key` the entry
  * before the events: afterwards, no row tells whether the batch changed it. So both are made of the rows as they will be.
@@ -47,15 +51,13 @@ export function compileUpdateOfSeveral<
   event: EventType,
   { missing, sets = [[]], rule }: Pick<Options<NoInfer<Field>>, "missing" | "sets" | "rule">,
 ) {
-  const { body } = resource;
   const table: Versioned = resource.table;
-  /** In a function: only the build has the columns of a table. */
   const changeOfItem = () => {
-    const columns: { [column: string]: SQLiteColumn } = getTableColumns(table);
     return changeOf(resource, rule, {
       id,
       isNamed: (field) => sql`json_type(item.value, ${sql.raw(`'$.${field}'`)}) IS NOT NULL`,
-      value: (column) => sql`CAST(${fieldOf(column)} AS ${sql.raw(columns[column]?.getSQLType() ?? "")})`,
+      value: (column) =>
+        sql`CAST(${fieldOf(column)} AS ${sql.raw((table[column as keyof Versioned] as SQLiteColumn).getSQLType())})`,
       parameter: undefined as never,
     });
   };
@@ -74,9 +76,6 @@ export function compileUpdateOfSeveral<
   };
   const insertRecords = (db: QueryBuilder, items: SQL) =>
     insertEvents(db, event, resource, sql`differs`, { from: rowsAfter(db, items) });
-  /** The items, unless the key has an entry. */
-  const unlessKnown = (db: QueryBuilder, parameter: Parameter<Parameters>) =>
-    sql`iif(${isUnused(db, parameter)}, ${parameter("items")}, NULL)`;
 
   const record = compile(`${operation}.record`, (db, parameter: Parameter<Parameters>) => {
     const met = sql`SELECT count(*) FROM ${rowsOf(parameter("items"))} WHERE ${isMet(db)}`;
@@ -85,7 +84,7 @@ export function compileUpdateOfSeveral<
   const store = compile(`${operation}.store`, (db, parameter: Parameter<Parameters>) =>
     insertEntry(db, parameter, resource, undefined, {
       from: rowsAfter(db, unlessKnown(db, parameter)),
-      body: sql`json_group_array(json(json_insert(${body()}, '$.version', ${table.version})) ORDER BY place)`,
+      body: sql`json_group_array(json(json_insert(${resource.body()}, '$.version', ${table.version})) ORDER BY place)`,
       having: sql`sum(met) = ${parameter("count")}`,
     }).returning({ stored: sql<1>`1`.as("stored") }),
   );

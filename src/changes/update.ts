@@ -59,6 +59,7 @@ export function compileUpdate<
       value: parameter,
       parameter,
     });
+  const isThis = (parameter: Parameter<Parameters>) => eq(table.id, parameter("id"));
   const isAllowed = (db: QueryBuilder, parameter: Parameter<Parameters>) =>
     and(hasVersion(table.version, parameter), not(changeWith(parameter).broken(db)));
 
@@ -69,12 +70,7 @@ export function compileUpdate<
         .update(table)
         .set({ ...set(written), ...also?.(parameter, parameter) })
         .where(
-          and(
-            eq(table.id, parameter("id")),
-            differs ?? valueDiffers(written),
-            isAllowed(db, parameter),
-            isUnused(db, parameter),
-          ),
+          and(isThis(parameter), differs ?? valueDiffers(written), isAllowed(db, parameter), isUnused(db, parameter)),
         )
         .returning({ changed: sql<1>`1`.as("changed") });
     }),
@@ -85,7 +81,7 @@ export function compileUpdate<
   // A patch that had nothing to change uses its key, and a refused one does not.
   const store = compile(`${operation}.store`, (db, parameter: Parameter<Parameters>) => {
     const isStored = or(ifChanged(sql`1`), isAllowed(db, parameter));
-    const where = and(eq(table.id, parameter("id")), isUnused(db, parameter), isStored);
+    const where = and(isThis(parameter), isUnused(db, parameter), isStored);
     return insertEntry(db, parameter, resource, where).returning({ stored: sql<1>`1`.as("stored") });
   });
   const select = compile<Parameters, Found<Body, Columns>[]>(
@@ -94,7 +90,7 @@ export function compileUpdate<
       db
         .select({ ...changeWith(parameter).found(db), ...columns })
         .from(table)
-        .where(eq(table.id, parameter("id"))) as never,
+        .where(isThis(parameter)) as never,
   );
 
   type Given = Patch<Field> & More;
