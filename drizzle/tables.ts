@@ -6,7 +6,7 @@ import { categoryColumns, MAX_DESCRIPTION_CHARACTERS } from "../src/categories/t
 import { entryColumns } from "../src/idempotency/table.ts";
 import { MAX_NAME_CHARACTERS } from "../src/name.ts";
 import { inventoryColumns, orderColumns } from "../src/orders/table.ts";
-import { isUnfilled, PET_STATUSES, petColumns } from "../src/pets/table.ts";
+import { indexColumns, isUnfilled, PET_STATUSES, petColumns } from "../src/pets/table.ts";
 
 export { events } from "../src/feed/table.ts";
 export { webhooks } from "../src/webhooks/table.ts";
@@ -26,7 +26,11 @@ export const pets = sqliteTable("pets", petColumns, (pet) => [
   // For all other filters: within a category, the animals of each status are in id order, and `listPets` merges them.
   index("pets_category_id_status_idx").on(pet.categoryId, pet.status),
   // Rows that this version writes are never in it.
-  index("pets_unfilled_idx").on(pet.id).where(isUnfilled),
+  index("pets_unfolded_idx").on(pet.id).where(isUnfilled),
+  // That of version 1.3.0, whose searches name it. The release after the next drops it.
+  index("pets_unfilled_idx")
+    .on(pet.id)
+    .where(sql`coalesce(folded_of <> '1' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))`),
   // The rules of the API, for writers that bypass it.
   check("pets_name_check", isTextOf(pet.name, 1, MAX_NAME_CHARACTERS)),
   check("pets_category_id_check", sql`typeof(${pet.categoryId}) = 'integer'`),
@@ -67,6 +71,10 @@ export const orders = sqliteTable("orders", orderColumns, (order) => [
   check("orders_pet_id_check", sql`typeof(${order.petId}) = 'integer'`),
   // No CHECK lists the states, because more may come, and SQLite can change a CHECK only by rewriting the whole table.
   check("orders_ship_date_check", sql`${order.status} <> 'shipped' OR ${order.shipDate} IS NOT NULL`),
+]);
+
+export const searchIndex = sqliteTable("search_index", indexColumns, () => [
+  check("search_index_id_check", sql`id = 1`),
 ]);
 
 export const inventory = sqliteTable("inventory", inventoryColumns, () => [check("inventory_id_check", sql`id = 1`)]);

@@ -54,7 +54,13 @@ const PARTS = /'(?:[^']|'')*'|"[^"]*"|`[^`]*`|[(),]|[^'"`(),]+/g;
 /** Each index, each column and each other part of each table, in a form of which the order of columns is no part. */
 function definitionsOf(database: Sqlite): Set<string> {
   const definitions = new Set<string>();
-  const schema = database.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").all();
+  // Drizzle knows no virtual tables.
+  const schema = database
+    .prepare(
+      `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL
+        AND tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE type IN ('virtual', 'shadow'))`,
+    )
+    .all();
   for (const { type, name, sql } of schema) {
     const pieces: string[] = [""];
     let depth = 0;

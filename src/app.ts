@@ -8,8 +8,10 @@ import { addLink, json } from "./http/respond.ts";
 import { unmatched } from "./http/unmatched.ts";
 import { endpoint } from "./mcp/endpoint.ts";
 import { allowedOrigin } from "./mcp/origin.ts";
+import { afterChanges } from "./jobs/after-changes.ts";
+import { indexAfter } from "./pets/index-names.ts";
 import { v1 } from "./v1.ts";
-import { nudges } from "./webhooks/nudge.ts";
+import { nudgeAfter } from "./webhooks/nudge.ts";
 
 const DOCUMENTATION = [
   "/openapi.json",
@@ -31,9 +33,9 @@ export function createApp() {
 
   app.use(lifecycle);
   app.all("/mcp", allowedOrigin);
-  // Before the nudges: the request of a call has its own.
+  // Before it: the request of a call has its own.
   app.post("/mcp", endpoint(app.fetch));
-  app.use(nudges);
+  app.use(afterChanges(nudgeAfter, indexAfter));
   app.get("/", (c) => {
     addLink(c, PAGE_LINKS);
     return c.redirect("/docs");

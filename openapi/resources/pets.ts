@@ -104,7 +104,7 @@ export const pets: Resource = {
       summary: "List animals",
       agents: {
         description:
-          "Lists animals, with all filters at once. q finds words of names: each begins a word, in any order, in any case. A page may be short or empty and still have nextCursor: go on with it. include adds the version that updatePets can check.",
+          "Lists animals, with all filters at once. q finds words of names: each begins a word, in any order, in any case. A page may be short or empty, mostly with another filter, and still have nextCursor: go on with it. include adds the version that updatePets can check.",
         words: { id: "only these animals" },
       },
       description:
@@ -126,7 +126,7 @@ export const pets: Resource = {
         },
         q: {
           description:
-            "Only the animals whose name has these words. Each begins a word of the name, in any order: `gold ret` finds `Golden Retriever`. Case and diacritics do not count. In scripts without spaces between words, a word may be anywhere in the name: `猫` finds `黒猫`. Without a word, nothing is found. A page may be short or empty and still have a next page: follow it.",
+            "Only the animals whose name has these words. Each begins a word of the name, in any order: `gold ret` finds `Golden Retriever`. Case and diacritics do not count. In scripts without spaces between words, a word may be anywhere in the name: `猫` finds `黒猫`. Without a word, nothing is found. With another filter, with several common words, and while the index of words is not current, a page may be short or empty and still have a next page: follow it.",
 
           stability: "beta",
           schema: { type: "string", minLength: 0, maxLength: MAX_SEARCH_CHARACTERS, pattern: ANY_TEXT },

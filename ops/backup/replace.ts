@@ -120,6 +120,8 @@ export async function finish(database: Database, manifest: Manifest, before: Cou
       ]),
     // A copy elsewhere must not deliver to the receivers of production.
     "UPDATE webhooks SET enabled = 0, version = version + 1 WHERE enabled = 1",
+    // A run of the hourly job may have begun to fill it.
+    "UPDATE search_index SET rules = ''",
     "DELETE FROM events",
     // Above every event of both histories, so that each cursor of before expires.
     `INSERT INTO events (id, tag, type, version, data, created_at)

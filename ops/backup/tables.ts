@@ -17,7 +17,7 @@ export const STOPPED_TABLE = "stopped_webhooks";
 export const OWN_TABLES = ["release_lease", PROGRESS_TABLE, "last_backup", STOPPED_TABLE];
 
 /** Follows from other tables, and changes without an event. A restored service makes its rows anew. */
-export const DERIVED_TABLES = ["inventory"];
+export const DERIVED_TABLES = ["inventory", "pets_words", "search_index"];
 /** The same for columns. Without them, a backup does not depend on the rules that they come from. */
 const DERIVED_COLUMNS: { [table: string]: string[] } = { pets: ["folded", "folded_of"] };
 
@@ -54,7 +54,10 @@ export async function namesOfTables(database: Queries): Promise<string[]> {
 /** All tables with data of their own, in the order of their names. @throws Error when a table has no `id` that its pages could follow. */
 export async function readTables(database: Queries): Promise<Table[]> {
   const left = [...OWN_TABLES, ...DERIVED_TABLES];
-  const names = (await namesOfTables(database)).filter((name) => !isForeign(name) && !left.includes(name));
+  const [found = []] = await database.run([
+    "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name",
+  ]);
+  const names = found.map(({ name }) => String(name)).filter((name) => !isForeign(name) && !left.includes(name));
   if (names.length === 0) return [];
   const described = await database.run(names.map((name) => `SELECT name, pk FROM pragma_table_info('${name}')`));
   return names.map((name, index) => {

@@ -122,6 +122,24 @@ export const CHECKS: { [name: string]: (patient: Patient) => Promise<Finding> } 
     return ok(`${all.length}, none fails${stopped.length > 0 ? `, ${stopped.length} stopped by an operator` : ""}`);
   },
 
+  async search(patient) {
+    const columns = `ready, filled_to, (SELECT max(id) FROM pets) AS last, (SELECT max(id) FROM events) - place AS waiting,
+      place >= (SELECT min(id) FROM events) AS isWhole`;
+    interface Index {
+      ready: number;
+      filled_to: number;
+      last: number | null;
+      waiting: number;
+      isWhole: number;
+    }
+    const [row] = await rowsOf<Index>(patient, "search_index", columns);
+    if (row === undefined) return ok("This version has no index");
+    const { ready, filled_to, last, waiting, isWhole } = row;
+    if (!isWhole) return ok("The hourly job will fill the index anew");
+    if (!ready) return ok(`The index is filled up to animal ${filled_to} of ${last ?? 0}`);
+    return ok(`The index has every animal, but for ${waiting} events`);
+  },
+
   async clock(patient) {
     const { headers } = await askHealth(patient);
     const difference = Date.now() - Date.parse(headers.get("Date") ?? "");

@@ -16,7 +16,7 @@ const MAX_LENGTH = 600_000;
 const selectUnfilled = compile("foldNames.select", (db, parameter: Parameter<{ after: Int64 }>) =>
   db
     .select({ id: sql<Int64>`${exact(pets.id)}`.as("id"), name: sql<string>`${pets.name}`.as("name") })
-    .from(sql`pets INDEXED BY pets_unfilled_idx`)
+    .from(sql`pets INDEXED BY pets_unfolded_idx`)
     .where(and(isUnfilled, gt(pets.id, parameter("after"))))
     .orderBy(sql`${pets.id}`)
     .limit(FOLDED_AT_ONCE),
@@ -35,17 +35,21 @@ const fold = compile("foldNames.fold", (db, parameter: Parameter<{ rows: string 
 /**
  * Writes what searches compare for the rows of earlier versions, restores and other programs, or for as many as one run may.
  *
+ * @param folds maximum number of statements that write.
  * @returns how many rows it wrote, and whether none is left. If not, the next run continues.
  * @throws Error of D1, when it fails before anything was written.
  */
-export async function foldNames(database: D1Database): Promise<{ count: number; finished: boolean }> {
+export async function foldNames(
+  database: D1Database,
+  folds = MAX_FOLDS,
+): Promise<{ count: number; finished: boolean }> {
   const run = <Row>({ sql: text, values }: Statement<Row>) =>
     database
       .prepare(text)
       .bind(...values)
       .run<Row>();
   let [count, after] = [0, "0" as Int64];
-  for (let statements = 0; statements < MAX_FOLDS; statements++) {
+  for (let statements = 0; statements < folds; statements++) {
     try {
       const { results } = await run(selectUnfilled({ after }));
       let length = 0;

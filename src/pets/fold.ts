@@ -12,9 +12,12 @@ const WORD = String.raw`\p{L}\p{N}\p{M}`;
 const UNSPACED = String.raw`[${WORD}]&&[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]`;
 
 const ASCII = /^[a-zA-Z0-9 ]*$/;
-/** The vowels of Indic scripts and of Thai are marks too, and stay. So do the sound marks of kana, U+3099 and U+309A. */
+/**
+ * The vowels of Indic scripts and of Thai are marks too, and stay. So do the sound marks of kana, U+3099 and U+309A. Apostrophes that are
+ * letters, as in Hawaiʻi, and the middle dot, as in col·lecció, go.
+ */
 const IGNORED =
-  /[\p{Default_Ignorable_Code_Point}[[\p{M}&&[\p{Diacritic}\p{Script=Inherited}\p{Script=Arabic}]]--[\u3099\u309A]]]/gv;
+  /[\p{Default_Ignorable_Code_Point}\u02B9-\u02C1\xB7[[\p{M}&&[\p{Diacritic}\p{Script=Inherited}\p{Script=Arabic}]]--[\u3099\u309A]]]/gv;
 const LETTERS: { [letter: string]: string } = {
   ß: "ss",
   æ: "ae",
@@ -42,6 +45,8 @@ const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
 /** A word also ends after a character of a script without spaces, if the next one is of another script. */
 const WORDS = lazy(() => new RegExp(`[[${WORD}]--[${UNSPACED}]]+[${UNSPACED}]*|[${UNSPACED}]+`, "gv"));
 const STARTS_UNSPACED = lazy(() => new RegExp(`^[${UNSPACED}]`, "v"));
+/** A word is a run of other characters, then a run of these. Either may be empty. */
+const HEAD = lazy(() => new RegExp(`^[^${UNSPACED}]*`, "v"));
 
 /** A text without what does not count: case, diacritics and forms of compatibility. */
 export function fold(text: string): string {
@@ -64,10 +69,18 @@ export function foldedName(name: string): string {
 /** What is stored of it: NULL for a name that SQL folds as well. */
 export const storedFold = (name: string): string | null => (ASCII.test(name) ? null : foldedName(name));
 
-/** The number of the rules of this file. When they change, the number does, and the index of unfilled rows, which has it too. */
-export const RULES = "1";
+/** The number of the rules of this file. When they change, the number does. */
+export const RULES = "2";
+/**
+ * The names that rules 1 fold to something else, as a pattern of SQL's GLOB: those with a character that has a middle dot or an apostrophe
+ * that is a letter, also after NFKD. All others keep the fold that the version before wrote.
+ */
+export const CHANGED = "\u00B7\u02B9-\u02C1\u0374\u0387\u013F\u0140\u0149\u1E9A";
+/** GLOB stops at the first NUL. */
+const HAS_CHANGED = new RegExp(`^[^\0]*[${CHANGED}]`);
 /** What `storedFold` comes from: an earlier version that renames an animal leaves both columns as they are. */
-export const foldedOf = (name: string): string | null => (ASCII.test(name) ? null : RULES + name);
+export const foldedOf = (name: string): string | null =>
+  ASCII.test(name) ? null : (HAS_CHANGED.test(name) ? RULES : "1") + name;
 
 /**
  * What a folded name contains if it has every word of a text: the words, each once. Each begins a word of the name. One that begins with a
@@ -75,3 +88,9 @@ export const foldedOf = (name: string): string | null => (ASCII.test(name) ? nul
  */
 export const needlesOf = (text: string): string[] =>
   [...new Set(wordsIn(fold(text)))].map((word) => (STARTS_UNSPACED().test(word) ? word : ` ${word}`));
+
+/** A word of a folded text: the characters before those of scripts without spaces, and these. */
+export function partsOf(word: string): { head: string[]; run: string[] } {
+  const [head = ""] = HEAD().exec(word) ?? [];
+  return { head: [...head], run: Array.from(word.slice(head.length)) };
+}

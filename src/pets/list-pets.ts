@@ -20,6 +20,7 @@ import {
   MAX_SEARCH_CHARACTERS,
   pageOfSearch,
   parametersOf,
+  type Terms,
   type Words,
 } from "./search.ts";
 
@@ -92,10 +93,13 @@ function compileListing<Values>(filter: string, sort: Sort, indexed: string, par
         ? page(db, parameter as never, pet, first, sort)
         : mergedPage(db, parameter as never, pet, [first, second, ...others], sort);
     }),
-    search: compile(`listPets.${filter}.search.${sort}`, (db, parameter: Parameter<Values & Bounds & Words>) => {
-      const filter = or(...partsOf(parameter as never).map((conditions) => and(...conditions)));
-      return candidates(db, parameter as never, { indexed, parts: parts(parameter), filter }, sort);
-    }),
+    search: compile(
+      `listPets.${filter}.search.${sort}`,
+      (db, parameter: Parameter<Values & Bounds & Words & Terms>) => {
+        const filter = or(...partsOf(parameter as never).map((conditions) => and(...conditions)));
+        return candidates(db, parameter as never, { indexed, parts: parts(parameter), filter }, sort);
+      },
+    ),
   };
 }
 

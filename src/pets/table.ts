@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { int64 } from "../exact/column.ts";
-import { RULES } from "./fold.ts";
+import { CHANGED, RULES } from "./fold.ts";
 
 export const PET_STATUSES = ["available", "pending", "sold"] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
@@ -11,7 +11,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
  * ASCII letters, digits and spaces needs none. GLOB and `length` stop at the first NUL. Word for word that of the index.
  */
 export const isUnfilled = sql.raw(
-  `coalesce(folded_of <> '${RULES}' || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))`,
+  `coalesce(folded_of <> iif(name GLOB '*[${CHANGED}]*', '${RULES}', '1') || name, name GLOB '*[^a-zA-Z0-9 ]*' OR length(name) <> octet_length(name))`,
 );
 
 export const petColumns = {
@@ -29,3 +29,18 @@ export const petColumns = {
 
 /** Its indexes and checks are in drizzle/tables.ts, like those of every table. */
 export const pets = sqliteTable("pets", petColumns);
+
+/** One row: how far the index `pets_words` is. Drizzle does not know that virtual table, which a migration makes. */
+export const indexColumns = {
+  id: integer().primaryKey(),
+  /** The rules of the fold that its words come from. Any other text lets the hourly job begin anew. */
+  rules: text().notNull(),
+  /** The last event whose animal it has. */
+  place: integer().notNull(),
+  /** The last animal that the hourly job put into it, until it has all. */
+  filledTo: integer("filled_to").notNull(),
+  /** 1 when it has every animal, but for those that events after the place name. */
+  ready: integer().notNull(),
+};
+
+export const searchIndex = sqliteTable("search_index", indexColumns);

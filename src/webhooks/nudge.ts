@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { Context, MiddlewareHandler, Next } from "hono";
+import type { Context } from "hono";
 import { compile } from "../db/statement.ts";
 import type { AppEnv } from "../env.ts";
 import { webhooks } from "./table.ts";
@@ -15,16 +15,8 @@ const LONGEST_WAIT = 5_000;
 /** The names of the objects of the enabled webhooks, and when each was last nudged. */
 let enabled: { nudgedAt: Map<string, number>; readAt: number } | undefined;
 
-const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
-
-/** After a change with a 2xx, tells the enabled webhooks that the feed has more. No request waits for it, and no response depends on it. */
-export const nudges: MiddlewareHandler<AppEnv> = (c, next) =>
-  CHANGES.has(c.req.method) ? nudgeAfter(c, next) : next();
-
-async function nudgeAfter(c: Context<AppEnv>, next: Next): Promise<void> {
-  await next();
-  if (!c.res.ok) return;
-  const now = Date.now();
+/** After a change, tells the enabled webhooks that the feed has more. No request waits for it, and no response depends on it. */
+export function nudgeAfter(c: Context<AppEnv>, now: number): void {
   const age = enabled === undefined ? Infinity : now - enabled.readAt;
   const isFresh = age >= 0 && age < REMEMBERED;
   // A promise for each change would cost a twentieth of a creation.

@@ -8,7 +8,7 @@ import { key } from "../support/keys.ts";
 import { OPERATIONS } from "../support/operations.ts";
 
 /** Tables that hold no resource. */
-const OTHERS = ["d1_migrations", "events", "idempotency_keys", "inventory", "webhooks"];
+const OTHERS = ["d1_migrations", "events", "idempotency_keys", "inventory", "search_index", "webhooks"];
 /** The tables of resources, in the order in which a change leaves its events, with the first part of their types and their paths. */
 const RESOURCES = [
   ["orders", "order", "/v1/store/orders"],
@@ -18,7 +18,7 @@ const RESOURCES = [
 const tables = RESOURCES.map(([table]) => table);
 
 beforeAll(async () => {
-  const { results } = await env.DB.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all<{
+  const { results } = await env.DB.prepare("SELECT name FROM pragma_table_list WHERE type = 'table'").all<{
     name: string;
   }>();
   const names = results.map(({ name }) => name).filter((name) => !/^(?:sqlite|_cf)_/.test(name));

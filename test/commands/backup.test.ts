@@ -119,6 +119,7 @@ const LAST_MIGRATIONS = [
   "0010_concurrency_of_webhooks.sql",
   "0011_customers_of_orders.sql",
   "0012_folded_names.sql",
+  "0013_index_of_words.sql",
 ];
 const UNRECORD_THEM = `DELETE FROM d1_migrations WHERE name IN ('${LAST_MIGRATIONS.join("', '")}')`;
 const RECORD_THEM = `INSERT INTO d1_migrations (name) VALUES ('${LAST_MIGRATIONS.join("'), ('")}')`;
@@ -136,6 +137,9 @@ async function expectEarlierBackup(): Promise<void> {
     "DROP INDEX orders_customer_status_idx",
     "ALTER TABLE orders DROP COLUMN customer",
     "DROP INDEX pets_unfilled_idx",
+    "DROP INDEX pets_unfolded_idx",
+    "DROP TABLE pets_words",
+    "DROP TABLE search_index",
     "ALTER TABLE pets DROP COLUMN folded",
     "ALTER TABLE pets DROP COLUMN folded_of",
     "DROP TABLE inventory",
@@ -189,6 +193,8 @@ function expectRestored(source: Contents, before: { [table: string]: bigint }): 
 test("every value comes back", async () => {
   fillSource({ pets: 5_000, responses: 12 });
   api.databases.query(SOURCE, "UPDATE pets SET folded = ' ' || lower(name), folded_of = '1' || name");
+  api.databases.query(SOURCE, "INSERT INTO pets_words (rowid, words) SELECT id, lower(name) FROM pets");
+  api.databases.query(SOURCE, "UPDATE search_index SET rules = '2', filled_to = 5000, ready = 1");
   const [source, before] = [contents(SOURCE), counters(SOURCE)];
   let [longest, pages] = [0, 0];
   api.databases.atQuery = (sql, run) => {
@@ -210,6 +216,8 @@ test("every value comes back", async () => {
   // The hourly job writes them anew.
   const folded = "SELECT 1 FROM pets WHERE folded IS NOT NULL OR folded_of IS NOT NULL";
   expect(api.databases.query(TARGET, folded)).toEqual([]);
+  expect(api.databases.query(TARGET, "SELECT id FROM pets_words_docsize")).toEqual([]);
+  expect(api.databases.query(TARGET, "SELECT rules, ready FROM search_index")).toEqual([{ rules: "", ready: 0 }]);
   expect(result.stderr).toContain(
     "\nEvery webhook is disabled. Before you enable one: docs/runbook/lost-data.md, step 6.\n",
   );

@@ -45,6 +45,23 @@ test("all is well, and no key of the command is left", async () => {
 });
 
 const query = (sql: string) => fixture.api.databases.query(PRODUCTION, sql);
+
+test.each([
+  ["SELECT 1", "The hourly job will fill the index anew"],
+  [
+    "UPDATE search_index SET rules = '2', place = (SELECT max(id) FROM events), filled_to = 7",
+    "The index is filled up to animal 7 of 0",
+  ],
+  [
+    "UPDATE search_index SET rules = '2', place = (SELECT max(id) FROM events), ready = 1",
+    "The index has every animal, but for 0 events",
+  ],
+  ["DROP TABLE search_index", "This version has no index"],
+])("the doctor says how far the index of words is after %s", async (sql, text) => {
+  query(sql);
+  expect((await doctor()).stdout).toMatch(new RegExp(`^ok +search +${text}$`, "m"));
+});
+
 const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
   "a service that does not answer": {
     spoil: () => (fixture.edge.failure = 500),

@@ -36,7 +36,9 @@ const MIGRATIONS = readdirSync("drizzle")
 test("docs/storage.md lists the tables of the migrations and of the commands", () => {
   const sqlite = new DatabaseSync(":memory:");
   sqlite.exec(MIGRATIONS);
-  const made = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
+  const made = sqlite
+    .prepare("SELECT name FROM pragma_table_list WHERE type IN ('table', 'virtual') AND name NOT LIKE 'sqlite_%'")
+    .all();
   sqlite.close();
   const page = readFileSync("docs/storage.md", "utf8");
   const section = page.slice(page.indexOf("\n## D1"), page.indexOf("\n## Durable Objects"));

@@ -139,7 +139,7 @@ test("a failure logs the documented fields in a second line", async () => {
 
 test("the scheduled job logs the documented fields", async () => {
   const { log } = await linesOf(() => worker.scheduled(createScheduledController(), env));
-  expect(log).toHaveLength(3);
+  expect(log).toHaveLength(4);
   const documented = documentedFields("The lines of the scheduled job");
   expect(fieldsOf(log)).toEqual(namesOf(documented));
   expect(documented.get("event")?.meaning).toBe(log.map(({ event }) => `\`${String(event)}\``).join(", "));

@@ -1,6 +1,6 @@
 // The rules of a search by name, in plain loops: every test that searches compares with them.
 
-const IGNORED = /\p{Default_Ignorable_Code_Point}/u;
+const IGNORED = /\p{Default_Ignorable_Code_Point}|[ʹ-ˁ\u00B7]/u;
 const MARK = /\p{M}/u;
 const REMOVED_MARK = /\p{Diacritic}|\p{Script=Inherited}|\p{Script=Hebrew}|\p{Script=Arabic}/u;
 const SOUND_MARKS = ["\u3099", "\u309A"];

@@ -642,7 +642,7 @@ describe("the nudge", () => {
           return typeof value === "function" ? value.bind(target) : value;
         }
         return (sql: string) => {
-          reads.push(sql);
+          if (sql.includes("webhooks")) reads.push(sql);
           return target.prepare(sql);
         };
       },

@@ -22,7 +22,7 @@ const WAYS = [2_000, 30_000, 300_000];
 const EXCUSE = /3 times\. Try again later\.$/;
 
 /** The tables that a restore brings back. It begins the feed anew. */
-const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+const TABLES = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
   AND name NOT IN ('d1_migrations', 'events', ${[...OWN_TABLES, ...DERIVED_TABLES].map((name) => `'${name}'`).join()}) ORDER BY name`;
 const terminal = { print: () => {}, say: () => {}, read: async () => "" };
 

@@ -144,5 +144,7 @@ export function d1Of(path: Path): D1Database {
     if (left < 0) throw new Error("Too many statements in one invocation");
   };
   const withSession = (start = "first-unconstrained") => new Session(path, count, start);
-  return { withSession, prepare: withSession("first-primary").prepare } as unknown as D1Database;
+  const session = withSession("first-primary");
+  const batch = (statements: Prepared[]) => session.batch(statements);
+  return { withSession, prepare: session.prepare, batch } as unknown as D1Database;
 }

@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
 import type { Exchange, History } from "./history.ts";
 import type { Namespace } from "./kv.ts";
-import type { Life, Objects } from "./objects.ts";
+import type { Objects } from "./objects.ts";
 import type { Program } from "./program.ts";
 import type { Random, RandomOf } from "./random.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- adds what Node.js lacks
@@ -264,12 +264,12 @@ export class Service {
     };
   }
 
-  /** The way of a Durable Object. What it changes belongs to no request. */
-  pathOf(life: Life, random: Random): Path {
+  /** The way of a Durable Object, and of what follows a response. What it changes belongs to no request. */
+  pathOf(life: Pick<Isolate, "location" | "isAlive">, random: Random): Path {
     const { clock, history } = this.#platform;
     const onTrip: Path["onTrip"] = (execution) => {
       if (execution === undefined || execution.before === execution.after) return;
-      history.occurred(clock.now, `an object makes state ${execution.after}`, { state: execution.after });
+      history.occurred(clock.now, `no request makes state ${execution.after}`, { state: execution.after });
     };
     return { ...this.#path(life, undefined, random), onTrip };
   }
@@ -304,7 +304,8 @@ export class Service {
       VERSION: { id: isolate.version },
       DB: Object.assign(d1Of(path), {
         // What follows a response is no part of its request.
-        prepare: (sql: string) => d1Of(this.#path(isolate, undefined, random)).prepare(sql),
+        prepare: (sql: string) => d1Of(this.pathOf(isolate, random)).prepare(sql),
+        batch: (statements: D1PreparedStatement[]) => d1Of(this.pathOf(isolate, random)).batch(statements),
       }),
       ...this.#objectsFor(path, random, () => exchange.faults.push("object")),
       API_KEYS: {
