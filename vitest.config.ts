@@ -29,6 +29,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".wrangler/compi
 // All parts of Hono that `src/` imports. They share symbols, so they all have to come from one copy.
 const PREBUNDLED = [
   "@cfworker/json-schema",
+  "@hono/zod-validator",
   "fast-check",
   "hono",
   "hono/hono-base",
