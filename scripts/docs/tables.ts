@@ -8,6 +8,7 @@ import { WHEN } from "../../openapi/errors.ts";
 import { type ErrorCode, ERRORS } from "../../src/errors.ts";
 import type { Deprecation } from "../../src/http/deprecation.ts";
 import { v1 } from "../../src/v1.ts";
+import { CLOCK, type Happening, type Mode, TRANSITIONS } from "../../src/webhooks/engine/state.ts";
 import { releasesOf } from "../release-notes.ts";
 import { COST_TABLES } from "./costs.ts";
 import type { Tables } from "./generated.ts";
@@ -39,8 +40,30 @@ const program = (file: string) => () =>
 /** What a release has for clients: the part of its notes below this heading. */
 const FOR_CLIENTS = /^### For clients\n\n((?:(?!### ).*\n?)*)/m;
 
+const HAPPENINGS: { [kind in Happening["kind"]]: string } = {
+  taken: "a delivery succeeds",
+  refused: "a delivery fails",
+  paused: "a resource asks for a pause",
+  limited: "a third resource asks for a pause",
+  tested: "a test succeeds",
+  renewed: "another address, or enabled",
+};
+
+/** A Mermaid diagram of the states of an endpoint. Happenings that lead to the same state share an arrow. */
+function webhookStates(): string {
+  const arrows = (Object.keys(TRANSITIONS) as Mode[]).flatMap((from) => {
+    const kinds = Object.keys(HAPPENINGS) as Happening["kind"][];
+    const ends = Map.groupBy(kinds, (kind) => TRANSITIONS[from][kind][0]);
+    return [...ends].map(([to, all]) => [from, all.map((kind) => HAPPENINGS[kind]).join("<br>"), to] as const);
+  });
+  const lines = [...arrows, ...CLOCK].map(([from, on, to]) => `  ${from} --> ${to}: ${on}`);
+  return ["```mermaid", "stateDiagram-v2", "  [*] --> ok", ...lines, "```"].join("\n");
+}
+
 export const TABLES: Tables = {
   ...COST_TABLES,
+
+  "webhook-states": webhookStates,
 
   "whats-new": () =>
     releasesOf(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"))

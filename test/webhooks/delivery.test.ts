@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { deliver, TIMEOUT } from "../../src/webhooks/engine/delivery.ts";
 import { MAX_PENDING } from "../../src/webhooks/engine/ledger.ts";
-import { FEW } from "../../src/webhooks/engine/room.ts";
+import { FEW } from "../../src/webhooks/engine/plan.ts";
 import { sign } from "../../src/webhooks/engine/signing.ts";
 import { latest, page } from "../events/feed.ts";
 import { grantKey } from "../support/keys.ts";
@@ -328,7 +328,8 @@ describe("what is recorded", () => {
 async function takeRows(hook: Hook, attempts: string, count = MAX_PENDING): Promise<void> {
   await hook.rows(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-     INSERT INTO pending SELECT printf('%024x', i), 'pet.updated', 'pet.' || (100000 + i), '{"data":{}}', ${attempts}, 1, 1,
+     INSERT INTO pending SELECT printf('%024x', i), 'pet.updated', 'pet.' || (100000 + i), '{"data":{}}', ${attempts}, ${Date.now() - SECOND},
+       ${Date.now() - SECOND},
        ${Date.now() + 60 * MINUTE}, 500, NULL FROM n`,
   );
   await evictDurableObject(hook.stub);
@@ -364,6 +365,7 @@ describe("rows for deliveries that wait", () => {
   test("are given up when others need them: those with the most attempts, and no more than needed", async () => {
     const { hook } = await hookWith([1]);
     await hook.run();
+    await hook.pass(MINUTE);
     await takeRows(hook, "1 + i % 3");
     // The first is delivered without a row. The second needs one.
     const [, refused] = await addEvents([2], [3]);

@@ -31,7 +31,7 @@ export const RESET = "feed.reset";
 export const TEST = "webhook.test";
 
 /** When the object knew how an attempt ended, or gave it up. */
-export const endOf = ({ at, end = Infinity }: Attempt) => Math.min(end, at + TIMEOUT);
+export const endOf = ({ at, end = Infinity, givenUpAt = Infinity }: Attempt) => Math.min(end, givenUpAt, at + TIMEOUT);
 export const isTaken = ({ status = 0 }: Attempt) => status >= 200 && status < 300;
 export const placeOf = (event: string) => event.slice(4);
 export const idOf = (place: string) => Number.parseInt(place.slice(0, 16), 16);

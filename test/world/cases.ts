@@ -228,10 +228,82 @@ async function crowd(stage: Stage, count: number, answer: Answer, isKnown: boole
   await stage.pass(2 * MINUTE);
   const { atOnce, aMinute } = loadOf(stage.posts.slice(before));
   return [
-    { what: "at once", value: atOnce, most: count === 1 ? 1 : 12 },
+    { what: "at once", value: atOnce, most: count === 1 ? 2 : 12 },
     // Each object counts minutes of its own.
     { what: "a minute", value: aMinute, most: isKnown ? 39_600 : 60 },
   ];
+}
+
+/** What no outage may do. */
+const spared = (stage: Stage): Figure[] => [lost(stage), { what: "given up", value: stage.failed.length, most: 0 }];
+
+/** How soon events were taken after the moment from which their receiver would take them. */
+function takenSoon(
+  stage: Stage,
+  changes: readonly Change[],
+  takeableAt: (at: number) => number,
+  within = BOUND,
+): Figure {
+  const taken = new Map(
+    stage.posts
+      .filter(({ status }) => status === 204)
+      .map(({ id, end }) => [id, end])
+      .toReversed() as [string, number][],
+  );
+  const soon = changes.filter(({ id, at }) => (taken.get(id) ?? Infinity) - takeableAt(at) <= within).length;
+  return {
+    what: `of ${changes.length}: % taken within ${within / SECOND} s of being takeable`,
+    value: share(soon, changes.length),
+    least: 99,
+  };
+}
+
+/** A receiver that works and fails by turns. */
+async function flapping(stage: Stage, up: number, down: number): Promise<Figure[]> {
+  stage.hook();
+  await stage.pass(MINUTE, 1);
+  const begin = stage.now;
+  const before = stage.changes.length;
+  const isUp = (at: number) => (at - begin) % (up + down) < up;
+  stage.answer = () => [50, isUp(stage.now) ? 204 : 503];
+  await stage.pass(5 * (up + down), 10);
+  stage.answer = () => [50, 204];
+  await stage.pass(MINUTE);
+  // An event is on its way for a second.
+  const takeableAt = (at: number) =>
+    isUp(at) && isUp(at + SECOND) ? at : at - ((at - begin) % (up + down)) + up + down;
+  return [takenSoon(stage, stage.changes.slice(before), takeableAt), ...spared(stage)];
+}
+
+/** An operator repairs a webhook while its receiver holds attempts, to which it later answers that it wants a long pause. */
+async function repaired(stage: Stage, repair: (name: string) => unknown): Promise<Figure[]> {
+  const name = await running(stage);
+  stage.answer = () => [10 * SECOND, 503, "86400"];
+  const before = stage.changes.length;
+  for (let version = 0; version < 2; version++)
+    stage.change(Array.from({ length: 4 }, (_, animal) => ["pet.updated", animal]));
+  await stage.pass(2 * SECOND);
+  stage.answer = () => [50, 204];
+  const { now } = stage;
+  await repair(name);
+  stage.change(Array.from({ length: 4 }, (_, animal) => ["pet.updated", animal]));
+  await stage.pass(30 * SECOND);
+  return [takenSoon(stage, stage.changes.slice(before), () => now), ...spared(stage)];
+}
+
+/** A receiver that is new, and hangs for the first animals. */
+async function hanging(stage: Stage, animals: number): Promise<Figure[]> {
+  stage.answer = ({ resource }) => (resource < animals ? [HOUR, 204] : [50, 204]);
+  stage.hook();
+  await stage.pass(MINUTE);
+  stage.change(Array.from({ length: 60 }, (_, animal) => ["pet.created", animal]));
+  await stage.pass(2 * MINUTE, 1, () => ["pet.updated", stage.random.between(0, 59)]);
+  await stage.pass(10 * SECOND);
+  const others = stage.changes.filter(({ resource }) => resource >= animals);
+  const first = stage.firstPosts();
+  const lags = others.map(({ id, at }) => (first.get(id) ?? Infinity) - at).toSorted((a, b) => a - b);
+  const p95 = lags[Math.floor(0.95 * lags.length)] ?? Infinity;
+  return [{ what: "s, 95th percentile of the others", value: seconds(p95), most: 5 }];
 }
 
 /** Whether a figure is in its bounds. */
@@ -412,6 +484,46 @@ export const CASES: { [name: string]: (stage: Stage) => Promise<Figure[]> } = {
     stage.objects.runUntil(Infinity);
     stage.answer = () => [50, 204];
     return untilAttempt(stage, 2 * HOUR, 1);
+  },
+  "9a an outage under 30 s in a quiet store": async (stage) => {
+    await running(stage);
+    stage.answer = () => [50, 500];
+    const { now } = stage;
+    stage.change([1, 2, 3].map((animal) => ["pet.created", animal]));
+    await stage.pass(8 * SECOND);
+    stage.answer = () => [50, 204];
+    await stage.pass(MINUTE);
+    const last = Math.max(...stage.posts.map(({ end }) => end));
+    return [{ what: "s until the last event is taken", value: seconds(last - now), most: 31 }, ...spared(stage)];
+  },
+  "9b flapping, 3 s": (stage) => flapping(stage, 3 * SECOND, 3 * SECOND),
+  "9c flapping, 20 s": (stage) => flapping(stage, 20 * SECOND, 20 * SECOND),
+  "9d flapping, 5 s of 25": (stage) => flapping(stage, 5 * SECOND, 20 * SECOND),
+  "9e another address during an attempt": (stage) =>
+    repaired(stage, (name) => stage.set(name, "url = 'https://new.shop.com/'")),
+  "9f off and on during an attempt": (stage) =>
+    repaired(stage, async (name) => {
+      stage.set(name, "enabled = 0");
+      await stage.pass(SECOND / 2);
+      stage.set(name, "enabled = 1");
+    }),
+  "9g another secret during an attempt": (stage) => repaired(stage, (name) => stage.call(name, "rotate")),
+  "9h a test during an attempt": (stage) => repaired(stage, (name) => stage.call(name, "sendTest")),
+  "9i one animal hangs, a new receiver": (stage) => hanging(stage, 1),
+  "9j three animals hang, a new receiver": (stage) => hanging(stage, 3),
+  "9k six animals hang, a new receiver": (stage) => hanging(stage, 6),
+  "9l replay of 10,000 beside changes, 2/s": async (stage) => {
+    const name = stage.hook();
+    await stage.pass(MINUTE, 1);
+    burst(stage, 10_000);
+    await stage.pass(5 * MINUTE);
+    const { length } = stage.changes;
+    await replay(stage, name, stage.changes[0] as Change);
+    await stage.pass(4 * MINUTE, 2);
+    await stage.pass(10 * SECOND);
+    const again = [...stage.taken().values()].filter((times) => times > 1).length;
+    const twice = { what: "% delivered again", value: share(again, length - 1), least: 100, most: 100 };
+    return [twice, ...lagOf(stage, stage.changes.slice(length)), ...spared(stage)];
   },
   "16a ten webhooks, a host that is new and refuses": (stage) => crowd(stage, 10, [SECOND, 404], false),
   "16d one webhook, a host that is new and refuses": (stage) => crowd(stage, 1, [SECOND, 404], false),

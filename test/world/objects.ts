@@ -310,6 +310,8 @@ class Hosted {
         clock.after(this.#random.delay(Math.min(1, this.#latency.way), this.#latency.way), () => {
           const request = { name: this.name, life: life.number, url, headers, body };
           const answered = receivers.receive(request, this.#random);
+          if (signal.aborted) answered.giveUp();
+          signal.addEventListener("abort", answered.giveUp);
           clock.after(answered.after, () => {
             const isLost = this.#meets("response to a delivery lost");
             const isHeard = life.isAlive && !signal.aborted && !isLost;

@@ -26,6 +26,8 @@ const AT_ONE_HOST = 12;
 const REPEATED = 54;
 /** Milliseconds without a success after which an endpoint fails. */
 const FAILS_AFTER = 30 * SECOND;
+/** Milliseconds from one attempt to another that runs beside it, at a host that has taken nothing. */
+const BETWEEN_STARTS = SECOND / 2;
 /** Milliseconds for which a fault may delay an event: a replica falls behind for as long. */
 const FAULT_LASTS = 150 * SECOND;
 
@@ -54,6 +56,8 @@ export function* attemptsAreFew(
   const repeated = new Map<number, number>();
   for (const attempt of attempts) {
     const { at, id, type } = attempt;
+    // The object gave it up on its way.
+    if ((attempt.givenUpAt ?? Infinity) <= at) continue;
     const resource = resourceOf(attempt);
     running = attempt.life === life ? running.filter((one) => endOf(one) > at) : [];
     ({ life } = attempt);
@@ -62,7 +66,8 @@ export function* attemptsAreFew(
       const most = Math.max(1, ...sharesOf(webhooks, name, at - RUN, at));
       if (beside.length >= most) yield `${id} is sent beside ${beside.length} others, of ${most}.`;
       if (beside.some((one) => resourceOf(one) === resource)) yield `${id} is sent beside another one of ${resource}.`;
-      if (!isProven && beside.length > 0) yield `${id} is sent beside others to a host that has taken nothing.`;
+      const isSoon = beside.some((one) => at - one.at < BETWEEN_STARTS - ON_THE_WAY / 2);
+      if (!isProven && isSoon) yield `${id} is sent soon after another one to a host that has taken nothing.`;
     }
     running.push(attempt);
     isProven ||= type === TEST || (isTaken(attempt) && attempt.isHeard === true);

@@ -24,6 +24,8 @@ export interface Attempt {
   end?: number;
   status?: number | undefined;
   isHeard?: boolean;
+  /** When the object gave it up. */
+  givenUpAt?: number;
   /** Milliseconds for which the response asked for a pause. */
   pause?: number;
 }
@@ -96,7 +98,7 @@ export class Receivers {
   receive(
     request: Pick<Attempt, "name" | "life" | "url" | "headers" | "body">,
     random: Random,
-  ): { after: number; end: (isHeard: boolean) => Response | undefined } {
+  ): { after: number; end: (isHeard: boolean) => Response | undefined; giveUp: () => void } {
     const { id, type, data } = JSON.parse(request.body) as { id: string; type: string; data: { id?: number } };
     const { now } = this.#clock;
     const attempt: Attempt = { ...request, id, type, at: now };
@@ -128,7 +130,8 @@ export class Receivers {
       return new Response(null, { status, headers: mood === "busy" ? { "Retry-After": retryAfter } : {} });
     };
     const after = random.delay(1, mood === "slow" ? LONGEST.slow : LONGEST.fast);
-    return { after: mood === "hangs for some" && !isTaken ? LONGEST.slow : after, end };
+    const giveUp = () => void (attempt.givenUpAt = this.#clock.now);
+    return { after: mood === "hangs for some" && !isTaken ? LONGEST.slow : after, end, giveUp };
   }
 }
 

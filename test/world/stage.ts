@@ -38,8 +38,8 @@ export interface Post extends Pick<Change, "id" | "at" | "type" | "resource"> {
   status: number | undefined;
 }
 
-/** What a receiver does: after how many milliseconds, and with which status. Without one, the connection is lost. */
-export type Answer = readonly [after: number, status: number | undefined];
+/** What a receiver does: after how many milliseconds, with which status, and with which `Retry-After`. Without a status, the connection is lost. */
+export type Answer = readonly [after: number, status: number | undefined, retryAfter?: string];
 
 class RecordingDatabase extends Database {
   /** With their times. */
@@ -113,13 +113,14 @@ export class Stage {
   #receive(name: string, body: string) {
     const { id, type, data } = JSON.parse(body) as { id: string; type: string; data: { id: number } };
     const post: Post = { name, id, type, resource: data.id, at: this.now, end: Infinity, status: undefined };
-    const [after, status] = this.answer(post);
+    const [after, status, retryAfter] = this.answer(post);
     this.posts.push(post);
     const end = () => {
       Object.assign(post, { end: this.now, status });
-      return status === undefined ? undefined : new Response(null, { status });
+      const headers = { ...(retryAfter !== undefined && { "Retry-After": retryAfter }) };
+      return status === undefined ? undefined : new Response(null, { status, headers });
     };
-    return { after, end };
+    return { after, end, giveUp: () => {} };
   }
 
   #hear(line: string): void {

@@ -1,10 +1,18 @@
 import { type AddressSettings, receiverUrl } from "../url.ts";
 import { retryAfterOf } from "./retry-after.ts";
-import type { Outcome } from "./schedule.ts";
 import { sign } from "./signing.ts";
 
 /** Milliseconds that an attempt lasts at most. */
 export const TIMEOUT = 15_000;
+
+/** How an attempt ended. */
+export interface Outcome {
+  /** The status, if there was a response. */
+  response: number | undefined;
+  error: "timeout" | "connection" | undefined;
+  /** Milliseconds for which the receiver asked not to be called again. */
+  retryAfter: number;
+}
 
 /** A message to a receiver. */
 export interface Message {
@@ -18,18 +26,19 @@ export interface Message {
  * Attempts a delivery: one POST, which follows no redirect. It never throws, and nobody ever sees the body of the response.
  *
  * @param secrets the newest first.
+ * @param controller ends the attempt early.
  */
 export async function deliver(
   url: string,
   { id, body }: Message,
   secrets: readonly string[],
   settings: AddressSettings,
+  controller = new AbortController(),
 ): Promise<Outcome> {
   // The rule may be stricter now than when the address was stored.
   const address = receiverUrl(url, settings);
   if (address === undefined) return { response: undefined, error: "connection", retryAfter: 0 };
   // AbortSignal.timeout() would keep the object awake to the end of the time (workerd 1.20261023.1).
-  const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(), TIMEOUT);
   try {

@@ -1,14 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
 import { encodeEventCursor } from "../../feed/place.ts";
 import { Database } from "./database.ts";
+import { originOf } from "./budget.ts";
 import { deliver, messageBody, messageId, TIMEOUT } from "./delivery.ts";
-import { afterTest, originOf } from "./health.ts";
+import { isSuccess } from "./due.ts";
 import { Ledger } from "./ledger.ts";
 import { Look } from "./look.ts";
 import { LONGEST_PAUSE, Run } from "./run.ts";
-import { isSuccess } from "./schedule.ts";
-import { newSecret } from "./signing.ts";
-import { type Secrets, Store } from "./store.ts";
+import { newSecret, secretsAt } from "./signing.ts";
+import { Store } from "./store.ts";
 import { deliveriesOf, type Delivery, type Page, stateOf, type WebhookState } from "./view.ts";
 
 const SECOND = 1_000;
@@ -59,7 +59,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   #live(ledger: Ledger): Life {
     const look = new Look(ledger, this.#database);
-    return { ledger, look, run: new Run(ledger, look, this.env, () => this.#signing()) };
+    return { ledger, look, run: new Run(ledger, look, this.env) };
   }
 
   /** The object knows its webhook from now on. */
@@ -81,17 +81,15 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** The newest secret. */
   async secret(name: string): Promise<string> {
-    this.#known(name);
-    return this.#secrets().newest;
+    return this.#known(name).ledger.secrets.newest;
   }
 
   /** Makes a new secret, and returns it. */
   async rotate(name: string): Promise<string> {
-    this.#known(name);
-    const { newest: secret } = this.#secrets();
-    const newest = newSecret();
-    this.#store.saveSecrets({ newest, previous: { secret, until: Date.now() + OLD_SECRET_LASTS } });
-    return newest;
+    const { ledger } = this.#known(name);
+    const previous = { secret: ledger.secrets.newest, until: Date.now() + OLD_SECRET_LASTS };
+    ledger.beginEra();
+    return ledger.keep({ newest: newSecret(), previous }).newest;
   }
 
   /**
@@ -156,8 +154,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @returns the outcome, or the seconds to wait while another test runs, or after too many in a minute.
    */
   async sendTest(name: string): Promise<TestOutcome | number> {
-    const { ledger, look, run } = this.#known(name);
-    const [era, begin] = [look.era, Date.now()];
+    const { ledger, run } = this.#known(name);
+    const [era, begin] = [ledger.known?.era, Date.now()];
     const wait = this.#testWait(begin);
     if (wait > 0) return wait;
     this.#tests.push(begin);
@@ -168,11 +166,13 @@ export class WebhookEndpoint extends DurableObject<Env> {
       const id = messageId();
       const message = { id, body: messageBody(id, "webhook.test", {}) };
       const sentAt = Date.now();
-      const outcome = await deliver(configuration.url, message, this.#signing(), this.env);
+      const outcome = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), this.env);
       const milliseconds = Date.now() - sentAt;
-      if (isSuccess(outcome) && era === look.era) {
-        ledger.set({ health: afterTest(ledger.progress.health, Date.now()), proven: originOf(configuration.url) });
-        ledger.paused.clear();
+      if (isSuccess(outcome) && era === ledger.known?.era) {
+        ledger.happen({ kind: "tested", at: Date.now() });
+        ledger.set({ proven: originOf(configuration.url) });
+        ledger.queue.endPauses(Infinity);
+        ledger.beginEra();
         ledger.record(Date.now());
         await this.#wake(run.change());
       }
@@ -191,7 +191,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
   async deliveries(name: string, page: Page): Promise<{ deliveries: Delivery[]; next: string | undefined }> {
     const { ledger } = this.#known(name);
     ledger.record(Date.now());
-    return deliveriesOf(ledger.queue.rows, this.#store.finished(ledger.progress), page);
+    return deliveriesOf([...ledger.queue.rows], this.#store.finished(ledger.progress), page);
   }
 
   /** Never throws: after six retries, the platform would give up, and the alarm would be gone (workerd 1.20261023.1). */
@@ -222,13 +222,12 @@ export class WebhookEndpoint extends DurableObject<Env> {
 
   /** Without its row, an object stops, and forgets everything when no restore can bring the row back. */
   async #forget(ledger: Ledger): Promise<number | undefined> {
-    const { progress, queue } = ledger;
+    const { progress } = ledger;
     const goneSince = progress.goneSince ?? Date.now();
     ledger.set({ goneSince });
     ledger.record(Date.now());
-    const isNew = this.#store.secrets() === undefined && progress.finished === 0 && queue.size === 0;
     const end = goneSince + FORGOTTEN_AFTER;
-    if (!isNew && Date.now() < end) return end;
+    if (!ledger.isNew && Date.now() < end) return end;
     await this.#store.forget();
     this.#life = undefined;
     return undefined;
@@ -241,21 +240,6 @@ export class WebhookEndpoint extends DurableObject<Env> {
     if (!(await life.look.begin())) throw new Error("There is no such webhook");
     life.ledger.record(Date.now());
     return life;
-  }
-
-  /** The object makes its secret when it is first needed. */
-  #secrets(): Secrets {
-    const known = this.#store.secrets();
-    if (known !== undefined) return known;
-    const secrets = { newest: newSecret() };
-    this.#store.saveSecrets(secrets);
-    return secrets;
-  }
-
-  /** The secrets that sign now, the newest first. */
-  #signing(): string[] {
-    const { newest, previous } = this.#secrets();
-    return previous !== undefined && Date.now() < previous.until ? [newest, previous.secret] : [newest];
   }
 
   /** Sets the alarm, unless it is earlier. 0, which a delivery may have, is refused (workerd 1.20261023.1). */

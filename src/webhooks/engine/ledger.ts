@@ -1,6 +1,9 @@
-import { isFailing, isOfOutage } from "./health.ts";
+import type { Configuration } from "./database.ts";
+import { isOfOutage, isRefusedItself, isSuspect } from "./due.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
 import { type NewEvent, Reader } from "./reader.ts";
+import { newSecret, type Secrets } from "./signing.ts";
+import { type Happening, next } from "./state.ts";
 import { eventId, type Finished, type Progress, type Store } from "./store.ts";
 
 /** The type of the message that the feed lost the place of a webhook. */
@@ -11,24 +14,33 @@ const RECORDED_AT_ONCE = 20;
 /** Milliseconds for which a resource was refused before its events may be given up without a second attempt. */
 const REFUSED_FOR_LONG = 30_000;
 
-const NEVER_ATTEMPTED = { attempts: 0, refusedSince: null, lastAttemptAt: null, response: null, error: null };
+/** The configuration that is known. An answer belongs to the era that it was asked in. */
+export interface Known extends Configuration {
+  secrets: Secrets;
+  /** Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. */
+  era: number;
+}
 
 /** A delivery of an event that was not attempted yet. */
 export const newRow = (
   { place: key, type, resource }: Pick<NewEvent, "place" | "type" | "resource">,
   isReplay: boolean,
   nextAttemptAt: number,
-): Waiting => ({ ...NEVER_ATTEMPTED, key, type, resource, isReplay, nextAttemptAt });
+): Waiting => {
+  const never = { attempts: 0, refusedSince: null, lastAttemptAt: null, response: null, error: null };
+  return { key, type, resource, isReplay, nextAttemptAt, ...never };
+};
 
-/** What is known of the deliveries of a webhook. It is in memory, and recorded from time to time: a crash loses the rest. */
+/** What is known of a webhook and its deliveries. It is in memory, and recorded from time to time: a crash loses the rest. */
 export class Ledger {
   readonly #store: Store;
   readonly progress: Progress;
   readonly queue: Queue;
   main: Reader;
   replay: Reader | undefined;
-  /** Until when the receiver wants no event of a resource. A crash forgets it. */
-  readonly paused = new Map<string, number>();
+  /** Undefined until the database was asked. */
+  known: Known | undefined;
+  #secrets: Secrets | undefined;
   /** The deliveries that changed since the last transaction, by their key. Undefined for one that no longer waits. */
   readonly #changed = new Map<string, { row: Waiting | undefined; body: string | undefined }>();
   readonly #lanes = new Map<string, boolean>();
@@ -36,7 +48,7 @@ export class Ledger {
   #isChanged = false;
 
   constructor(store: Store, progress: Progress) {
-    [this.#store, this.progress] = [store, progress];
+    [this.#store, this.progress, this.#secrets] = [store, progress, store.secrets()];
     this.queue = store.queue();
     this.main = new Reader(progress.place);
     this.replay = progress.replay === null ? undefined : new Reader(progress.replay.place, progress.replay.end);
@@ -48,7 +60,7 @@ export class Ledger {
 
   /** Deliveries that may still wait, beside those that do and those in the windows. */
   get room(): number {
-    return MAX_PENDING - this.queue.size - this.readers.reduce((sum, { size }) => sum + size, 0);
+    return MAX_PENDING - this.queue.size - this.main.size - (this.replay?.size ?? 0);
   }
 
   /** Whether enough has finished for a transaction. */
@@ -56,9 +68,47 @@ export class Ledger {
     return this.#finished.length >= RECORDED_AT_ONCE;
   }
 
+  /** Whether the object has nothing to remember. */
+  get isNew(): boolean {
+    return this.#secrets === undefined && this.progress.finished === 0 && this.queue.size === 0;
+  }
+
+  /** The object makes its secret when it is first needed. */
+  get secrets(): Secrets {
+    return this.#secrets ?? this.keep({ newest: newSecret() });
+  }
+
+  keep(secrets: Secrets): Secrets {
+    this.#store.saveSecrets(secrets);
+    if (this.known !== undefined) this.known = { ...this.known, secrets };
+    return (this.#secrets = secrets);
+  }
+
+  /** What was asked before says nothing any more. */
+  beginEra(): void {
+    if (this.known !== undefined) this.known = { ...this.known, era: this.known.era + 1 };
+  }
+
   set(progress: Partial<Progress>): void {
     Object.assign(this.progress, progress);
     this.#isChanged = true;
+  }
+
+  /** Takes over what something says about the endpoint. */
+  happen(happening: Happening): void {
+    const { health: before } = this.progress;
+    const mayEnd = happening.kind === "taken" && (before.failedFrom !== null || before.suspect !== null);
+    const hasLeft = mayEnd && before.outage !== null && this.queue.rows.some((row) => isOfOutage(row, before));
+    const health = next(before, { ...happening, hasLeft });
+    this.set({ health });
+    if (happening.kind !== "taken" || mayEnd) this.queue.quietUntil = 0;
+    if (health.suspect === before.suspect || health.suspect === null) return;
+    // Whether the stretch was an outage shows with one delivery that only it refused.
+    let oldest: Waiting | undefined;
+    for (const row of this.queue.rows)
+      if (isSuspect(row, health) && (row.lastAttemptAt ?? 0) < (oldest?.lastAttemptAt ?? Infinity)) oldest = row;
+    if (oldest !== undefined)
+      this.queue.put({ ...oldest, nextAttemptAt: Math.min(oldest.nextAttemptAt, happening.at) });
   }
 
   /** Starts at a place. */
@@ -75,19 +125,22 @@ export class Ledger {
     this.#changed.set(row.key, { row, body: body ?? this.#changed.get(row.key)?.body });
   }
 
-  /** Drops a delivery that waits. */
-  drop(row: Waiting): void {
+  /** Drops the deliveries that wait and are so. */
+  drop(isDropped: (row: Waiting) => boolean): void {
+    for (const row of [...this.queue.rows].filter(isDropped)) this.#remove(row);
+  }
+
+  #remove(row: Waiting): void {
     this.queue.remove(row);
     this.#changed.set(row.key, { row: undefined, body: undefined });
   }
 
   /** Notes that a delivery has ended. */
   finish(row: Waiting, status: Finished["status"], error: Finished["error"] = row.error): void {
-    if (this.queue.get(row.key) !== undefined) this.drop(row);
+    if (this.queue.get(row.key) !== undefined) this.#remove(row);
     const head = this.queue.head(laneOf(row));
     // The hour of a resource that is refused goes on.
-    if (status === "failed" && head !== undefined && head.refusedSince === null)
-      this.put({ ...head, refusedSince: row.refusedSince });
+    if (status === "failed" && head?.refusedSince === null) this.put({ ...head, refusedSince: row.refusedSince });
     const { key, type, attempts, lastAttemptAt, response, isReplay } = row;
     const at = lastAttemptAt ?? Date.now();
     this.#finished.push({ event: eventId(key), type, status, attempts, lastAttemptAt: at, response, error, isReplay });
@@ -100,34 +153,27 @@ export class Ledger {
   }
 
   /**
-   * The delivery that may be given up when there is no room: of those that were refused while the receiver took others, or before and after
-   * a test, the one with the most attempts, two at least. Without one, the oldest of a resource that is refused for long.
+   * The delivery that may be given up when there is no room: of those that were refused before and after a success, the one with the most
+   * attempts, two at least. Without one, the oldest of a resource that is refused for long.
    *
    * @param isRunning whether it is being attempted.
    */
   weakest(now: number, isRunning: (row: Waiting) => boolean): Waiting | undefined {
-    const { health } = this.progress;
-    const { lastSuccessAt, testedAt } = health;
-    const tookAt = Math.max(lastSuccessAt ?? 0, testedAt);
     let weakest: Waiting | undefined;
     for (const row of this.queue.rows) {
       const head = this.queue.head(laneOf(row)) ?? row;
-      const since = head.refusedSince ?? Infinity;
-      // What an outage refused is attempted once more first.
-      const isRefusedBefore = !isOfOutage(row, health) && !isOfOutage(head, health);
-      const isRefusedBetween = since < testedAt && !isFailing(health);
-      const isRefused = (row.lastAttemptAt ?? 0) < tookAt ? since < tookAt && isRefusedBefore : isRefusedBetween;
-      const mayGo = isRefused && (row.attempts >= 2 || since <= now - REFUSED_FOR_LONG);
+      const isLong = row.attempts >= 2 || (head.refusedSince ?? Infinity) <= now - REFUSED_FOR_LONG;
+      const mayGo = isLong && isRefusedItself(row, head, this.progress.health, now);
       if (!mayGo || row.type === RESET || isRunning(row)) continue;
-      if (weakest === undefined || goesBefore(row, weakest)) weakest = row;
+      const { attempts = -1, key = "" } = weakest ?? {};
+      if (row.attempts > attempts || (row.attempts === attempts && row.key < key)) weakest = row;
     }
     return weakest;
   }
 
   /** Goes to a place, and drops every event that waits. A reset stays: the receiver still has what the feed lost. */
   jump(place: string): void {
-    for (const row of this.queue.rows) if (row.type !== RESET) this.drop(row);
-    for (const lane of this.queue.emptied()) this.setUnordered(lane, false);
+    this.drop(({ type }) => type !== RESET);
     this.main = new Reader(place);
     this.stopReplay();
   }
@@ -139,7 +185,7 @@ export class Ledger {
 
   /** Ends a replay, with its deliveries that wait. */
   stopReplay(): void {
-    for (const row of this.queue.rows) if (row.isReplay) this.drop(row);
+    this.drop(({ isReplay }) => isReplay);
     this.replay = undefined;
     this.#isChanged = true;
   }
@@ -149,11 +195,11 @@ export class Ledger {
     for (const reader of this.readers) {
       for (const event of reader.stragglers()) {
         this.put(newRow(event, reader.isReplay, now), event.body);
-        reader.set(event, "done");
+        reader.set(event.place, "done");
       }
     }
     for (const lane of this.queue.emptied()) this.setUnordered(lane, false);
-    for (const [resource, until] of this.paused) if (until <= now) this.paused.delete(resource);
+    this.queue.endPauses(now);
     const { progress } = this;
     const replay = this.replay?.hasEnded === false ? { place: this.replay.place, end: this.replay.end ?? "" } : null;
     const isMoved = this.main.place !== progress.place || replay?.place !== progress.replay?.place;
@@ -172,7 +218,3 @@ export class Ledger {
     this.#isChanged = false;
   }
 }
-
-/** The most attempts first, and then the oldest. */
-const goesBefore = (a: Waiting, b: Waiting): boolean =>
-  a.attempts === b.attempts ? a.key < b.key : a.attempts > b.attempts;

@@ -1,19 +1,15 @@
 import { encodeEventCursor } from "../../feed/place.ts";
 import type { Configuration, Database } from "./database.ts";
 import { messageBody, messageId } from "./delivery.ts";
-import { renewed } from "./health.ts";
 import { type Ledger, newRow, RESET } from "./ledger.ts";
 
 /** Why a webhook delivers nothing for now. */
 export type Stop = "deleted" | "disabled";
 
-/** What an object has seen of the database: the configuration of its webhook, and the feed from its places on. */
+/** What an object sees of the database: the configuration of its webhook, and the feed from its places on. */
 export class Look {
   readonly #ledger: Ledger;
   readonly #database: Database;
-  configuration: Configuration | undefined;
-  /** Counts the addresses, and the times in which the webhook was enabled. */
-  era = 0;
   /** When the database was last asked. */
   at = 0;
   /** Whether there was an event. */
@@ -61,21 +57,22 @@ export class Look {
 
   /** Takes over the configuration. What waits for another receiver, or for one that is back, is due. */
   #learn(configuration: Configuration): void {
-    const { progress, queue, readers } = this.#ledger;
+    const ledger = this.#ledger;
+    const { progress, known, secrets } = ledger;
     const { url, types } = configuration;
     const enabled = configuration.enabled === 1;
+    ledger.known = { ...configuration, secrets, era: known?.era ?? 0 };
     if (url !== progress.url || enabled !== progress.enabled || progress.goneSince !== null) {
-      const health = enabled && progress.url !== "" ? renewed(progress.health, Date.now()) : progress.health;
-      this.#ledger.set({ url, enabled, goneSince: null, health });
-      this.era++;
-      this.#ledger.paused.clear();
+      const isFirst = progress.url === "";
+      ledger.set({ url, enabled, goneSince: null });
+      ledger.beginEra();
+      ledger.queue.endPauses(Infinity);
+      if (enabled && !isFirst) ledger.happen({ kind: "renewed", at: Date.now() });
     }
-    if (types !== this.configuration?.types) {
-      const wanted = new Set<unknown>(JSON.parse(types));
-      for (const row of queue.rows) if (row.type !== RESET && !wanted.has(row.type)) this.#ledger.drop(row);
-      for (const reader of readers) reader.keep(wanted);
-    }
-    this.configuration = configuration;
+    if (types === known?.types) return;
+    const wanted = new Set<unknown>(JSON.parse(types));
+    ledger.drop(({ type }) => type !== RESET && !wanted.has(type));
+    for (const reader of ledger.readers) reader.keep(wanted);
   }
 
   /**
@@ -87,7 +84,7 @@ export class Look {
     const { place, bookmark } = await this.#database.end();
     const now = Date.now();
     const id = messageId();
-    for (const before of ledger.queue.rows) ledger.drop(before);
+    ledger.drop(() => true);
     ledger.jump(place);
     const row = newRow({ place: id, type: RESET, resource: id }, false, now);
     ledger.put(row, messageBody(id, RESET, { cursor: encodeEventCursor(place), bookmark }));
@@ -96,9 +93,10 @@ export class Look {
   }
 
   /** Disables the webhook, whose receiver is gone. Returns whether its address is still the one that is gone. */
-  async disable(url: string): Promise<boolean> {
+  async disable({ url }: Pick<Configuration, "url">): Promise<boolean> {
     if (!(await this.#database.disable(this.#ledger.progress.name, url))) return false;
     this.#ledger.set({ enabled: false });
+    this.#ledger.beginEra();
     return true;
   }
 }

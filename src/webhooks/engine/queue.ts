@@ -1,4 +1,4 @@
-import type { Outcome } from "./schedule.ts";
+import type { Outcome } from "./delivery.ts";
 
 /** A delivery that waits, without its body. Times are in milliseconds since the epoch. */
 export interface Waiting {
@@ -19,89 +19,111 @@ export interface Waiting {
   readonly error: NonNullable<Outcome["error"]> | null;
 }
 
+/** What has one order: the deliveries of a resource that wait, or of the replay of it. */
+interface Lane {
+  /** One at least, in the order of their keys. */
+  rows: Waiting[];
+  /** Whether they no longer wait for each other. */
+  isUnordered: boolean;
+}
+
 /** Milliseconds for which a resource that is refused keeps its order. */
 const ORDER_LASTS = 3_600_000;
 
-/** The name of what has one order: a resource, and beside it the replay of it. */
+/** The name of a lane. */
 export const laneOf = ({ resource, isReplay }: Pick<Waiting, "resource" | "isReplay">): string =>
   isReplay ? `replay ${resource}` : resource;
 
-/** The deliveries that wait, in the order of the feed, and the lanes without an order. */
+/** The deliveries that wait, and what is known of their resources. */
 export class Queue {
   readonly #rows = new Map<string, Waiting>();
-  /** Each has a row at least, and its rows in the order of their keys. */
-  readonly #lanes = new Map<string, Waiting[]>();
-  /** Lanes whose events no longer wait for each other. */
-  readonly #unordered: Set<string>;
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes without an order. One of which nothing waits any more gets its order back when the queue is recorded. */
+  readonly unordered: Set<string>;
+  /** Until when the receiver wants no event of a resource. A crash forgets it. */
+  readonly #pauses = new Map<string, number>();
+  /** Of them, those of a replay. */
+  replayed = 0;
+  /** Before which no row may start. Whatever changes a row or the state of the endpoint sets it to 0. */
+  quietUntil = 0;
 
   constructor(rows: readonly Waiting[], unordered: readonly string[]) {
+    this.unordered = new Set(unordered);
     for (const row of rows) this.put(row);
-    this.#unordered = new Set(unordered);
   }
 
   get size(): number {
     return this.#rows.size;
   }
 
-  /** In no order. */
-  get rows(): Waiting[] {
-    return [...this.#rows.values()];
+  get rows(): MapIterator<Waiting> {
+    return this.#rows.values();
   }
 
   get = (key: string): Waiting | undefined => this.#rows.get(key);
 
   /** Adds a row, or takes the place of the one with its key. */
   put(row: Waiting): void {
+    const name = laneOf(row);
+    const lane = this.#lanes.get(name) ?? { rows: [], isUnordered: this.unordered.has(name) };
+    const index = lane.rows.findIndex(({ key }) => key >= row.key);
+    if (index === -1) lane.rows.push(row);
+    else lane.rows.splice(index, lane.rows[index]?.key === row.key ? 1 : 0, row);
+    this.#lanes.set(name, lane);
+    if (row.isReplay && !this.#rows.has(row.key)) this.replayed++;
     this.#rows.set(row.key, row);
-    const lane = this.#lanes.get(laneOf(row)) ?? [];
-    const index = lane.findIndex(({ key }) => key >= row.key);
-    if (index === -1) lane.push(row);
-    else lane.splice(index, lane[index]?.key === row.key ? 1 : 0, row);
-    this.#lanes.set(laneOf(row), lane);
+    this.quietUntil = 0;
   }
 
   remove(row: Waiting): void {
-    this.#rows.delete(row.key);
-    const rest = (this.#lanes.get(laneOf(row)) ?? []).filter(({ key }) => key !== row.key);
-    if (rest.length > 0) this.#lanes.set(laneOf(row), rest);
-    else this.#lanes.delete(laneOf(row));
+    if (this.#rows.delete(row.key) && row.isReplay) this.replayed--;
+    const name = laneOf(row);
+    const lane = this.#lanes.get(name);
+    if (lane !== undefined) lane.rows = lane.rows.filter(({ key }) => key !== row.key);
+    if (lane?.rows.length === 0) this.#lanes.delete(name);
+    this.quietUntil = 0;
   }
 
   /** The oldest row of a lane. */
-  head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.[0];
+  head = (lane: string): Waiting | undefined => this.#lanes.get(lane)?.rows[0];
 
   /** Whether a new event of a lane has to wait for an earlier one. */
-  blocks = (lane: string): boolean => this.#lanes.has(lane) && !this.#unordered.has(lane);
+  blocks = (lane: string): boolean => this.#lanes.get(lane)?.isUnordered === false;
 
-  /** Since when the receiver refuses the events of a lane. Null when it does not. */
-  refusedSince = (lane: string): number | null => this.head(lane)?.refusedSince ?? null;
+  /** The time before which nothing of a resource may start, because its receiver asked for it. */
+  notBefore = (resource: string): number => this.#pauses.get(resource) ?? 0;
 
-  /** The rows that wait for no earlier one. */
-  get free(): Waiting[] {
-    const free: Waiting[] = [];
-    for (const [lane, rows] of this.#lanes) {
+  pause(resource: string, until: number): void {
+    if (until > 0) this.#pauses.set(resource, until);
+    else this.#pauses.delete(resource);
+    this.quietUntil = 0;
+  }
+
+  /** Forgets the pauses that end before a time. */
+  endPauses(before: number): void {
+    for (const [resource, until] of this.#pauses) if (until <= before) this.#pauses.delete(resource);
+    this.quietUntil = 0;
+  }
+
+  /** Visits the rows that wait for no earlier one, each with the time at which the order of its lane ends. */
+  visit(see: (row: Waiting, orderEnds: number, lane: string) => void): void {
+    for (const [name, { rows, isUnordered }] of this.#lanes) {
       const [head] = rows;
-      if (rows.length > 1 && this.#unordered.has(lane)) free.push(...rows);
-      else if (head !== undefined) free.push(head);
+      if (head === undefined) continue;
+      const isWaitedFor = rows.length > 1 && !isUnordered && head.refusedSince !== null;
+      see(head, isWaitedFor ? (head.refusedSince ?? 0) + ORDER_LASTS : Infinity, name);
+      if (isUnordered) for (const row of rows.slice(1)) see(row, Infinity, name);
     }
-    return free;
   }
 
-  setUnordered(lane: string, isUnordered: boolean): void {
-    if (isUnordered) this.#unordered.add(lane);
-    else this.#unordered.delete(lane);
-  }
-
-  /** When the order of each lane ends in which an event waits for another one that is refused. */
-  get orderEnds(): [lane: string, end: number][] {
-    const ends: [string, number][] = [];
-    for (const [lane, rows] of this.#lanes) {
-      const since = rows.length > 1 ? (rows[0]?.refusedSince ?? null) : null;
-      if (since !== null && !this.#unordered.has(lane)) ends.push([lane, since + ORDER_LASTS]);
-    }
-    return ends;
+  setUnordered(name: string, isUnordered: boolean): void {
+    if (isUnordered) this.unordered.add(name);
+    else this.unordered.delete(name);
+    const lane = this.#lanes.get(name);
+    if (lane !== undefined) lane.isUnordered = isUnordered;
+    this.quietUntil = 0;
   }
 
   /** The lanes without an order of which nothing waits any more. */
-  emptied = (): string[] => [...this.#unordered].filter((lane) => !this.#lanes.has(lane));
+  emptied = (): string[] => [...this.unordered].filter((lane) => !this.#lanes.has(lane));
 }

@@ -91,7 +91,7 @@ export class Reader {
   /** Whether the attempt of this event is one of this window. */
   runs = (place: string): boolean => this.#window.get(place)?.state === "running";
 
-  set({ place }: Pick<NewEvent, "place">, state: "running" | "done"): void {
+  set(place: string, state: State): void {
     const entry = this.#window.get(place);
     if (entry === undefined) return;
     entry.state = state;

@@ -3,6 +3,12 @@ const SECRET_BYTES = 32;
 const PREFIX = "whsec_";
 const utf8 = new TextEncoder();
 
+export interface Secrets {
+  newest: string;
+  /** The one before, and until when it signs too. */
+  previous?: { secret: string; until: number };
+}
+
 /** A new secret, in the form of Standard Webhooks 1.0: `whsec_` and base64. */
 export const newSecret = (): string => PREFIX + crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64();
 
@@ -21,3 +27,7 @@ export async function sign(secrets: readonly string[], id: string, timestamp: nu
   });
   return (await Promise.all(signatures)).join(" ");
 }
+
+/** The secrets that sign at a time, the newest first. */
+export const secretsAt = ({ newest, previous }: Secrets, now: number): string[] =>
+  previous !== undefined && now < previous.until ? [newest, previous.secret] : [newest];

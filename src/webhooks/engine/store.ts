@@ -1,5 +1,6 @@
-import { type Health, UNKNOWN_HEALTH } from "./health.ts";
 import { Queue, type Waiting } from "./queue.ts";
+import type { Secrets } from "./signing.ts";
+import { START as HEALTHY, type State } from "./state.ts";
 
 /** Finished deliveries that are listed. */
 const MAX_FINISHED = 1_000;
@@ -37,7 +38,7 @@ export interface Progress {
   /** How often the feed lost the place, and when it last did. */
   resets: number;
   resetAt: number;
-  health: Health;
+  health: State;
   /** Deliveries that ever finished, and the newest of them. */
   finished: number;
   recent: Finished[];
@@ -56,7 +57,7 @@ const START: Omit<Progress, "name"> = {
   replay: null,
   resets: 0,
   resetAt: 0,
-  health: UNKNOWN_HEALTH,
+  health: HEALTHY,
   finished: 0,
   recent: [],
   url: "",
@@ -64,12 +65,6 @@ const START: Omit<Progress, "name"> = {
   proven: "",
   goneSince: null,
 };
-
-export interface Secrets {
-  newest: string;
-  /** The one before, and until when it signs too. */
-  previous?: { secret: string; until: number };
-}
 
 /** A delivery that has ended. */
 export interface Finished {
@@ -88,14 +83,9 @@ export interface Finished {
 export const eventId = (key: string): string => (key.startsWith("msg_") ? key : `evt_${key}`);
 
 /** The columns that attempts change, in the order of the table. */
-const historyOf = (row: Waiting) => [
-  row.attempts,
-  row.refusedSince,
-  row.lastAttemptAt,
-  row.nextAttemptAt,
-  row.response,
-  row.error,
-];
+const CHANGED = "attempts, first_failure_at, last_attempt_at, next_attempt_at, response, error";
+const changedOf = ({ attempts, refusedSince, lastAttemptAt, nextAttemptAt, response, error }: Waiting) =>
+  [attempts, refusedSince, lastAttemptAt, nextAttemptAt, response, error] as const;
 
 /** The storage of one object. Every method takes effect at once, and in the transaction around it. */
 export class Store {
@@ -103,11 +93,7 @@ export class Store {
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
-    this.#create();
-  }
-
-  #create(): void {
-    this.#storage.sql.exec(TABLES);
+    storage.sql.exec(TABLES);
   }
 
   #rows<Row extends object>(sql: string, ...values: SqlStorageValue[]): Row[] {
@@ -131,7 +117,7 @@ export class Store {
   progress(): Progress | undefined {
     const stored = this.#read<Progress>("progress");
     // A version before may have stored less.
-    return stored && { ...START, ...stored, health: { ...UNKNOWN_HEALTH, ...stored.health } };
+    return stored && { ...START, ...stored, health: { ...HEALTHY, ...stored.health } };
   }
 
   /** The progress of an object that starts. */
@@ -163,16 +149,12 @@ export class Store {
 
   queue(): Queue {
     const unordered = this.#rows<{ resource: string }>("SELECT resource FROM unordered");
-    const rows = (["pending", "replaying"] as const).flatMap((table) =>
-      this.#rows<Omit<Waiting, "isReplay">>(`SELECT ${WAITING} FROM ${table} ORDER BY key`).map((row) => ({
-        ...row,
-        isReplay: table === "replaying",
-      })),
-    );
-    return new Queue(
-      rows,
-      unordered.map(({ resource }) => resource),
-    );
+    const rows = ["pending", "replaying"].flatMap((table) => {
+      const waiting = this.#rows<Omit<Waiting, "isReplay">>(`SELECT ${WAITING} FROM ${table} ORDER BY key`);
+      return waiting.map((row) => ({ ...row, isReplay: table === "replaying" }));
+    });
+    const lanes = unordered.map(({ resource }) => resource);
+    return new Queue(rows, lanes);
   }
 
   /** The body of a delivery that waits. Undefined when it no longer does. */
@@ -194,19 +176,16 @@ export class Store {
     }
     const table = row.isReplay ? "replaying" : "pending";
     if (body === undefined) {
-      const columns = "attempts, first_failure_at, last_attempt_at, next_attempt_at, response, error";
-      this.#rows(`UPDATE ${table} SET (${columns}) = (?, ?, ?, ?, ?, ?) WHERE key = ?`, ...historyOf(row), key);
+      this.#rows(`UPDATE ${table} SET (${CHANGED}) = (?, ?, ?, ?, ?, ?) WHERE key = ?`, ...changedOf(row), key);
     } else {
-      const values = [key, row.type, row.resource, body, ...historyOf(row)];
+      const values = [key, row.type, row.resource, body, ...changedOf(row)];
       this.#rows(`REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values);
     }
   }
 
   setUnordered(resource: string, isUnordered: boolean): void {
-    this.#rows(
-      isUnordered ? "INSERT OR IGNORE INTO unordered VALUES (?)" : "DELETE FROM unordered WHERE resource = ?",
-      resource,
-    );
+    const sql = isUnordered ? "INSERT OR IGNORE INTO unordered VALUES (?)" : "DELETE FROM unordered WHERE resource = ?";
+    this.#rows(sql, resource);
   }
 
   /** The finished deliveries that are listed, the newest first, each with its number. */
@@ -227,6 +206,6 @@ export class Store {
   async forget(): Promise<void> {
     await this.#storage.deleteAlarm();
     await this.#storage.deleteAll();
-    this.#create();
+    this.#storage.sql.exec(TABLES);
   }
 }

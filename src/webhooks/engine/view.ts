@@ -1,8 +1,8 @@
 import { encodeEventCursor } from "../../feed/place.ts";
-import { isFailing, startsAt } from "./health.ts";
+import { openingAt, startsAt } from "./due.ts";
 import type { Ledger } from "./ledger.ts";
-import { resetOf } from "./pick.ts";
 import type { Waiting } from "./queue.ts";
+import { modeAt } from "./state.ts";
 import { eventId, type Finished } from "./store.ts";
 
 /** The state of a webhook as clients see it. */
@@ -47,11 +47,11 @@ export function stateOf(ledger: Ledger): WebhookState {
   const now = Date.now();
   const { progress, queue, main, replay } = ledger;
   const { health } = progress;
-  const reset = resetOf(ledger, now);
-  const rows = reset === undefined ? queue.free : [reset.row];
-  const next = progress.enabled ? Math.min(...rows.map((row) => startsAt(row, health, now))) : Infinity;
+  const opening = openingAt(health, now);
+  let next = Infinity;
+  if (progress.enabled) queue.visit((row) => (next = Math.min(next, startsAt(row, health, opening, now))));
   return {
-    health: isFailing(health) ? "failing" : "ok",
+    health: modeAt(health, now) === "failing" ? "failing" : "ok",
     pending: queue.size,
     cursor: encodeEventCursor(main.place),
     ...(health.lastSuccessAt !== null && { lastSuccessAt: toTime(health.lastSuccessAt) }),

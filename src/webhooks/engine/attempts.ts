@@ -1,0 +1,173 @@
+import type { AddressSettings } from "../url.ts";
+import { originOf, Pace, shareOf } from "./budget.ts";
+import { deliver, type Outcome } from "./delivery.ts";
+import { counts, isSuccess, settle } from "./due.ts";
+import { type Known, type Ledger, MAX_PENDING } from "./ledger.ts";
+import { Parallel, type Running } from "./parallel.ts";
+import { type Attempt, plan, type Situation } from "./plan.ts";
+import type { Waiting } from "./queue.ts";
+import { secretsAt } from "./signing.ts";
+import { isLimit, modeAt } from "./state.ts";
+import { eventId } from "./store.ts";
+
+const GONE = 410;
+
+/** What an attempt is. */
+interface Purpose {
+  /** The configuration under which it started. */
+  known: Known;
+  /** To ask whether an endpoint works that fails. */
+  isProbe: boolean;
+  isCounted: boolean;
+}
+
+/** Starts attempts, and takes over how they end. */
+export class Attempts {
+  readonly #ledger: Ledger;
+  readonly #settings: AddressSettings;
+  readonly #parallel = new Parallel();
+  readonly #pace = new Pace();
+  #turn = 0;
+  #begunAt = 0;
+  /** The configuration whose receiver said that it is gone. */
+  #gone: Known | undefined;
+  /** The last delivery of this run that did not succeed, for the log. */
+  #failure: Waiting | undefined;
+
+  constructor(ledger: Ledger, settings: AddressSettings) {
+    [this.#ledger, this.#settings] = [ledger, settings];
+  }
+
+  /** Those that run. */
+  get size(): number {
+    return this.#parallel.size;
+  }
+
+  /** Those that this run of the alarm has started. */
+  get started(): number {
+    return this.#turn - this.#begunAt;
+  }
+
+  begin(): void {
+    [this.#begunAt, this.#failure] = [this.#turn, undefined];
+  }
+
+  end(): void {
+    if (this.#failure !== undefined) this.#log("a delivery did not succeed", this.#failure);
+  }
+
+  /** Waits until one of them ends. */
+  next = () => this.#parallel.next();
+
+  /** The configuration whose receiver is gone, once, if it is still the present one. */
+  takeGone(): Known | undefined {
+    const gone = this.#gone;
+    this.#gone = undefined;
+    return gone?.era === this.#ledger.known?.era ? gone : undefined;
+  }
+
+  /** Ends those of an earlier era that started before a time. Their events may start again. */
+  abandon(before: number): void {
+    this.#parallel.abandon(this.#ledger.known?.era ?? 0, before);
+  }
+
+  situation(now: number): Situation {
+    const [ledger, parallel, turn] = [this.#ledger, this.#parallel, this.#turn];
+    const { concurrency = 1, peers = 1 } = ledger.known ?? {};
+    const { proven, url, health } = ledger.progress;
+    return { ledger, parallel, turn, now, share: shareOf(concurrency, peers, proven === originOf(url), health, now) };
+  }
+
+  /** Starts one, if one may start. Otherwise returns when one may, as far as time decides it. */
+  startOne(now: number): number | undefined {
+    const situation = this.situation(now);
+    const { share } = situation;
+    const { known } = this.#ledger;
+    const { size, first, lastStart } = this.#parallel;
+    const paceAt = Math.max(
+      this.#pace.next(share.aMinute, now),
+      size > 0 ? Math.min(lastStart, now) + share.between : 0,
+    );
+    if (paceAt > now || known === undefined) return paceAt;
+    const givesWayAt = size < share.atOnce ? Infinity : (first?.givesWayAt ?? Infinity);
+    if (givesWayAt <= now) share.atOnce++;
+    const attempt = plan(situation);
+    this.#makeRoom(now);
+    if (typeof attempt === "number") return givesWayAt > now ? Math.min(attempt, givesWayAt) : attempt;
+    if (givesWayAt <= now) first?.controller.abort();
+    this.#start(attempt, known, now, now + share.givesWayAfter);
+    return undefined;
+  }
+
+  #start(attempt: Attempt, known: Known, now: number, givesWayAt: number): void {
+    const { row, body, isRefused, reader } = attempt;
+    const { key, resource, isReplay } = row;
+    const { health } = this.#ledger.progress;
+    const isProbe = modeAt(health, now) === "failing" && row.lastAttemptAt !== null;
+    const purpose = { known, isProbe, isCounted: counts(row, health, now) };
+    this.#turn++;
+    this.#pace.spend();
+    reader?.set(key, "running");
+    const back = () => reader?.set(key, "ready");
+    const kind = { key, resource, isReplay, isRefused, startedAt: now, era: known.era, givesWayAt, back };
+    this.#parallel.start(kind, async (running) => {
+      const secrets = secretsAt(known.secrets, Date.now());
+      const message = { id: eventId(key), body };
+      const outcome = await deliver(known.url, message, secrets, this.#settings, running.controller);
+      this.#settle(attempt, outcome, purpose, running);
+    });
+  }
+
+  /** Takes over what an attempt means. One that a jump of the place has overtaken is only recorded if it was delivered. */
+  #settle({ row: before, body, reader }: Attempt, outcome: Outcome, purpose: Purpose, running: Running): void {
+    const ledger = this.#ledger;
+    const { queue, progress } = ledger;
+    const { known, isProbe, isCounted } = purpose;
+    const { response, retryAfter } = outcome;
+    const { key, resource } = before;
+    const now = Date.now();
+    const isTaken = isSuccess(outcome);
+    const isOutdated = ledger.known?.era !== known.era;
+    // What an earlier era says no longer holds. Its event is due, unless it is delivered.
+    if (!isTaken && (isOutdated || running.isAbandoned)) return running.isAbandoned ? undefined : running.back();
+    const waiting = queue.get(key);
+    const isHere =
+      waiting !== undefined || (reader !== undefined && ledger.readers.includes(reader) && reader.runs(key));
+    const { row, status } = settle(waiting ?? before, outcome, progress.health, now, isCounted);
+    if (status !== "delivered") this.#failure = row;
+    if (status === "delivered" || (status === "failed" && isHere)) ledger.finish(row, status);
+    else if (isHere) ledger.put(row, waiting === undefined ? body : undefined);
+    reader?.set(key, "done");
+    if (!isOutdated) {
+      const until = retryAfter > 0 ? now + retryAfter : 0;
+      const isPause = response === 429 || until > 0;
+      const pause = until > 0 && isLimit(progress.health, resource, now) ? "limited" : "paused";
+      const kind = isTaken ? "taken" : isPause ? pause : "refused";
+      queue.pause(resource, until);
+      const refusedAt = (waiting ?? before).lastAttemptAt;
+      const isKnown = (row.refusedSince ?? now) < (progress.health.lastSuccessAt ?? 0);
+      ledger.happen({ kind, at: now, refusedAt, resource, until, isProbe, isKnown });
+      if (isTaken) ledger.set({ proven: originOf(known.url) });
+      if (response === GONE && isHere) this.#gone = known;
+    }
+    if (status === "failed" && isHere) this.#log("a delivery failed", row);
+    this.#makeRoom(now);
+  }
+
+  /** Gives up deliveries that failed, when too many wait: they must not stop all others. */
+  #makeRoom(now: number): void {
+    while (this.#ledger.queue.size > MAX_PENDING) {
+      const row = this.#ledger.weakest(now, this.#parallel.runs);
+      if (row === undefined) return;
+      this.#ledger.finish(row, "failed", "no_room");
+      this.#log("a delivery failed", row, "no_room");
+    }
+  }
+
+  /** Neither the address nor a body: both may hold secrets of the receiver. */
+  #log(message: string, { key, response, attempts, error }: Waiting, reason?: string): void {
+    const { name: webhook } = this.#ledger.progress;
+    const line = { level: "warn", message, webhook, event: eventId(key), response, error: reason ?? error, attempts };
+    console.warn(JSON.stringify(line));
+  }
+}

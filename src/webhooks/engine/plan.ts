@@ -1,0 +1,145 @@
+import { halfOf, type Share } from "./budget.ts";
+import { isOnlyOfOutage, openingAt, startsAt } from "./due.ts";
+import { type Ledger, MAX_PENDING, newRow, RESET } from "./ledger.ts";
+import type { Parallel } from "./parallel.ts";
+import { laneOf, type Waiting } from "./queue.ts";
+import type { Reader } from "./reader.ts";
+import { modeAt } from "./state.ts";
+
+/** Milliseconds for which a reset goes before every other delivery. */
+const RESET_GOES_FIRST = 3_600_000;
+/** Of so many attempts, the first one is offered to the replay. */
+const TURNS = 4;
+/** Deliveries of a replay that may wait or be read, which leave room for new events, and that a read of it is worth, at least. */
+const MAX_REPLAYED = MAX_PENDING / 2;
+const WORTH_A_READ = MAX_REPLAYED / 2;
+/** Events that are read beyond the room for those that wait, and while the endpoint fails. */
+export const FEW = 16;
+
+/** An attempt that may start. */
+export interface Attempt {
+  row: Waiting;
+  body: string;
+  isRefused: boolean;
+  /** Where the event comes from. Undefined for one that waits in the queue. */
+  reader: Reader | undefined;
+}
+
+/** What decides what may start. */
+export interface Situation {
+  ledger: Ledger;
+  parallel: Parallel;
+  share: Share;
+  now: number;
+  /** Counts the attempts. */
+  turn: number;
+}
+
+/** Whether a `feed.reset` waits that goes before all others. Nothing is read meanwhile. */
+const isReset = ({ progress, queue }: Ledger, now: number): boolean =>
+  now < progress.resetAt + RESET_GOES_FIRST && queue.rows.some(({ type }) => type === RESET);
+
+/** Whether the receiver refused the resource last, and not an outage alone. */
+const isRefused = ({ queue, progress }: Ledger, row: Waiting): boolean => {
+  if (row.lastAttemptAt !== null) return !isOnlyOfOutage(row, progress.health);
+  const head = queue.head(laneOf(row));
+  return head !== undefined && head.refusedSince !== null && !isOnlyOfOutage(head, progress.health);
+};
+
+/**
+ * Decides what starts next: those that are refused first, as far as there is a place for them, and then new events. Where one place is
+ * all, they take turns: those that hang would keep it. An event of the window that has to wait for an earlier one of its resource, or for
+ * a place among those that are refused, goes to the queue.
+ *
+ * @returns the attempt, or when one may start, as far as time decides it.
+ */
+export function plan(situation: Situation): Attempt | number {
+  const { ledger, parallel, share, now, turn } = situation;
+  if (parallel.size >= share.atOnce) return Infinity;
+  const { best, soonest } = scan(situation);
+  const isReplayFirst = turn % TURNS === 0;
+  for (const isReplay of [isReplayFirst, !isReplayFirst]) {
+    if (isReplay && parallel.count("isReplay") >= Math.max(share.atOnce - 1, 1)) continue;
+    const reader = isReplay ? ledger.replay : ledger.main;
+    const isNewFirst = share.atOnce === 1 && turn % 2 === 1;
+    const fresh =
+      isNewFirst || best[Number(isReplay)] === undefined ? reader && fromWindow(situation, reader) : undefined;
+    const row = best[Number(isReplay)];
+    const body = fresh === undefined && row !== undefined ? ledger.bodyOf(row.key) : undefined;
+    if (fresh !== undefined) return fresh;
+    if (row !== undefined && body !== undefined)
+      return { row, body, isRefused: isRefused(ledger, row), reader: undefined };
+  }
+  const { anew } = openingAt(ledger.progress.health, now);
+  const hasNew = ledger.readers.some(({ size }) => size > 0);
+  return hasNew && anew > now ? Math.min(anew, soonest) : soonest;
+}
+
+/** The rows that come next, of new events and of the replay, and when another one may start. */
+function scan({ ledger, parallel, share, now }: Situation) {
+  const { queue } = ledger;
+  const { health } = ledger.progress;
+  const best: [Waiting | undefined, Waiting | undefined] = [undefined, undefined];
+  if (queue.quietUntil > now) return { best, soonest: queue.quietUntil };
+  const opening = openingAt(health, now);
+  const mayBeRefused = parallel.count("isRefused") < halfOf(share);
+  let soonest = Infinity;
+  let isQuiet = true;
+  const over: string[] = [];
+  queue.visit((row, orderEnds, lane) => {
+    if (orderEnds <= now) over.push(lane);
+    const at = Math.max(startsAt(row, health, opening, now), queue.notBefore(row.resource));
+    soonest = Math.min(soonest, orderEnds > now ? orderEnds : now, at > now ? at : Infinity);
+    if (at > now) return;
+    isQuiet = false;
+    if (parallel.has(row.resource) || (!mayBeRefused && isRefused(ledger, row))) return;
+    const other = best[Number(row.isReplay)];
+    if (other === undefined || comesBefore(row, other)) best[Number(row.isReplay)] = row;
+  });
+  queue.quietUntil = isQuiet ? soonest : 0;
+  // Those that were refused for too long no longer wait for each other.
+  for (const lane of over) ledger.setUnordered(lane, true);
+  return { best, soonest };
+}
+
+/** Those whose last attempt is longest ago first. Then never attempted ones, in the order of the feed. */
+function comesBefore(a: Waiting, b: Waiting): boolean {
+  const [first, second] = [a.lastAttemptAt ?? Infinity, b.lastAttemptAt ?? Infinity];
+  return first === second ? a.key < b.key : first < second;
+}
+
+function fromWindow({ ledger, parallel, share, now }: Situation, reader: Reader): Attempt | undefined {
+  if (openingAt(ledger.progress.health, now).anew > now) return undefined;
+  const mayBeRefused = share.atOnce === 1 || parallel.count("isRefused") < halfOf(share);
+  for (const event of reader.ready()) {
+    const row = newRow(event, reader.isReplay, now);
+    const refused = isRefused(ledger, row);
+    const isPaused = ledger.queue.notBefore(event.resource) > now;
+    if (ledger.queue.blocks(laneOf(row)) || isPaused || (refused && !mayBeRefused)) {
+      ledger.put(row, event.body);
+      reader.set(event.place, "done");
+    } else if (!parallel.has(event.resource)) return { row, body: event.body, isRefused: refused, reader };
+  }
+  return undefined;
+}
+
+/**
+ * How many events may be read, by the main reader and by the replay. While all attempts run that may, a read is worth it only when many
+ * fit.
+ */
+export function limitsOf({ ledger, parallel, share, now }: Situation): [main: number, replay: number] {
+  const { progress, queue, main, replay, room } = ledger;
+  if (isReset(ledger, now)) return [0, 0];
+  // Beyond the room: one that succeeds ends a standstill behind others that are refused.
+  const beyond = Math.min(Math.max(room + FEW, 0), FEW);
+  const replayed = queue.replayed + (replay?.size ?? 0);
+  if (modeAt(progress.health, now) === "failing") {
+    const hasNew = main.size > 0 || queue.rows.some((row) => row.lastAttemptAt === null && !row.isReplay);
+    return [hasNew ? 0 : beyond, replay?.hasMore === true && replayed + queue.size === 0 ? FEW : 0];
+  }
+  const free = replay?.hasMore === true ? Math.min(MAX_REPLAYED - replayed, room) : 0;
+  const ofReplay = free >= WORTH_A_READ || replayed === 0 ? Math.max(free, 0) : 0;
+  if (room <= 0) return [ledger.readers.every(({ size }) => size === 0) ? beyond : 0, 0];
+  const isBusy = parallel.size >= share.atOnce && room < MAX_PENDING / 2;
+  return [isBusy ? 0 : room - ofReplay, ofReplay];
+}
