@@ -15,6 +15,7 @@ import { announce, forgetEnabled } from "./nudge.ts";
 import { webhooks } from "./table.ts";
 import {
   concurrencyField,
+  limitCalls,
   MAX_CONCURRENCY,
   MAX_WEBHOOKS,
   nameOf,
@@ -63,6 +64,7 @@ export const createWebhook = createHandlers(
     if (refused !== undefined) throw lacksScope(c, scopeOf(refused));
     const [tag = 0] = crypto.getRandomValues(new Uint32Array(1));
     const fields = { tag, url: urlOf(c, url), types: JSON.stringify(types), createdBy: apiKeyOf(c).id, concurrency };
+    await limitCalls(c);
     const created = await creation(call, fields);
     // The call of an earlier attempt may be lost. Then the nudge after this response reaches the object.
     if (created.replayed) forgetEnabled();

@@ -1,6 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import { limitWork, RESOURCES_OF_A_REQUEST } from "../auth/rate-limit.ts";
 import { jsonObjectOf } from "../db/json-object.ts";
 import type { Resource } from "../db/resource.ts";
 import { compile, type Parameter } from "../db/statement.ts";
@@ -23,6 +24,9 @@ export const MAX_WEBHOOKS = 10;
 export const MAX_TYPES = 100;
 /** Attempts of a webhook at once. An invocation of a Worker has six connections that wait for the headers of a response (platform limit). */
 export const MAX_CONCURRENCY = 6;
+
+/** Requests as which a creation and a test count: both reach a host whose budget begins with its webhook. */
+const COUNTS_AS = 10;
 
 export const [webhookId, noSuchWebhook] = idIn("webhookId", "webhook");
 
@@ -148,3 +152,13 @@ export const asks = <Result>(
   operationId: string,
   run: (object: DurableObjectStub<WebhookEndpoint>, name: string) => Promise<Result>,
 ) => withFacts(async (c: Context<AppEnv, "/:webhookId">) => json(c, await askObject(c, run), 200), { operationId });
+
+/**
+ * Counts a request that makes the service call a host which may never have taken a delivery.
+ *
+ * @throws ApiError `rate_limited`, or `service_unavailable` when the limiter cannot respond.
+ */
+export async function limitCalls(c: Context<AppEnv>): Promise<void> {
+  const key = apiKeyOf(c);
+  await limitWork(c.env, key, key.id, COUNTS_AS * RESOURCES_OF_A_REQUEST);
+}

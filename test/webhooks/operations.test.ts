@@ -401,6 +401,21 @@ describe("testWebhook", () => {
   });
 });
 
+test("a creation and a test count as ten requests of their key, and others as one", async () => {
+  let count = 0;
+  const RATE_LIMITER = { limit: async () => ({ success: ++count > 0 }) };
+  const counted = async (method: string, path: string, body?: object) => {
+    count = 0;
+    const { ok } = await send(method, path, body, { bindings: { RATE_LIMITER } });
+    return [ok, count];
+  };
+  expect(await counted("POST", WEBHOOKS, NEW)).toEqual([true, 10]);
+  const { path } = await create();
+  expect(await counted("POST", `${path}/test`)).toEqual([true, 10]);
+  expect(await counted("GET", path)).toEqual([true, 1]);
+  expect(await counted("DELETE", path)).toEqual([true, 1]);
+});
+
 describe("replayWebhook", () => {
   // Promise: replays
   test("delivers again from a cursor of the feed", async () => {

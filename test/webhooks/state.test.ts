@@ -102,7 +102,6 @@ test.each(PAIRS)("%s: a wrong transition for %s is found", (mode, kind) => {
   const others = [
     ...PAIRS.map(([from, on]) => TRANSITIONS[from][on].slice(1) as (keyof typeof CHANGES)[]),
     ...right.map((_, index) => right.toSpliced(index, 1)),
-    ...(Object.keys(CHANGES) as (keyof typeof CHANGES)[]).map((more) => [more, ...right]),
   ];
   const results = others
     .filter((changes) => new Set(changes).symmetricDifference(new Set(right)).size > 0)

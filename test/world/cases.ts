@@ -228,7 +228,7 @@ async function crowd(stage: Stage, count: number, answer: Answer, isKnown: boole
   await stage.pass(2 * MINUTE);
   const { atOnce, aMinute } = loadOf(stage.posts.slice(before));
   return [
-    { what: "at once", value: atOnce, most: count === 1 ? 2 : 12 },
+    { what: "at once", value: atOnce, most: count === 1 ? 3 : 12 },
     // Each object counts minutes of its own.
     { what: "a minute", value: aMinute, most: isKnown ? 39_600 : 60 },
   ];

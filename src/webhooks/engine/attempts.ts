@@ -4,7 +4,7 @@ import { deliver, type Outcome } from "./delivery.ts";
 import { counts, isSuccess, settle } from "./due.ts";
 import { type Known, type Ledger, MAX_PENDING } from "./ledger.ts";
 import { Parallel, type Running } from "./parallel.ts";
-import { type Attempt, plan, type Situation } from "./plan.ts";
+import { type Attempt, plan, type Situation, weakest } from "./plan.ts";
 import type { Waiting } from "./queue.ts";
 import { secretsAt } from "./signing.ts";
 import { isLimit, modeAt } from "./state.ts";
@@ -157,7 +157,7 @@ export class Attempts {
   /** Gives up deliveries that failed, when too many wait: they must not stop all others. */
   #makeRoom(now: number): void {
     while (this.#ledger.queue.size > MAX_PENDING) {
-      const row = this.#ledger.weakest(now, this.#parallel.runs);
+      const row = weakest(this.#ledger, this.#parallel, now);
       if (row === undefined) return;
       this.#ledger.finish(row, "failed", "no_room");
       this.#log("a delivery failed", row, "no_room");

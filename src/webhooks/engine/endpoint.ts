@@ -1,41 +1,23 @@
 import { DurableObject } from "cloudflare:workers";
 import { encodeEventCursor } from "../../feed/place.ts";
 import { Database } from "./database.ts";
-import { originOf } from "./budget.ts";
-import { deliver, messageBody, messageId, TIMEOUT } from "./delivery.ts";
-import { isSuccess } from "./due.ts";
 import { Ledger } from "./ledger.ts";
 import { Look } from "./look.ts";
 import { LONGEST_PAUSE, Run } from "./run.ts";
-import { newSecret, secretsAt } from "./signing.ts";
+import { newSecret } from "./signing.ts";
 import { Store } from "./store.ts";
+import { type TestOutcome, Tests } from "./tests.ts";
 import { deliveriesOf, type Delivery, type Page, stateOf, type WebhookState } from "./view.ts";
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const DAY = 24 * 60 * MINUTE;
+const DAY = 24 * 3_600_000;
 
-/** Milliseconds after a run that could not read the database. */
-const PAUSE_AFTER_FAILURE = 5_000;
-/** Milliseconds for which the secret before the newest signs too. */
-const OLD_SECRET_LASTS = DAY;
+/** Milliseconds after a run that could not read the database, and for which the secret before the newest signs too. */
+const [PAUSE_AFTER_FAILURE, OLD_SECRET_LASTS] = [5_000, DAY];
 /** Milliseconds for which the object of a deleted webhook remembers: a restore of the database within 30 days may bring the webhook back. */
 const FORGOTTEN_AFTER = 31 * DAY;
-const TESTS_A_MINUTE = 10;
-
-/** The outcome of a test as clients see it. */
-interface TestOutcome {
-  response?: number;
-  error?: "timeout" | "connection";
-  milliseconds: number;
-}
 
 /** An object in memory, from when it knows its webhook. */
-interface Life {
-  ledger: Ledger;
-  look: Look;
-  run: Run;
-}
+type Life = { ledger: Ledger; look: Look; run: Run };
 
 /**
  * The engine of one webhook: it reads the feed from its place on, and delivers each event at least once. It holds the secret, the place
@@ -44,9 +26,7 @@ interface Life {
 export class WebhookEndpoint extends DurableObject<Env> {
   readonly #store: Store;
   readonly #database: Database;
-  /** When the tests of the last minute began, in milliseconds since the epoch. */
-  #tests: number[] = [];
-  #isTesting = false;
+  readonly #tests = new Tests();
   #life: Life | undefined;
 
   constructor(state: DurableObjectState, env: Env) {
@@ -57,8 +37,7 @@ export class WebhookEndpoint extends DurableObject<Env> {
     if (progress !== undefined) this.#life = this.#live(new Ledger(this.#store, progress));
   }
 
-  #live(ledger: Ledger): Life {
-    const look = new Look(ledger, this.#database);
+  #live(ledger: Ledger, look = new Look(ledger, this.#database)): Life {
     return { ledger, look, run: new Run(ledger, look, this.env) };
   }
 
@@ -100,11 +79,10 @@ export class WebhookEndpoint extends DurableObject<Env> {
    */
   async replay(name: string, place: string): Promise<WebhookState | "replay_running"> {
     const life = await this.#started(name);
-    const { ledger, run } = life;
+    const { ledger } = life;
     if (ledger.replay !== undefined) return "replay_running";
     if (place < ledger.main.place) ledger.startReplay(place);
-    ledger.record(Date.now());
-    await this.#wake(run.change());
+    await this.#record(life);
     return stateOf(ledger);
   }
 
@@ -115,8 +93,8 @@ export class WebhookEndpoint extends DurableObject<Env> {
    * @returns the state with what was left out, or that a replay runs.
    */
   async skip(name: string, place: string): Promise<WebhookState | "replay_running"> {
-    const { ledger, run } = await this.#started(name);
-    const { main } = ledger;
+    const life = await this.#started(name);
+    const [{ ledger }, { main }] = [life, life.ledger];
     const { place: from, readFrom: newest } = main;
     const { rows } = await this.#database.look(name, [{ place: newest, limit: 0 }]);
     if (ledger.replay !== undefined) return "replay_running";
@@ -124,28 +102,21 @@ export class WebhookEndpoint extends DurableObject<Env> {
     const isSkipped = rows[0]?.[0]?.place === newest && ledger.main === main;
     const to = place > from ? place : from;
     if (isSkipped) ledger.jump(to);
-    ledger.record(Date.now());
-    await this.#wake(run.change());
+    await this.#record(life);
     const skipped = { from: encodeEventCursor(from), to: encodeEventCursor(to) };
     return { ...stateOf(ledger), ...(isSkipped && { skipped }) };
   }
 
   /** Ends the replay, if one runs, and drops those of its deliveries that wait. */
   async stopReplay(name: string): Promise<void> {
-    const { ledger, run } = this.#known(name);
-    ledger.stopReplay();
-    ledger.record(Date.now());
-    await this.#wake(run.change());
+    this.#known(name).ledger.stopReplay();
+    await this.#record(this.#known(name));
   }
 
-  /** Seconds until another test may begin, at most: a test that runs may end earlier. */
-  #testWait(now: number): number {
-    // A time in the future is from before the clock was set back.
-    this.#tests = this.#tests.filter((at) => at > now - MINUTE && at <= now);
-    const [oldest = now] = this.#tests;
-    const mayBegin = this.#tests.length < TESTS_A_MINUTE ? now : oldest + MINUTE;
-    const runsUntil = this.#isTesting ? Math.max((this.#tests.at(-1) ?? now) + TIMEOUT, now + SECOND) : now;
-    return Math.ceil((Math.max(mayBegin, runsUntil) - now) / SECOND);
+  /** Records what a call has changed, and lets a run begin. */
+  async #record({ ledger, run }: Life): Promise<void> {
+    ledger.record(Date.now());
+    await this.#wake(run.change());
   }
 
   /**
@@ -155,32 +126,9 @@ export class WebhookEndpoint extends DurableObject<Env> {
    */
   async sendTest(name: string): Promise<TestOutcome | number> {
     const { ledger, run } = this.#known(name);
-    const [era, begin] = [ledger.known?.era, Date.now()];
-    const wait = this.#testWait(begin);
-    if (wait > 0) return wait;
-    this.#tests.push(begin);
-    this.#isTesting = true;
-    try {
-      const configuration = await this.#database.configuration(name);
-      if (configuration === undefined) throw new Error("There is no such webhook");
-      const id = messageId();
-      const message = { id, body: messageBody(id, "webhook.test", {}) };
-      const sentAt = Date.now();
-      const outcome = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), this.env);
-      const milliseconds = Date.now() - sentAt;
-      if (isSuccess(outcome) && era === ledger.known?.era) {
-        ledger.happen({ kind: "tested", at: Date.now() });
-        ledger.set({ proven: originOf(configuration.url) });
-        ledger.queue.endPauses(Infinity);
-        ledger.beginEra();
-        ledger.record(Date.now());
-        await this.#wake(run.change());
-      }
-      const { response, error } = outcome;
-      return { ...(response !== undefined && { response }), ...(error !== undefined && { error }), milliseconds };
-    } finally {
-      this.#isTesting = false;
-    }
+    const { outcome, changes } = await this.#tests.send(ledger, this.#database, this.env);
+    if (changes) await this.#wake(run.change());
+    return outcome;
   }
 
   async state(name: string): Promise<WebhookState> {

@@ -1,18 +1,17 @@
 import type { Configuration } from "./database.ts";
-import { isOfOutage, isRefusedItself, isSuspect } from "./due.ts";
+import { isOfOutage, isSuspect } from "./due.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
 import { type NewEvent, Reader } from "./reader.ts";
 import { newSecret, type Secrets } from "./signing.ts";
 import { type Happening, next } from "./state.ts";
-import { eventId, type Finished, type Progress, type Store } from "./store.ts";
+import type { Finished, Progress } from "./progress.ts";
+import { eventId, type Store } from "./store.ts";
 
 /** The type of the message that the feed lost the place of a webhook. */
 export const RESET = "feed.reset";
 export const MAX_PENDING = 1_000;
 /** Deliveries that one transaction records, at most. */
 const RECORDED_AT_ONCE = 20;
-/** Milliseconds for which a resource was refused before its events may be given up without a second attempt. */
-const REFUSED_FOR_LONG = 30_000;
 
 /** The configuration that is known. An answer belongs to the era that it was asked in. */
 export interface Known extends Configuration {
@@ -150,25 +149,6 @@ export class Ledger {
   setUnordered(lane: string, isUnordered: boolean): void {
     this.queue.setUnordered(lane, isUnordered);
     this.#lanes.set(lane, isUnordered);
-  }
-
-  /**
-   * The delivery that may be given up when there is no room: of those that were refused before and after a success, the one with the most
-   * attempts, two at least. Without one, the oldest of a resource that is refused for long.
-   *
-   * @param isRunning whether it is being attempted.
-   */
-  weakest(now: number, isRunning: (row: Waiting) => boolean): Waiting | undefined {
-    let weakest: Waiting | undefined;
-    for (const row of this.queue.rows) {
-      const head = this.queue.head(laneOf(row)) ?? row;
-      const isLong = row.attempts >= 2 || (head.refusedSince ?? Infinity) <= now - REFUSED_FOR_LONG;
-      const mayGo = isLong && isRefusedItself(row, head, this.progress.health, now);
-      if (!mayGo || row.type === RESET || isRunning(row)) continue;
-      const { attempts = -1, key = "" } = weakest ?? {};
-      if (row.attempts > attempts || (row.attempts === attempts && row.key < key)) weakest = row;
-    }
-    return weakest;
   }
 
   /** Goes to a place, and drops every event that waits. A reset stays: the receiver still has what the feed lost. */

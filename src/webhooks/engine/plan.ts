@@ -1,5 +1,5 @@
 import { halfOf, type Share } from "./budget.ts";
-import { isOnlyOfOutage, openingAt, startsAt } from "./due.ts";
+import { isOnlyOfOutage, isRefusedItself, openingAt, startsAt } from "./due.ts";
 import { type Ledger, MAX_PENDING, newRow, RESET } from "./ledger.ts";
 import type { Parallel } from "./parallel.ts";
 import { laneOf, type Waiting } from "./queue.ts";
@@ -13,6 +13,8 @@ const TURNS = 4;
 /** Deliveries of a replay that may wait or be read, which leave room for new events, and that a read of it is worth, at least. */
 const MAX_REPLAYED = MAX_PENDING / 2;
 const WORTH_A_READ = MAX_REPLAYED / 2;
+/** Milliseconds for which a resource was refused before its events may be given up without a second attempt. */
+const REFUSED_FOR_LONG = 30_000;
 /** Events that are read beyond the room for those that wait, and while the endpoint fails. */
 export const FEW = 16;
 
@@ -142,4 +144,21 @@ export function limitsOf({ ledger, parallel, share, now }: Situation): [main: nu
   if (room <= 0) return [ledger.readers.every(({ size }) => size === 0) ? beyond : 0, 0];
   const isBusy = parallel.size >= share.atOnce && room < MAX_PENDING / 2;
   return [isBusy ? 0 : room - ofReplay, ofReplay];
+}
+
+/**
+ * The delivery that may be given up when there is no room: of those that were refused before and after a success, the one with the most
+ * attempts, two at least. Without one, the oldest of a resource that is refused for long.
+ */
+export function weakest({ queue, progress }: Ledger, parallel: Parallel, now: number): Waiting | undefined {
+  let weakest: Waiting | undefined;
+  for (const row of queue.rows) {
+    const head = queue.head(laneOf(row)) ?? row;
+    const isLong = row.attempts >= 2 || (head.refusedSince ?? Infinity) <= now - REFUSED_FOR_LONG;
+    const mayGo = isLong && isRefusedItself(row, head, progress.health, now);
+    if (!mayGo || row.type === RESET || parallel.runs(row)) continue;
+    const { attempts = -1, key = "" } = weakest ?? {};
+    if (row.attempts > attempts || (row.attempts === attempts && row.key < key)) weakest = row;
+  }
+  return weakest;
 }

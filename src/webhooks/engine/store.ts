@@ -1,6 +1,6 @@
 import { Queue, type Waiting } from "./queue.ts";
 import type { Secrets } from "./signing.ts";
-import { START as HEALTHY, type State } from "./state.ts";
+import { type Finished, type Progress, START } from "./progress.ts";
 
 /** Finished deliveries that are listed. */
 const MAX_FINISHED = 1_000;
@@ -24,60 +24,6 @@ const TABLES = `
 
 const WAITING = `key, type, resource, attempts, first_failure_at AS refusedSince, last_attempt_at AS lastAttemptAt,
   next_attempt_at AS nextAttemptAt, response, error`;
-
-/** What an object remembers, beside the deliveries that wait and its secret. Times are in milliseconds since the epoch. */
-export interface Progress {
-  /** `<id>-<tag>` of the webhook: an alarm may wake an object that does not know it. */
-  name: string;
-  /** The place in the feed up to which everything is delivered, or waits. Empty before the object starts. */
-  place: string;
-  /** The same, for the version before. */
-  highest: string;
-  /** Where the replay is, and where it ends. */
-  replay: { place: string; end: string } | null;
-  /** How often the feed lost the place, and when it last did. */
-  resets: number;
-  resetAt: number;
-  health: State;
-  /** Deliveries that ever finished, and the newest of them. */
-  finished: number;
-  recent: Finished[];
-  /** The configuration as it was last seen. */
-  url: string;
-  enabled: boolean;
-  /** The origin of the receiver that last took a delivery. */
-  proven: string;
-  /** Since when the database has no row of the webhook. */
-  goneSince: number | null;
-}
-
-const START: Omit<Progress, "name"> = {
-  place: "",
-  highest: "",
-  replay: null,
-  resets: 0,
-  resetAt: 0,
-  health: HEALTHY,
-  finished: 0,
-  recent: [],
-  url: "",
-  enabled: true,
-  proven: "",
-  goneSince: null,
-};
-
-/** A delivery that has ended. */
-export interface Finished {
-  /** The id of the event. */
-  event: string;
-  type: string;
-  status: "delivered" | "failed";
-  attempts: number;
-  lastAttemptAt: number;
-  response: number | null;
-  error: Waiting["error"] | "no_room";
-  isReplay: boolean;
-}
 
 /** The id that a receiver sees. */
 export const eventId = (key: string): string => (key.startsWith("msg_") ? key : `evt_${key}`);
@@ -117,7 +63,7 @@ export class Store {
   progress(): Progress | undefined {
     const stored = this.#read<Progress>("progress");
     // A version before may have stored less.
-    return stored && { ...START, ...stored, health: { ...HEALTHY, ...stored.health } };
+    return stored && { ...START, ...stored, health: { ...START.health, ...stored.health } };
   }
 
   /** The progress of an object that starts. */

@@ -3,7 +3,8 @@ import { openingAt, startsAt } from "./due.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Waiting } from "./queue.ts";
 import { modeAt } from "./state.ts";
-import { eventId, type Finished } from "./store.ts";
+import type { Finished } from "./progress.ts";
+import { eventId } from "./store.ts";
 
 /** The state of a webhook as clients see it. */
 export interface WebhookState {
