@@ -44,7 +44,8 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   { tolerance = 300, now = Date.now() }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
-  const bytes = bytesOfBody(body);
+  // A copy: what is verified has to be what is read, also when the receiver puts another body into its buffer meanwhile.
+  const bytes = bytesOfBody(body).slice();
   const [id, timestamp, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
     headerOf(headers, name),
   ) as [string, string, string];

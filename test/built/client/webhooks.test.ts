@@ -124,6 +124,13 @@ describe("verifyWebhook", () => {
       );
   });
 
+  test("returns what was signed, also when the buffer gets another body meanwhile", async () => {
+    const buffer = Buffer.from(BODY);
+    const verifying = verifyWebhook(buffer, HEADERS, SECRET, { now });
+    buffer.write(BODY.replace("Max", "Eve"));
+    expect(await verifying).toMatchObject({ data: { name: "Max" } });
+  });
+
   test("accepts each of two signatures, and each of two secrets", async () => {
     const both = { ...HEADERS, "webhook-signature": `v1,AAAA v2,x ${HEADERS["webhook-signature"]}` };
     for (const secrets of [SECRET, [OTHER, SECRET], [SECRET, OTHER]])
