@@ -111,7 +111,7 @@ export class Attempts {
     const back = () => reader?.set(key, "ready");
     const kind = { key, resource, isReplay, isRefused, startedAt: now, era: known.era, givesWayAt, back };
     this.#parallel.start(kind, async (running) => {
-      const secrets = secretsAt(known.secrets, Date.now());
+      const secrets = secretsAt(this.#ledger.secrets, Date.now());
       const message = { id: eventId(key), body };
       const outcome = await deliver(known.url, message, secrets, this.#settings, running.controller);
       this.#settle(attempt, outcome, purpose, running);

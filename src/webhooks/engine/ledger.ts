@@ -15,7 +15,6 @@ const RECORDED_AT_ONCE = 20;
 
 /** The configuration that is known. An answer belongs to the era that it was asked in. */
 export interface Known extends Configuration {
-  secrets: Secrets;
   /** Counts the addresses, the secrets, the times in which the webhook was enabled, and the tests that succeeded. */
   era: number;
 }
@@ -79,7 +78,6 @@ export class Ledger {
 
   keep(secrets: Secrets): Secrets {
     this.#store.saveSecrets(secrets);
-    if (this.known !== undefined) this.known = { ...this.known, secrets };
     return (this.#secrets = secrets);
   }
 

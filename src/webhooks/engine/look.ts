@@ -58,10 +58,10 @@ export class Look {
   /** Takes over the configuration. What waits for another receiver, or for one that is back, is due. */
   #learn(configuration: Configuration): void {
     const ledger = this.#ledger;
-    const { progress, known, secrets } = ledger;
+    const { progress, known } = ledger;
     const { url, types } = configuration;
     const enabled = configuration.enabled === 1;
-    ledger.known = { ...configuration, secrets, era: known?.era ?? 0 };
+    ledger.known = { ...configuration, era: known?.era ?? 0 };
     if (url !== progress.url || enabled !== progress.enabled || progress.goneSince !== null) {
       const isFirst = progress.url === "";
       ledger.set({ url, enabled, goneSince: null });
