@@ -150,7 +150,8 @@ async function skipped(stage: Stage, count: number): Promise<Figure[]> {
   stage.hook({ types: ["order.placed"] });
   await stage.pass(MINUTE);
   const { now } = stage;
-  burst(stage, count);
+  // One value of D1 holds no more.
+  for (let made = 0; made < count; made += 20_000) burst(stage, Math.min(count - made, 20_000));
   const [wanted] = stage.change([["order.placed", 1]]);
   while (stage.posts.length === 0 && stage.now < now + 6 * HOUR) await stage.pass(SECOND);
   const late = (stage.posts[0]?.at ?? Infinity) - (wanted?.at ?? 0);
