@@ -18,6 +18,8 @@ export const WINDOW = 10_000;
 export const MAX_CHANGES = 2_000;
 /** Bytes of a fold in which SQL looks for words. */
 const MAX_BYTES = 128;
+/** Longer names that a request leaves to code at most, beside those of the index, which have the words. */
+export const MAX_LONG = 200;
 /** Rows without a fold that it examines at most. */
 export const MAX_UNFILLED = 200;
 /** Characters of a word that SQL looks at, with the space before it. */
@@ -44,10 +46,11 @@ export function parametersOf(needles: readonly string[]): Words & Terms {
 }
 
 /**
- * A row: a match as far as SQL knows, the last row that it looked at, one without a fold, or one that changed after the index saw it.
+ * A row: a match of the index, one of the window as far as SQL knows, the last row that it looked at, one without a fold, or one that
+ * changed after the index saw it.
  */
 export interface Candidate extends Stored<Animal> {
-  part?: "match" | "end" | "unfilled" | "changed";
+  part?: "match" | "seen" | "end" | "unfilled" | "changed";
 }
 
 /**
@@ -79,6 +82,7 @@ export function candidates(
   const cursor = sql`CAST(${parameter("after")} AS INTEGER)`;
   // SQLite plans with the value of a parameter that is the whole limit, and so compiles the statement again for each search.
   const limit = sql`CAST(${parameter("limit")} AS INTEGER)`;
+  const limitWithLong = sql`${limit} + ${sql.raw(String(MAX_LONG))}`;
   const unfilled = sql`FROM unfilled AS pets WHERE ${pets.id} ${isAfter} ${parameter("after")} ORDER BY ${pets.id} ${order}`;
   const named = sql`*, coalesce(folded, ' ' || lower(name)) AS text FROM pets`;
   const animals = sql.join(
@@ -122,12 +126,12 @@ export function candidates(
       LIMIT ${limit})
     UNION ALL SELECT * FROM (
       ${row("changed")} FROM changed CROSS JOIN (SELECT ${named}) AS pets ON ${pets.id} = pet
-        WHERE ${pets.id} ${isAfter} ${cursor} AND ${matches} ORDER BY ${pets.id} ${order} LIMIT ${limit})
+        WHERE ${pets.id} ${isAfter} ${cursor} AND ${matches} ORDER BY ${pets.id} ${order} LIMIT ${limitWithLong})
     UNION ALL SELECT * FROM (
-      ${row("match")} FROM (SELECT * FROM animals ORDER BY id ${order} ${rowsIf(false, WINDOW)}) AS pets
+      ${row("seen")} FROM (SELECT * FROM animals ORDER BY id ${order} ${rowsIf(false, WINDOW)}) AS pets
         WHERE ${contains} AND NOT ${isIn}
       UNION ALL ${row("end", sql`''`)} FROM (SELECT * FROM animals ORDER BY id ${order} ${rowsIf(false, 1, WINDOW - 1)}) AS pets
-      LIMIT ${limit})
+      LIMIT ${limitWithLong})
     UNION ALL SELECT * FROM (
       ${row("unfilled", filter && sql`iif(${filter}, ${pet.body()}, '')`)} ${unfilled} ${rowsIf(false, MAX_UNFILLED)})`;
   return db
@@ -156,7 +160,8 @@ export function pageOfSearch(query: PageQuery, needles: readonly string[], rows:
   // What comes after the first of these is not known.
   const ends = [
     partOf("match")[limit],
-    partOf("changed")[limit],
+    partOf("seen")[limit + MAX_LONG],
+    partOf("changed")[limit + MAX_LONG],
     ...partOf("end"),
     partOf("unfilled")[MAX_UNFILLED - 1],
   ];

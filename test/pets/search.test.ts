@@ -7,7 +7,7 @@ import { MAX_BATCH } from "../../src/pets/batch.ts";
 import { foldedName, needlesOf } from "../../src/pets/fold.ts";
 import { foldNames, MAX_FOLDS } from "../../src/pets/fold-names.ts";
 import { indexNames } from "../../src/pets/index-names.ts";
-import { MAX_CHANGES, MAX_UNFILLED, WINDOW } from "../../src/pets/search.ts";
+import { MAX_CHANGES, MAX_LONG, MAX_UNFILLED, WINDOW } from "../../src/pets/search.ts";
 import { eventsOf } from "../events/feed.ts";
 import { isFound } from "../model/search.ts";
 import { SCRIPTS } from "../../register/scripts.ts";
@@ -372,6 +372,13 @@ describe("a search is text", () => {
     }
   });
 
+  test("long names end no page early", async () => {
+    await store([...Array.from({ length: MAX_LONG }, (_, index) => `${"x".repeat(140)} ${index}`), "Zoe 1", "Zoe 2"]);
+    const pages = await follow("zoe", "&limit=1");
+    expect(pages.map(({ items }) => namesOf(items))).toEqual([["Zoe 1"], ["Zoe 2"]]);
+    expect((await follow("zoe")).map(({ items }) => namesOf(items))).toEqual([["Zoe 1", "Zoe 2"]]);
+  });
+
   test("of a name the first 1,024 folded characters count", async () => {
     const name = "ﷺ".repeat(60);
     for (const [, write] of WRITERS) {
@@ -435,7 +442,7 @@ describe("a window", () => {
   test("a common word reads only until the page is full", async () => {
     const { items, rows } = await page("/v1/pets?q=animal&limit=100");
     expect(items).toHaveLength(100);
-    expect(rows).toBeLessThanOrEqual(101 + RARE.length + MORE);
+    expect(rows).toBeLessThanOrEqual(101 + MAX_LONG + RARE.length + MORE);
   });
 
   test("the statement searches an index and sorts nothing", async () => {
