@@ -1,3 +1,4 @@
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { retryAfterOf } from "../../src/webhooks/engine/retry-after.ts";
@@ -211,6 +212,22 @@ async function failing(count: number): Promise<Hook> {
   return hook;
 }
 
+/** Begins a test that the receiver holds, while it refuses all else. Returns what lets it succeed. */
+async function beginTest(hook: Hook): Promise<() => Promise<unknown>> {
+  const gate = { isOpen: false };
+  respond(async ({ type }) => {
+    if (type !== "webhook.test") return 500;
+    while (!gate.isOpen) await scheduler.wait(1);
+    return 204;
+  });
+  const tested = hook.stub.sendTest(hook.name);
+  await vi.waitUntil(() => received.some(({ type }) => type === "webhook.test"), PATIENCE);
+  return () => {
+    gate.isOpen = true;
+    return tested;
+  };
+}
+
 describe("an endpoint where nothing succeeds", () => {
   // Promise: receivers-that-are-down
   test("fails half a minute after the first failure, and not while it takes something", async () => {
@@ -345,23 +362,25 @@ describe("an endpoint where nothing succeeds", () => {
 
   test("learns nothing from a test of an earlier address", async () => {
     const hook = await failing(3);
-    const gate = { isOpen: false };
-    respond(async ({ type }) => {
-      if (type !== "webhook.test") return 500;
-      while (!gate.isOpen) await scheduler.wait(1);
-      return 204;
-    });
-    const tested = hook.stub.sendTest(hook.name);
-    await vi.waitUntil(() => received.some(({ type }) => type === "webhook.test"), PATIENCE);
+    const succeed = await beginTest(hook);
     await hook.set("url = ?", "https://hooks.shop.com/new");
     await hook.run();
     await hook.pass(30 * SECOND);
     await addEvents([91]);
     await hook.run();
     expect(await hook.state()).toMatchObject({ health: "failing" });
-    gate.isOpen = true;
-    await tested;
+    await succeed();
     expect(await hook.state()).toMatchObject({ health: "failing" });
+  });
+
+  test("learns from a test during which it first reads the database", async () => {
+    const hook = await failing(3);
+    await evictDurableObject(hook.stub);
+    const succeed = await beginTest(hook);
+    await hook.run();
+    expect(await hook.state()).toMatchObject({ health: "failing" });
+    await succeed();
+    expect(await hook.state()).toMatchObject({ health: "ok" });
   });
 
   test("fails still after a test without success, which is no failure of the endpoint either", async () => {

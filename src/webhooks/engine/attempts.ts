@@ -63,12 +63,12 @@ export class Attempts {
   takeGone(): Known | undefined {
     const gone = this.#gone;
     this.#gone = undefined;
-    return gone?.era === this.#ledger.known?.era ? gone : undefined;
+    return gone?.era === this.#ledger.era ? gone : undefined;
   }
 
   /** Ends those of an earlier era that started before a time. Their events may start again. */
   abandon(before: number): void {
-    this.#parallel.abandon(this.#ledger.known?.era ?? 0, before);
+    this.#parallel.abandon(this.#ledger.era, before);
   }
 
   situation(now: number): Situation {
@@ -127,7 +127,7 @@ export class Attempts {
     const { key, resource } = before;
     const now = Date.now();
     const isTaken = isSuccess(outcome);
-    const isOutdated = ledger.known?.era !== known.era;
+    const isOutdated = ledger.era !== known.era;
     // What an earlier era says no longer holds. Its event is due, unless it is delivered.
     if (!isTaken && (isOutdated || running.isAbandoned)) return running.isAbandoned ? undefined : running.back();
     const waiting = queue.get(key);

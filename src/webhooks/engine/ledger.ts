@@ -81,6 +81,11 @@ export class Ledger {
     return (this.#secrets = secrets);
   }
 
+  /** That of an object that has not asked the database yet, too. */
+  get era(): number {
+    return this.known?.era ?? 0;
+  }
+
   /** What was asked before says nothing any more. */
   beginEra(): void {
     if (this.known !== undefined) this.known = { ...this.known, era: this.known.era + 1 };

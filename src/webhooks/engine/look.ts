@@ -61,7 +61,7 @@ export class Look {
     const { progress, known } = ledger;
     const { url, types } = configuration;
     const enabled = configuration.enabled === 1;
-    ledger.known = { ...configuration, era: known?.era ?? 0 };
+    ledger.known = { ...configuration, era: ledger.era };
     if (url !== progress.url || enabled !== progress.enabled || progress.goneSince !== null) {
       const isFirst = progress.url === "";
       ledger.set({ url, enabled, goneSince: null });

@@ -43,7 +43,7 @@ export class Tests {
     database: Database,
     settings: AddressSettings,
   ): Promise<{ outcome: TestOutcome | number; changes: boolean }> {
-    const [era, begin] = [ledger.known?.era, Date.now()];
+    const [era, begin] = [ledger.era, Date.now()];
     const wait = this.#wait(begin);
     if (wait > 0) return { outcome: wait, changes: false };
     this.#begun.push(begin);
@@ -56,7 +56,7 @@ export class Tests {
       const sentAt = Date.now();
       const ended = await deliver(configuration.url, message, secretsAt(ledger.secrets, sentAt), settings);
       const milliseconds = Date.now() - sentAt;
-      const changes = isSuccess(ended) && era === ledger.known?.era;
+      const changes = isSuccess(ended) && era === ledger.era;
       if (changes) {
         ledger.happen({ kind: "tested", at: Date.now() });
         ledger.set({ proven: originOf(configuration.url) });
