@@ -21,15 +21,15 @@ const PROBE_DELAYS = [5 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE];
 const isWithin = ({ lastAttemptAt }: Waiting, time: State["suspect"]): boolean =>
   time !== null && lastAttemptAt !== null && lastAttemptAt >= time.from && lastAttemptAt < time.until;
 export const isOfOutage = (row: Waiting, { outage }: State): boolean => isWithin(row, outage);
-export const isSuspect = (row: Waiting, { suspect }: State): boolean =>
-  isWithin(row, suspect) && (row.refusedSince ?? 0) >= (suspect?.from ?? 0);
 
-/** Whether only the last outage refused a delivery. */
-export const isOnlyOfOutage = (row: Waiting, state: State): boolean =>
-  isOfOutage(row, state) && (row.refusedSince ?? 0) >= (state.outage?.from ?? 0);
+/** Whether a delivery was refused in a time only. */
+const isOnlyWithin = (row: Waiting, time: State["suspect"]): boolean =>
+  isWithin(row, time) && (row.refusedSince ?? 0) >= (time?.from ?? 0);
+export const isOnlyOfOutage = (row: Waiting, { outage }: State): boolean => isOnlyWithin(row, outage);
+export const isSuspect = (row: Waiting, { suspect }: State): boolean => isOnlyWithin(row, suspect);
 
-/** The same for one that was long: the delivery counts as one that was not attempted. */
-export const isAsNew = (row: Waiting, state: State): boolean =>
+/** Whether only a long outage refused a delivery: it counts as one that was not attempted. */
+const isAsNew = (row: Waiting, state: State): boolean =>
   isOfOutage(row, state) && (row.refusedSince ?? 0) >= (state.outage?.since ?? Infinity);
 
 /**

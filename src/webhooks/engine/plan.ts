@@ -64,11 +64,10 @@ export function plan(situation: Situation): Attempt | number {
     if (isReplay && parallel.count("isReplay") >= Math.max(share.atOnce - 1, 1)) continue;
     const reader = isReplay ? ledger.replay : ledger.main;
     const isNewFirst = share.atOnce === 1 && turn % 2 === 1;
-    const fresh =
-      isNewFirst || best[Number(isReplay)] === undefined ? reader && fromWindow(situation, reader) : undefined;
     const row = best[Number(isReplay)];
-    const body = fresh === undefined && row !== undefined ? ledger.bodyOf(row.key) : undefined;
+    const fresh = reader && (isNewFirst || row === undefined) ? fromWindow(situation, reader) : undefined;
     if (fresh !== undefined) return fresh;
+    const body = row && ledger.bodyOf(row.key);
     if (row !== undefined && body !== undefined)
       return { row, body, isRefused: isRefused(ledger, row), reader: undefined };
   }
