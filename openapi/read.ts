@@ -14,7 +14,7 @@ export function parseDocument(text: string): OpenAPIObject {
 
 /** A value as JSON, with exact bigints. */
 export function write(value: unknown, indent = 0): string {
-  // V8 and ECMA-262 2026 have JSON.rawJSON and the source text that a reviver gets. TypeScript's library does not yet.
+  // Node.js 24.21.0 and ECMA-262 2026 have JSON.rawJSON and the source text of a reviver. TypeScript 7.0.2 has no types for them.
   const { rawJSON } = JSON as unknown as { rawJSON: (this: void, text: string) => unknown };
   const exactly = (_name: string, part: unknown) => (typeof part === "bigint" ? rawJSON(String(part)) : part);
   return JSON.stringify(value, exactly, indent);

@@ -46,8 +46,7 @@ const { unstable_DevEnv } = await import("wrangler");
 type Event = Parameters<typeof unstable_DevEnv.prototype.dispatch>[0];
 
 /**
- * The runtime of `wrangler dev`. It prepares the storage before the first request reaches it, and builds the pages after each reload:
- * a reload that waited for them would take three times as long.
+ * The runtime of `wrangler dev`. It prepares the storage before the first request reaches it, and builds the pages after each reload.
  */
 class DevServer extends unstable_DevEnv {
   #prepared: Promise<void> | undefined;

@@ -62,7 +62,7 @@ export async function* readLines(folder: string, name: string, { files, rows, sh
       .pipe(unzipped);
     let line = "";
     try {
-      // Not by node:readline, which also ends a line at U+2028.
+      // Not by node:readline, which also ends a line at U+2028 (24.21.0).
       for await (const chunk of unzipped.setEncoding("utf8")) {
         const [end = "", ...others] = String(chunk).split("\n");
         line += end;

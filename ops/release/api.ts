@@ -11,7 +11,7 @@ const TIMEOUT = 30_000;
 export const ATTEMPTS = 4;
 /** Milliseconds before the second attempt; doubled for each further one. */
 const PAUSE = 500;
-/** Seconds. A response that asks for a longer wait is a failure. Cloudflare blocks a token for up to five minutes. */
+/** Seconds. A response that asks for a longer wait is a failure. Cloudflare blocks a token for up to five minutes (source: pace.ts). */
 export const LONGEST_WAIT = 10 * 60;
 /** How the API tells that it takes no request of this user or token for some minutes, if it does not say for how many. */
 export const BLOCK = /requests per \d+ seconds|throttling your request/i;

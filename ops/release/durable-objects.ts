@@ -4,7 +4,7 @@ import { mainVersion } from "./history.ts";
 import type { Target } from "./target.ts";
 
 // The [[migrations]] of wrangler.toml tell Cloudflare which classes of Durable Objects a Worker has. Only `wrangler deploy` applies them,
-// for all requests at once. Afterwards, Cloudflare deploys no version from before.
+// for all requests at once. Afterwards, Cloudflare deploys no version from before (source: docs/releases.md).
 
 /**
  * The last migration of this commit that the deployed Worker does not have, by its tag. Undefined when it has all of them, and when there
@@ -16,7 +16,6 @@ export async function pendingMigration(
   cloudflare: Cloudflare,
   { worker, configuration }: Target,
 ): Promise<string | undefined> {
-  // As wrangler finds out itself.
   const service = await cloudflare.get<{ default_environment: { script: { migration_tag?: string } } }>(
     `/workers/services/${worker}`,
   );
