@@ -4,6 +4,7 @@ export const SOURCES = [
   "client/released",
   "client/src",
   "docs",
+  "drizzle/statements.ts",
   "examples/claim.mjs",
   "examples/clients",
   "examples/webhook-receiver.mjs",

@@ -11,7 +11,7 @@ const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 const GOOD = `
 import { hc } from "hono/client";
-import type { AppType } from "./petstore/app-type.ts";
+import type { AppType } from "./petstore/src/app-type.ts";
 
 const client = hc<AppType>("https://pets.example");
 

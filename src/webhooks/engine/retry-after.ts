@@ -6,15 +6,13 @@ export const LONGEST_RETRY_AFTER = DAY;
 const LONGEST_HEADER = 64;
 
 const SECONDS = /^\d+$/;
-const DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun";
-const MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
-const TIME = "(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)";
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** An HTTP-date in its three forms: IMF-fixdate, of RFC 850, and of C's asctime (RFC 9110, section 5.6.7). */
 const DATES = [
-  `(?:${DAYS}), (?<day>\\d\\d) (?<month>${MONTHS}) (?<year>\\d{4}) ${TIME} GMT`,
-  `(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\\d\\d)-(?<month>${MONTHS})-(?<year>\\d\\d) ${TIME} GMT`,
-  `(?:${DAYS}) (?<month>${MONTHS}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})`,
-].map((form) => new RegExp(`^${form}$`));
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
+  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) (?<year>\d{4})$/,
+];
 
 /**
  * Milliseconds that a `Retry-After` asks for, up to `LONGEST_RETRY_AFTER`: as seconds or as a date (RFC 9110, section 10.2.3).
@@ -30,11 +28,13 @@ export function retryAfterOf(header: string | null, now: number): number {
 function timeOf(text: string, now: number): number | undefined {
   const parts = DATES.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   if (parts === undefined) return undefined;
-  const { month = "", hour, minute, second } = parts;
-  const day = Number(parts["day"]);
-  const midnight = Date.UTC(yearOf(parts["year"] ?? "", now), MONTHS.split("|").indexOf(month), day);
-  if (new Date(midnight).getUTCDate() !== day) return undefined;
-  return midnight + ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * SECOND;
+  const [month, day] = [MONTHS.indexOf(parts["month"] ?? ""), Number(parts["day"])];
+  const [hour, minute, second] = [Number(parts["hour"]), Number(parts["minute"]), Number(parts["second"])];
+  const midnight = Date.UTC(yearOf(parts["year"] ?? "", now), month, day);
+  // A leap second is the 60th.
+  if (month === -1 || new Date(midnight).getUTCDate() !== day || hour > 23 || minute > 59 || second > 60)
+    return undefined;
+  return midnight + ((hour * 60 + minute) * 60 + second) * SECOND;
 }
 
 /** A year of two digits is the last one with these digits that is at most 50 years ahead. */
