@@ -1,7 +1,12 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { CHECKS } from "../../ops/doctor/checks.ts";
 import { run as runDoctor } from "../../ops/doctor/command-line.ts";
 import { run as runWebhooks } from "../../ops/webhooks/command-line.ts";
+import { git } from "../../scripts/git.ts";
 import { addReleases, lastLine, runHere, useAccount } from "./cloudflare/fixture.ts";
 import { startService } from "./cloudflare/service.ts";
 
@@ -79,6 +84,22 @@ const ILLNESSES: { [name: string]: { spoil: () => unknown; line: RegExp } } = {
   "a missing migration": {
     spoil: () => query("DELETE FROM d1_migrations WHERE name LIKE '0009%'"),
     line: /^WRONG +migrations +The database lacks 0009_webhooks\.sql\.$/m,
+  },
+  "a missing migration of the deployed commit": {
+    spoil: () => {
+      // A repository with one commit, which has one migration.
+      const folder = mkdtempSync(join(tmpdir(), "petstore-doctor-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      git("init", "--quiet", "--bare", folder);
+      vi.stubEnv("GIT_DIR", folder);
+      const input =
+        "commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\nM 100644 inline drizzle/9999_its_own.sql\ndata 0\n";
+      execFileSync("git", ["fast-import", "--quiet"], { input });
+      const { workers } = fixture.api;
+      const worker = workers.all.get(PRODUCTION) ?? expect.unreachable();
+      workers.release(worker, worker.versions[0]?.bindings ?? [], git("rev-parse", "main"));
+    },
+    line: /^WRONG +migrations +The database lacks 9999_its_own\.sql\.$/m,
   },
   "a restore that has not ended": {
     spoil: () => query("CREATE TABLE restore_progress (digest TEXT); INSERT INTO restore_progress VALUES ('')"),

@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { parseKeyRecord } from "../../src/auth/key-record.ts";
 import type { Result } from "./cloudflare/checkout.ts";
 import { addReleases, lastLine, succeed, useCloudflare } from "./cloudflare/fixture.ts";
@@ -124,6 +126,19 @@ test("a sweep deletes old unused previews and the rest of deleted ones", async (
   });
   const none = await preview(["--sweep"]);
   expect(none, none.stderr).toMatchObject({ code: 0, stdout: "There is no preview to sweep.\n" });
+});
+
+test("a preview refuses whatever it would share with staging", async () => {
+  addReleases(cloudflare.api, "petstore-staging", 1);
+  const path = join(cloudflare.checkout.folder, "wrangler.toml");
+  const before = readFileSync(path, "utf8");
+  onTestFinished(() => writeFileSync(path, before));
+  const table = (name: string, binding: string) => `\n[[env.staging.${name}]]\nbinding = "${binding}"\n`;
+  const more = table("r2_buckets", "FILES") + table("d1_databases", "OTHER") + table("kv_namespaces", "CACHE");
+  writeFileSync(path, before + more);
+  expect(lastLine(await create())).toBe(
+    "A preview would share r2_buckets, OTHER, CACHE with staging. Teach ops/preview/configuration.ts.",
+  );
 });
 
 test.each([
