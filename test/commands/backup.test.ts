@@ -18,9 +18,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { runBackup, runRestore } from "../../ops/backup/command-line.ts";
+import { openDatabase } from "../../ops/backup/connection.ts";
 import { connect } from "../../ops/release/cloudflare.ts";
 import { migrate } from "../../ops/release/database.ts";
 import { useLocalState } from "../../scripts/local-state.ts";
@@ -662,9 +664,10 @@ test("a backup that is killed while others change the store is the truth of its 
 
 test("D1 in workerd takes and returns every value", { timeout: 120_000 }, async () => {
   const [from, to] = [join(scratch, "from"), join(scratch, "to")];
+  const fileOf = (state: string) =>
+    globSync(join(state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"))[0] ?? expect.unreachable();
   const inFile = <Result>(state: string, use: (sqlite: DatabaseSync) => Result): Result => {
-    const [file] = globSync(join(state, "v3/d1/miniflare-D1DatabaseObject/*[0-9a-f].sqlite"));
-    using sqlite = new DatabaseSync(file ?? expect.unreachable());
+    using sqlite = new DatabaseSync(fileOf(state));
     return use(sqlite);
   };
   await useLocalState(from, "", ({ DB }) => applyMigrations(DB, "drizzle"));
@@ -674,6 +677,13 @@ test("D1 in workerd takes and returns every value", { timeout: 120_000 }, async 
   const source = inFile(from, contentsOf);
   expect(contentsOfBackup(folder)).toEqual(source);
   expect({ ...inFile(to, contentsOf), events: [] }).toEqual({ ...disabled(source), events: [] });
+  // npm run dev writes in this moment.
+  const terminal = { print: () => {}, say: () => {}, read: async () => "" };
+  const database = await openDatabase("local", to, () => expect.unreachable(), terminal);
+  onTestFinished(() => database.close());
+  using other = new DatabaseSync(fileOf(to));
+  other.exec("BEGIN IMMEDIATE");
+  await Promise.all([database.run(["DELETE FROM events"]), sleep(300).then(() => other.exec("COMMIT"))]);
 });
 
 test("a command that is killed leaves no workerd of its local storage behind", { timeout: 60_000 }, async () => {

@@ -10,7 +10,7 @@ import { refuseWindows } from "../../scripts/platform.ts";
 import { Checkout } from "./cloudflare/checkout.ts";
 import { close, listen } from "./cloudflare/loopback.ts";
 import { runRollback } from "../../ops/release/command-line.ts";
-import { Cloudflare } from "../../ops/release/cloudflare.ts";
+import { Cloudflare, eventually } from "../../ops/release/cloudflare.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { addKey, addReleases, RECORD, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
@@ -232,6 +232,11 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
   const create = { method: "POST", path: "/storage/kv/namespaces", body: { title } } as const;
   const made = await connect().changeOnce(create, async () => (await namespaces())[0]);
   expect(await namespaces()).toEqual([made]);
+});
+
+test("a change that the API shows late is found", async () => {
+  const shown = Date.now() + 1_500;
+  expect(await eventually(async () => (Date.now() < shown ? undefined : "shown"))).toBe("shown");
 });
 
 test.each([

@@ -87,7 +87,9 @@ test("without --json, standard output has only the key", async () => {
   expect(code).toBe(0);
   expect(isWellFormedKey(stdout.trim(), "local")).toBe(true);
   expect(stdout).toMatch(/^\S+\n$/);
-  expect(stderr).toContain('"shop", pets:read, never expires.');
+  expect(stderr).toMatch(
+    /^key_\w+: "shop", pets:read, never expires\.\nThis is the key\. It is shown this once; store it now\.\n$/,
+  );
   expect(stderr).not.toContain(stdout.trim());
 });
 

@@ -326,6 +326,7 @@ test("a release waits for the lease of one that was killed", async () => {
   expect(result.stderr).toMatch(
     /^This waits for the release of v[\d.]+ \([0-9a-f]{12}\) by .+ \(process \d+\), since .+\.\nThis goes on by itself .+ until \S+Z\.$/m,
   );
+  expect(result.stderr.match(/This waits/g)).toHaveLength(1);
   expect(shares()).toEqual([{ version_id: versions()[1]?.id, percentage: 100 }]);
 });
 
