@@ -98,11 +98,13 @@ describe.each(LISTS)("%s?%s=", (path, list) => {
 
   test.each([
     [`n=${a},${b},${c}`],
-    [`n=${a}%2C${b}%2c${c}`],
+    [`n=${a}%2C${b}%2C${c}`],
+    [`n=${a}%2c${b}%2c${c}`],
     [`n[]=${a}&n[]=${b}&n[]=${c}`],
     [`n[0]=${a}&n[1]=${b}&n[2]=${c}`],
     [`n[]=${a},${b}&n=${c}`],
-    [`n=${a}&n%5B%5D=${b}&n%5B9999%5d=${c}`],
+    [`n=${a}&n%5B%5D=${b}&n%5B9999%5D=${c}`],
+    [`n=${a}&n%5b%5d=${b}&n=${c}`],
     // The order is that of the query, whatever the names are.
     [`n=${a}&n[7]=${b}&n=${c}`],
   ])("%s is the one form", async (query) => {

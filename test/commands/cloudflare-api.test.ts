@@ -194,6 +194,13 @@ test("a block that wrangler meets is waited out", async () => {
   expect(said).toContain(waitUntil("2026-01-01T00:05:00Z"));
 });
 
+test("wrangler runs three times at most", async () => {
+  cloudflare.api.break("GET", "/d1/database", new Refusal(500, 10_001, "Internal error"));
+  const { account, said } = limit(false);
+  await expect(account.wrangler(["d1", "list", "--json"])).rejects.toThrow("Internal error");
+  expect(said.filter((text) => text.includes("it is tried again"))).toHaveLength(2);
+});
+
 test("a command that does not show its requests tells of a block", async () => {
   const { api } = cloudflare;
   addReleases(api, STAGING, 1);

@@ -5,7 +5,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { Checkout } from "./cloudflare/checkout.ts";
 
 // With the wrangler.toml of this repository as it is: setup.ts.
-const { readConfiguration, writeConfiguration } = await vi.importActual<
+const { idsOf, readConfiguration, writeConfiguration } = await vi.importActual<
   typeof import("../../ops/release/configuration.ts")
 >("../../ops/release/configuration.ts");
 
@@ -28,6 +28,11 @@ test.each(["staging", "production"])(
     });
   },
 );
+
+test("a configuration without resources has no ids", () => {
+  const configuration = { ...readConfiguration("staging"), d1_databases: [], kv_namespaces: [] };
+  expect(idsOf(configuration)).toEqual({ database: undefined, namespace: undefined });
+});
 
 test("the types of the bindings are compared with those of wrangler.toml, not their hash alone", async () => {
   const checkout = new Checkout();

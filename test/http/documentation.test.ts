@@ -122,6 +122,17 @@ describe("a page", () => {
     }
   });
 
+  test("has not the length of the asset, which has another address", async () => {
+    const ASSETS = {
+      fetch: async () => new Response("", { headers: { "Content-Type": MARKDOWN, "Content-Length": "5" } }),
+    };
+    const response = await call("/docs/keys.md", {
+      method: "HEAD",
+      bindings: { ASSETS: ASSETS as unknown as Fetcher },
+    });
+    expect([response.status, response.headers.get("Content-Length")]).toEqual([200, null]);
+  });
+
   test("is HTML where there is no Markdown, and missing where there is no page", async () => {
     const reference = await get("/docs/reference", { Accept: "text/markdown" });
     expect([typeOf(reference.response), reference.response.headers.get("Link")]).toEqual([HTML, LINKS]);

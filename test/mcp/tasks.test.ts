@@ -222,7 +222,10 @@ describe("a misstep names its remedy", () => {
     const tool = { definition: { inputSchema: { type: "object", properties: { enabled: { type: "boolean" } } } } };
     const read = (enabled: unknown) => readArguments(tool as unknown as Tool, { enabled });
     for (const enabled of [false, "false"]) expect(read(enabled)).toEqual({ values: { enabled: false }, issues: [] });
-    for (const enabled of [0, "no", '"true"']) expect(read(enabled).issues).toHaveLength(1);
+    for (const enabled of [0, "no", '"true"']) {
+      const message = "has to be true or false";
+      expect(read(enabled).issues).toEqual([{ code: "custom", path: ["enabled"], message }]);
+    }
   });
 
   test("a number for an id is taken, if no client can have rounded it", async () => {
