@@ -65,6 +65,15 @@ describe("in this order", { shuffle: false }, () => {
     expect(await ask("/v1/pets", { key: await grantKey() })).toEqual({ status: 200, ...rows(21), kvReads: 1 });
   });
 
+  test("a change of the reference or the customer of an order writes no index of the other one", async () => {
+    const key = await grantKey();
+    const pet = await (await call("/v1/pets", { key, ...post(REX) })).json<{ id: string }>();
+    const order = { petId: pet.id, reference: "one", customer: "bo" };
+    const { id } = await (await call("/v1/store/orders", { key, ...post(order) })).json<{ id: string }>();
+    for (const body of [{ reference: "two" }, { customer: "al" }])
+      expect(await ask(`/v1/store/orders/${id}`, { key, method: "PATCH", body })).toMatchObject({ rowsWritten: 3 });
+  });
+
   const finished = (count: number) => ({ count, finished: true });
 
   test("the cost of removing an expired idempotency key", async () => {

@@ -39,7 +39,7 @@ const COMMANDS: { [folder: string]: string[] } = {
   "ops/backup": ["restore", "backup-pace", "backup"],
   "ops/doctor": ["doctor"],
   "ops/keys": ["keys-cli", "keys-show", "tokens", "keys-revocation", "keys-rotation"],
-  "ops/preview": ["preview"],
+  "ops/preview": ["preview", "bad-day"],
   "ops/release":
     "configuration tokens release-refused rollback cloudflare-api release bad-day preview doctor backup".split(" "),
   "ops/webhooks": ["doctor"],
