@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { run } from "../../ops/keys/command-line.ts";
+import { Interruption } from "../../ops/interruption.ts";
 import { oneLine } from "../../ops/one-line.ts";
 import { smokeTest } from "../../ops/release/smoke-test.ts";
 import { addressOf } from "../../ops/release/target.ts";
@@ -11,6 +12,7 @@ import { Checkout } from "./cloudflare/checkout.ts";
 import { close, listen } from "./cloudflare/loopback.ts";
 import { runRollback } from "../../ops/release/command-line.ts";
 import { Cloudflare, eventually } from "../../ops/release/cloudflare.ts";
+import { passPointOfNoReturn } from "../../ops/release/deployment.ts";
 import { Pace, SUSTAINED } from "../../ops/release/pace.ts";
 import { ACCOUNT } from "./cloudflare/api.ts";
 import { addKey, addReleases, RECORD, runHere, succeed, useAccount } from "./cloudflare/fixture.ts";
@@ -239,6 +241,14 @@ test.each(["cut", "lost", "late"] as const)("a creation happens once when the re
   const create = { method: "POST", path: "/storage/kv/namespaces", body: { title } } as const;
   const made = await connect().changeOnce(create, async () => (await namespaces())[0]);
   expect(await namespaces()).toEqual([made]);
+});
+
+test("a first deployment that fails may have happened when nobody can look", async () => {
+  cloudflare.api.break("GET", "/deployments");
+  const interruption = new Interruption();
+  const step = { deploy: () => Promise.reject(Error("lost")), before: undefined, during: "Unknown.", after: () => "" };
+  await expect(passPointOfNoReturn(connect(), STAGING, step, interruption)).rejects.toThrow("lost");
+  expect(interruption.state).toBe("Unknown.");
 });
 
 test("a change that the API shows late is found", async () => {
