@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { forgetOld } from "../../src/jobs/purge.ts";
@@ -62,6 +62,21 @@ describe("a feed that lost the place", () => {
     await hook.run();
     await forgetNewest(3);
     await addEvents(...events(3, 10));
+    await hook.run();
+    expect(resets()).toHaveLength(1);
+  });
+
+  test("is noticed after a crash of a webhook that was disabled beside an attempt that hangs", async () => {
+    const { hook } = await hookWith([1], [2], [3]);
+    respond(({ resource }) => (resource === 1 ? new Promise(() => {}) : 204));
+    const run = hook.run();
+    await vi.waitFor(() => expect(received).toHaveLength(3));
+    await hook.set("enabled = 0");
+    await run;
+    await abortAllDurableObjects();
+    await forgetNewest(2);
+    respond(() => 204);
+    await hook.set("enabled = 1");
     await hook.run();
     expect(resets()).toHaveLength(1);
   });

@@ -14,7 +14,7 @@ export interface Webhooks {
   /** When the last step ended. Alarms wait from then on until the calm time. */
   endedAt: number;
   /** In the end, by the name of the object. */
-  ends: Map<string, { lives: number; state: WebhookState; deliveries: Delivery[] }>;
+  ends: Map<string, { lives: number; crashes: Map<number, number>; state: WebhookState; deliveries: Delivery[] }>;
   failures: string[];
   /** Whether some objects ran the version before, which made less progress. */
   isMixed: boolean;

@@ -219,11 +219,11 @@ function* judgeEnd(
   attempts: readonly Attempt[],
 ): Generator<string> {
   const end = webhooks.ends.get(name);
-  const { state } = end ?? {};
-  if (state === undefined || enabled !== 1) {
+  if (end === undefined || enabled !== 1) {
     yield "It is not enabled after the calm time.";
     return;
   }
+  const { state } = end;
   if (state.pending !== 0) yield `${state.pending} deliveries wait after the calm time.`;
   const types = lastingTypes(webhooks, name);
   const has = (place: string) => rowOf(present, idOf(place))?.place === place;
@@ -232,7 +232,7 @@ function* judgeEnd(
   const ownReplays = webhooks.replays.filter((one) => one.name === name);
 
   // What a receiver has from a history that is gone, a reset told. An object that crashes forgets its last attempts, of a second at most.
-  const isKnown = ({ life, at }: Attempt) => !attempts.some((one) => one.life > life && one.at < at + 1_000);
+  const isKnown = (attempt: Attempt) => (end.crashes.get(attempt.life) ?? Infinity) > endOf(attempt) + SECOND;
   const known = [{ at: 0, place: start }].concat(
     taken.filter(isKnown).map((one) => ({ at: one.at, place: one.type === RESET ? cursorOf(one) : placeOf(one.id) })),
   );

@@ -155,6 +155,8 @@ class Hosted {
   readonly storage: Storage;
   life: Life | undefined;
   lives = 0;
+  /** When each life crashed, by its number. */
+  readonly crashes = new Map<number, number>();
   /** Whether the alarm runs. */
   #isRunning = false;
   #timer: Timer | undefined;
@@ -226,6 +228,7 @@ class Hosted {
     const { life } = this;
     if (life === undefined || !life.isAlive) return;
     life.isAlive = false;
+    this.crashes.set(life.number, this.#world.clock.now);
     this.storage.crash();
     for (const end of life.running) end();
     if (this.#isRunning) this.storage.alarm ??= this.#world.clock.now + RETRY;
@@ -372,8 +375,8 @@ export class Objects {
     return this.#hosted(name).call(method, parameters);
   }
 
-  livesOf(name: string): number {
-    return this.#hosted(name).lives;
+  livesOf(name: string): Pick<Hosted, "lives" | "crashes"> {
+    return this.#hosted(name);
   }
 
   storageOf(name: string): Storage {

@@ -263,7 +263,8 @@ class World {
     const ended = owners.present.map(async ({ name }) => {
       const state = (await objects.call(name, "state", [name])) as WebhookState;
       const all = (await objects.call(name, "deliveries", [name, { limit: 2_000 }])) as { deliveries: Delivery[] };
-      ends.set(name, { lives: objects.livesOf(name), state, deliveries: all.deliveries });
+      const { lives, crashes } = objects.livesOf(name);
+      ends.set(name, { lives, crashes, state, deliveries: all.deliveries });
     });
     await Promise.all([...ended, clock.run()]);
     objects.close();

@@ -1,7 +1,7 @@
 import type { Configuration } from "./database.ts";
 import { isOfOutage, isSuspect } from "./due.ts";
 import { laneOf, Queue, type Waiting } from "./queue.ts";
-import { type NewEvent, Reader } from "./reader.ts";
+import { MAX_AHEAD, type NewEvent, Reader } from "./reader.ts";
 import { newSecret, type Secrets } from "./signing.ts";
 import { type Happening, next } from "./state.ts";
 import type { Finished, Progress } from "./progress.ts";
@@ -173,10 +173,14 @@ export class Ledger {
     this.#isChanged = true;
   }
 
-  /** Records everything in one transaction. */
-  record(now: number): void {
+  /**
+   * Records everything in one transaction.
+   *
+   * @param mostAhead events that have finished and are not recorded, because an earlier one has not. Only memory has them.
+   */
+  record(now: number, mostAhead = MAX_AHEAD): void {
     for (const reader of this.readers) {
-      for (const event of reader.stragglers()) {
+      for (const event of reader.stragglers(mostAhead)) {
         this.put(newRow(event, reader.isReplay, now), event.body);
         reader.set(event.place, "done");
       }

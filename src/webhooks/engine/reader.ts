@@ -19,7 +19,7 @@ export interface Read {
 type State = "ready" | "running" | "done";
 
 /** Events that have finished behind one that has not, at most. A crash delivers them again. */
-const MAX_AHEAD = 24;
+export const MAX_AHEAD = 23;
 
 /**
  * A sliding window over the feed: what was read, in its order, until it is recorded. An event that has finished, or that waits in the
@@ -104,10 +104,10 @@ export class Reader {
     this.#advance();
   }
 
-  /** Events that the place cannot pass, when too many have finished behind them. They have to wait in the queue instead. */
-  stragglers(): NewEvent[] {
+  /** Events that the place cannot pass, when more than so many have finished behind them. They have to wait in the queue instead. */
+  stragglers(mostAhead: number): NewEvent[] {
     const entries = [...this.#window.values()];
-    const isAhead = entries.filter(({ state }) => state === "done").length >= MAX_AHEAD;
+    const isAhead = entries.filter(({ state }) => state === "done").length > mostAhead;
     const last = entries.findLastIndex(({ state }) => state === "done");
     return isAhead ? entries.slice(0, last).flatMap(({ event, state }) => (state === "done" ? [] : event)) : [];
   }
