@@ -17,7 +17,7 @@ export const events = {
     costs: {
       "the newest place of the feed": [rows(5), 200, "/v1/events?cursor=latest"],
       "a page of 100 events": [rows(107), 200, "/v1/events"],
-      "a page of events of one type": [rows(5_009), 200, "/v1/events?type=category.deleted"],
+      "a page of events of one type": [rows(509), 200, "/v1/events?type=category.deleted"],
       "a page of no new events": [rows(2), 200, `/v1/events?cursor=${END}`],
     },
     world: {

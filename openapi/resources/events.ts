@@ -15,8 +15,7 @@ import {
 } from "../describe.ts";
 import { EVENT_TYPES, type EventType } from "../../src/feed/table.ts";
 import { MAX_LIMIT } from "../../src/http/paging.ts";
-import { MAX_TYPES } from "../../src/events/list-events.ts";
-import { WINDOW } from "../../src/feed/window.ts";
+import { MAX_TYPES, WINDOW } from "../../src/events/list-events.ts";
 
 const CREATED = {
   id: "evt_00000000000000025d41402a",

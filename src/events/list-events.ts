@@ -20,6 +20,8 @@ import { listParameter, parameterRule, parsed } from "../http/validation.ts";
 import { lazy } from "../lazy.ts";
 
 const LATEST = "latest";
+/** Events that a page looks at, at most. A page of a rare type costs little more than one of all types, and a walk takes more pages. */
+export const WINDOW = 500;
 /** Maximum number of types in a request. */
 export const MAX_TYPES = 100;
 
@@ -96,7 +98,7 @@ interface Wanted {
 function part(db: QueryBuilder, parameter: Parameter<Wanted>, first: SQLWrapper) {
   const isIn = (name: SQLWrapper) => sql`instr(${parameter("types")}, ',' || ${name} || ',')`;
   const isWanted = or(isIn(events.type), isIn(sql`substr(${events.type}, 1, instr(${events.type}, '.'))`));
-  return windowOfFeed(db, { first, isWanted, limit: parameter("limit"), columns: {} });
+  return windowOfFeed(db, { first, isWanted, limit: parameter("limit"), size: WINDOW, columns: {} });
 }
 
 const selectFrom = compile("listEvents.from", (db, parameter: Parameter<Wanted & { id: Int64 }>) =>

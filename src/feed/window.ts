@@ -4,9 +4,6 @@ import type { QueryBuilder } from "../db/statement.ts";
 import { eventBody, placeOfEvent } from "./place.ts";
 import { events } from "./table.ts";
 
-/** Events that a query reads at most when it wants only some types. It bounds the cost of a type that is rare. */
-export const WINDOW = 5_000;
-
 /** What an event is about: its resource and its id. Exact: JSON.parse would round a large id. */
 export const resourceOfEvent = sql<string>`substr(${events.type}, 1, instr(${events.type}, '.')) || (${events.data} ->> 'id')`;
 
@@ -16,6 +13,8 @@ interface Window<Columns> {
   /** SQL for whether an event is wanted. */
   isWanted: SQL | undefined;
   limit: Placeholder<string, number>;
+  /** Rows that the query reads at most, also when it wants none of them. It bounds the cost of a type that is rare. */
+  size: number;
   columns: Columns;
 }
 
@@ -25,9 +24,9 @@ interface Window<Columns> {
  */
 export function windowOfFeed<Columns extends SelectedFields>(
   db: QueryBuilder,
-  { first, isWanted, limit, columns }: Window<Columns>,
+  { first, isWanted, limit, size, columns }: Window<Columns>,
 ) {
-  const end = sql`${first} + ${sql.raw(String(WINDOW))}`;
+  const end = sql`${first} + ${sql.raw(String(size))}`;
   const last = sql`(SELECT max(${events.id}) FROM ${events} WHERE ${events.id} <= ${end})`;
   return db
     .select({

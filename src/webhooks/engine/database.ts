@@ -41,6 +41,9 @@ const selectConfiguration = compile("webhookEngine.configuration", (db, paramete
     .where(isThis(parameter)),
 );
 
+/** Events that a read looks at, at most: after an outage, those that a webhook does not want are passed with few reads. */
+const WINDOW = 5_000;
+
 /** From a place on, the events that the webhook wants. The first row is that of the place, if the feed has it. */
 const selectWanted = compile(
   "webhookEngine.wanted",
@@ -50,6 +53,7 @@ const selectWanted = compile(
       first: sql`max(CAST(${parameter("first")} AS INTEGER), coalesce((SELECT min(${events.id}) FROM ${events}), 0))`,
       isWanted: sql`instr(${types}, '"' || ${events.type} || '"')`,
       limit: parameter("limit"),
+      size: WINDOW,
       columns: { type: sql<string>`${events.type}`.as("type"), resource: resourceOfEvent.as("resource") },
     });
   },
