@@ -5,6 +5,10 @@ const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets
 const LIST_STATUS = LIST.replace("WHERE", 'WHERE "status" = ? AND');
 const GET = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" = ?`;
 const INSERT = `INSERT INTO "pets" ("name", "category_id", "status") VALUES (?, ?, ?) RETURNING CAST("id" AS TEXT) AS "id"`;
+const RECORD = `INSERT INTO "events" ("tag", "type", "version", "data", "created_at")
+  SELECT random() & 4294967295, 'pet.created', "version",
+    json_object('id', "id", 'name', "name", 'categoryId', "category_id", 'status', "status"), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+  FROM "pets" WHERE "id" = last_insert_rowid()`;
 const STATUSES = ["available", "pending", "sold"];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const known = new Map<string, { readAt: number; scopes: string[] }>();
@@ -21,12 +25,14 @@ export default {
       if (!Number.isSafeInteger(categoryId) || !STATUSES.includes(status as string))
         return refuse(400, "invalid_request");
       const row = { name, categoryId: String(categoryId), status: status as string };
-      const [inserted] = await run(env, "first-primary", INSERT, ...Object.values(row));
-      return json(animal({ ...row, id: inserted?.["id"] ?? "" }), 201);
+      const session = env.DB.withSession("first-primary");
+      const statements = [session.prepare(INSERT).bind(...Object.values(row)), session.prepare(RECORD)];
+      const [inserted] = await session.batch<Record<string, string>>(statements);
+      return json(animal({ ...row, id: inserted?.results[0]?.["id"] ?? "" }), 201);
     }
     const path = request.url.slice(request.url.indexOf("/", "https://".length));
     if (path.startsWith("/v1/pets/")) {
-      const [row] = await run(env, "first-unconstrained", GET, path.slice("/v1/pets/".length));
+      const [row] = await run(env, GET, path.slice("/v1/pets/".length));
       return row ? json(animal(row)) : refuse(404, "not_found");
     }
     const limit = Number(/[?&]limit=([^&]*)/.exec(path)?.[1] ?? 20);
@@ -34,9 +40,7 @@ export default {
     const status = /[?&]status=([^&]*)/.exec(path)?.[1];
     if (status !== undefined && !STATUSES.includes(status)) return refuse(400, "invalid_request");
     const rows =
-      status === undefined
-        ? await run(env, "first-unconstrained", LIST, "0", limit + 1)
-        : await run(env, "first-unconstrained", LIST_STATUS, status, "0", limit + 1);
+      status === undefined ? await run(env, LIST, "0", limit + 1) : await run(env, LIST_STATUS, status, "0", limit + 1);
     return json(rows.slice(0, limit).map(animal));
   },
 };
@@ -54,8 +58,8 @@ async function scopesOf(authorization: string, env: Env): Promise<string[] | und
   return scopes;
 }
 
-async function run(env: Env, start: string, sql: string, ...values: unknown[]) {
-  const statement = env.DB.withSession(start).prepare(sql);
+async function run(env: Env, sql: string, ...values: unknown[]) {
+  const statement = env.DB.withSession("first-unconstrained").prepare(sql);
   return (await statement.bind(...values).all<Record<string, string>>()).results;
 }
 

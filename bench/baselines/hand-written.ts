@@ -27,6 +27,10 @@ const LIST = `SELECT ${COLUMNS} FROM "pets" WHERE "pets"."id" > ? ORDER BY "pets
 const LIST_STATUS = `SELECT ${COLUMNS} FROM "pets" WHERE "status" = ? AND "pets"."id" > ? ORDER BY "pets"."id" LIMIT ?`;
 const GET = `SELECT ${COLUMNS}, "version" FROM "pets" WHERE "pets"."id" = ?`;
 const INSERT = `INSERT INTO "pets" ("name", "category_id", "status") VALUES (?, ?, ?) RETURNING CAST("id" AS TEXT) AS "id"`;
+const RECORD = `INSERT INTO "events" ("tag", "type", "version", "data", "created_at")
+  SELECT random() & 4294967295, 'pet.created', "version",
+    json_object('id', "id", 'name', "name", 'categoryId', "category_id", 'status', "status"), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+  FROM "pets" WHERE "id" = last_insert_rowid()`;
 const rawJSON = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 const known = new Map<string, { at: number; record: { id: string; scopes: string[] } }>();
 
@@ -62,19 +66,31 @@ export default {
         throw new Failure(429, "rate_limited", "", { "Retry-After": "60" });
       const bookmark = request.headers.get("x-d1-bookmark");
       if (bookmark !== null && !/^[0-9a-f-]{59}$/.test(bookmark)) throw new Failure(400, "invalid_request", "");
-      const run = async (sql: string, mode: string, ...values: unknown[]) => {
-        const session = env.DB.withSession(mode);
-        const { results, meta } = await session
-          .prepare(sql)
-          .bind(...values)
-          .all<Record<string, string>>();
+      const finish = (session: D1DatabaseSession, metas: D1Meta[]) => {
         headers["x-d1-bookmark"] = session.getBookmark() ?? "";
-        log["d1Duration"] = meta.duration;
-        log["d1RowsRead"] = meta.rows_read;
-        log["d1RowsWritten"] = meta.rows_written;
-        log["d1Region"] = meta.served_by_region;
-        log["d1Primary"] = meta.served_by_primary;
+        const sum = (part: (meta: D1Meta) => number) => metas.reduce((total, meta) => total + part(meta), 0);
+        log["d1Duration"] = sum(({ duration }) => duration);
+        log["d1RowsRead"] = sum(({ rows_read }) => rows_read);
+        log["d1RowsWritten"] = sum(({ rows_written }) => rows_written);
+        log["d1Region"] = metas[0]?.served_by_region;
+        log["d1Primary"] = metas[0]?.served_by_primary;
+      };
+      const read = async (sql: string, ...values: unknown[]) => {
+        const session = env.DB.withSession(bookmark ?? "first-unconstrained");
+        const statement = session.prepare(sql).bind(...values);
+        const { results, meta } = await statement.all<Record<string, string>>();
+        finish(session, [meta]);
         return results;
+      };
+      const create = async (...values: unknown[]) => {
+        const session = env.DB.withSession("first-primary");
+        const statements = [session.prepare(INSERT).bind(...values), session.prepare(RECORD)];
+        const results = await session.batch<Record<string, string>>(statements);
+        finish(
+          session,
+          results.map(({ meta }) => meta),
+        );
+        return results[0]?.results[0];
       };
       if (pathname === "/v1/pets" && request.method === "GET") {
         const digits = searchParams.get("limit") ?? "20";
@@ -84,9 +100,7 @@ export default {
           throw new Failure(400, "invalid_request", "limit has to be an integer from 1 to 100, in decimal digits.");
         if (filter !== null && !STATUSES.includes(filter)) throw new Failure(400, "invalid_request", "status");
         const page =
-          filter === null
-            ? await run(LIST, bookmark ?? "first-unconstrained", "0", limit + 1)
-            : await run(LIST_STATUS, bookmark ?? "first-unconstrained", filter, "0", limit + 1);
+          filter === null ? await read(LIST, "0", limit + 1) : await read(LIST_STATUS, filter, "0", limit + 1);
         if (page.length > limit) {
           page.length = limit;
           const given =
@@ -114,7 +128,7 @@ export default {
         if (!Number.isSafeInteger(categoryId)) faults.push("categoryId");
         if (!STATUSES.includes(petStatus as string)) faults.push("status");
         if (faults.length > 0) throw new Failure(400, "invalid_request", `${faults.join("; ")} has to be right.`);
-        const [row] = await run(INSERT, "first-primary", name, String(categoryId), petStatus);
+        const row = await create(name, String(categoryId), petStatus);
         headers["Location"] = `/v1/pets/${row?.["id"]}`;
         headers["ETag"] = '"1"';
         status = 201;
@@ -124,9 +138,7 @@ export default {
         >);
       } else if (request.method === "GET") {
         const petId = pathname.slice("/v1/pets/".length);
-        const [row] = /^(?:0|-?[1-9]\d{0,18})$/.test(petId)
-          ? await run(GET, bookmark ?? "first-unconstrained", petId)
-          : [];
+        const [row] = /^(?:0|-?[1-9]\d{0,18})$/.test(petId) ? await read(GET, petId) : [];
         if (row === undefined) throw new Failure(404, "not_found", "There is no animal with this id.");
         headers["ETag"] = `"${row["version"]}"`;
         body = animal(row);
