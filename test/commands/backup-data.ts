@@ -50,7 +50,6 @@ export function everythingIn(sqlite: DatabaseSync): unknown {
   });
 }
 
-/** All rows of a backup. */
 export function contentsOfBackup(folder: string): Contents {
   return Object.fromEntries(
     TABLES.map((table) => {
@@ -190,29 +189,6 @@ export const CHANGES: { [name: string]: (sqlite: DatabaseSync, random: (limit: n
       .prepare("INSERT INTO categories (name, description) VALUES (hex(randomblob(8)), ?)")
       .run(["", null][random(2)] ?? null);
     record(sqlite, "categories", "category.created", "id = last_insert_rowid()");
-  },
-  "changes of categories": (sqlite, random) => {
-    const id = some(sqlite, "categories", random);
-    sqlite.exec(`UPDATE categories SET description = '${random(99)}', version = version + 1 WHERE ${id}`);
-    record(sqlite, "categories", "category.updated", id);
-  },
-  "deletions of categories": (sqlite, random) =>
-    remove(sqlite, "categories", "category", some(sqlite, "categories", random)),
-  orders: (sqlite) => {
-    sqlite.exec(`INSERT INTO orders (pet_id, status, created_at)
-      SELECT id, 'placed', ${NOW} FROM pets WHERE id NOT IN (SELECT pet_id FROM orders) LIMIT 1`);
-    record(sqlite, "orders", "order.placed", "changes() = 1 AND id = last_insert_rowid()");
-  },
-  "changes of orders": (sqlite, random) => {
-    const id = `${some(sqlite, "orders", random)} AND status = 'placed'`;
-    const [status, type] =
-      [
-        ["'shipped'", "order.shipped"],
-        ["'cancelled'", "order.cancelled"],
-      ][random(2)] ?? [];
-    const changed = sqlite.prepare(`SELECT id FROM orders WHERE ${id}`).get();
-    sqlite.exec(`UPDATE orders SET status = ${status}, ship_date = ${NOW}, version = version + 1 WHERE ${id}`);
-    if (changed !== undefined) record(sqlite, "orders", type ?? "", `id = ${String(changed["id"])}`);
   },
   "references of orders": (sqlite, random) => {
     const id = some(sqlite, "orders", random);

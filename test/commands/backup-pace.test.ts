@@ -56,7 +56,6 @@ const restore = (...more: string[]) =>
   );
 const objects = () => [...api.buckets.objects.keys()].map((path) => path.slice(BUCKET.length + 1));
 
-/** The name of the only finished backup in the bucket. */
 function nameOfBackup(): string {
   const [name, ...others] = objects().flatMap((path) => /^(.*)\/manifest\.json$/.exec(path)?.[1] ?? []);
   expect(others).toEqual([]);

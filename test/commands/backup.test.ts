@@ -60,7 +60,7 @@ import { Refusal } from "./cloudflare/route.ts";
 const SOURCE = "petstore-staging";
 const TARGET = "petstore-production";
 const MARGIN = 1_000_000_000n;
-/** Requests of which one meets a failure. BAD_DAY=1000 goes through all of them, as in bad-day.test.ts. */
+/** Requests of which one meets a failure. BAD_DAY=1000 goes through all of them, as in every-command.test.ts. */
 const STEP = process.env["BAD_DAY"] === undefined ? 4 : 1;
 /** Is repeated at once. */
 const FAILURE = new Refusal(500, 10_013, "Unknown error", { "Retry-After": "0" });
@@ -103,7 +103,6 @@ async function expectBackupOfData(): Promise<void> {
   await expectBackup();
 }
 
-/** Lets a restore fail at a query. */
 async function interruptRestore(isAt: (sql: string) => boolean): Promise<void> {
   api.databases.atQuery = (sql, run) => {
     if (isAt(sql)) throw FAILURE;
@@ -992,7 +991,6 @@ test.each(Object.keys(CHANGES))("%s during a backup are in it", async (name) => 
 const ANEW =
   "petstore-staging was restored or migrated, or removed events that the backup needs. The backup starts anew.";
 
-/** Makes changes of every kind. */
 function changeSource(count: number, random: (limit: number) => number): void {
   const names = Object.keys(CHANGES);
   api.databases.use(SOURCE, (sqlite) => {

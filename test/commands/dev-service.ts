@@ -35,7 +35,6 @@ export function spawnDev(...args: string[]): ChildProcess {
   return spawn(process.execPath, ["scripts/dev.ts", ...args], { env, detached: true });
 }
 
-/** Kills a process and its children, if it runs. */
 export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
 }

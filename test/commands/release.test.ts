@@ -61,11 +61,9 @@ const head = () => cloudflare.checkout.git("rev-parse", "HEAD");
 const addOne = () => addReleases(cloudflare.api, WORKER, 1, head());
 const addTwo = () => addReleases(cloudflare.api, WORKER, 2, head());
 
-/** The secret of a version for customer tokens. */
 const secretOf = (version: Version | undefined) =>
   String(version?.bindings.find(({ name, type }) => name === "TOKEN_SECRET" && type === "secret_text")?.["text"]);
 
-/** Adds a migration to the commit. */
 function addMigration(sql = "CREATE TABLE later (id INTEGER);", file = "9000_new.sql"): void {
   writeFileSync(join(cloudflare.checkout.folder, "drizzle", file), sql);
   commitUntilEnd(cloudflare.checkout, "A migration");

@@ -40,7 +40,6 @@ const JOBS = WORKFLOWS.flatMap(({ name, jobs }) => jobs.map((job) => ({ ...job, 
 const STEPS = JOBS.flatMap(({ steps }) => steps);
 
 const SECRET = /\bsecrets\b/;
-/** The commands that need the token of Cloudflare. */
 const NEEDS_TOKEN = /^npm run (?:--silent )?(?:backup|doctor|preview|release) -- /;
 
 test("only pull_request, push and schedule start a workflow, because other events give forks the rights of the repository", () => {

@@ -7,7 +7,6 @@ import { createVitest, type TestSpecification } from "vitest/node";
 import { PROJECTS } from "./operators.ts";
 import { run, runToFailure } from "./vitest.ts";
 
-/** A file before and after a mutation. */
 export interface Mutation {
   file: string;
   original: string;
@@ -38,10 +37,10 @@ const RELATED: { [folder: string]: RegExp } = {
 const COMMANDS: { [folder: string]: string[] } = {
   "ops/backup": ["restore", "backup-pace", "backup"],
   "ops/doctor": ["doctor"],
-  "ops/keys": ["keys-cli", "keys-show", "tokens", "keys-revocation", "keys-rotation"],
-  "ops/preview": ["preview", "bad-day"],
+  "ops/keys": ["keys-cli", "keys-show", "every-command", "keys-revocation", "keys-rotation"],
+  "ops/preview": ["preview", "every-command"],
   "ops/release":
-    "configuration tokens release-refused rollback cloudflare-api release bad-day preview doctor backup".split(" "),
+    "configuration every-command release-refused rollback cloudflare-api release preview doctor backup".split(" "),
   "ops/webhooks": ["doctor"],
 };
 const BUNDLE = "the tests of its bundle";

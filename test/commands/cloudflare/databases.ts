@@ -79,7 +79,6 @@ export class Databases {
     copyFileSync(this.#file(bookmark), this.#file(this.find(idOrName).uuid));
   }
 
-  /** The last saved state of a database. */
   lastBookmark(idOrName: string): string {
     const { uuid } = this.find(idOrName);
     return this.#snapshots.findLast((snapshot) => snapshot.uuid === uuid)?.bookmark ?? "";

@@ -154,7 +154,6 @@ export function lastLine({ stderr }: Result): string {
   return stderr.trim().split("\n").at(-1) ?? "";
 }
 
-/** Waits for a command that has to succeed. */
 export async function succeed(running: Promise<Result>): Promise<Result> {
   const result = await running;
   expect(result, result.stderr).toMatchObject({ code: 0 });
@@ -168,7 +167,6 @@ export async function failureOf(running: Promise<Result>): Promise<string> {
   return lastLine(result);
 }
 
-/** The commands of wrangler that a command showed. */
 export function commandsOf({ stderr }: Result): (string | undefined)[] {
   return [...stderr.matchAll(/^\$ npx wrangler (.+)$/gm)].map(([, command]) => command);
 }

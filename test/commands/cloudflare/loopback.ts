@@ -9,7 +9,6 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Closes a server and all its connections. */
 export async function close(server: Server): Promise<void> {
   server.close();
   server.closeAllConnections();

@@ -16,7 +16,6 @@ export interface Route {
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;
-  /** More headers of the response. */
   readonly headers: Record<string, string>;
 
   constructor(status: number, code: number, message: string, headers: Record<string, string> = {}) {

@@ -35,7 +35,6 @@ export interface Worker {
   subdomain?: { enabled: boolean; previews_enabled: boolean };
 }
 
-/** Workers with their versions and deployments. */
 export class Workers {
   readonly all = new Map<string, Worker>();
   /** How many deployments and how many versions a list has at most: the latest ones. wrangler speaks of 10, and of 100 to roll back to. */
@@ -209,7 +208,6 @@ async function upload(
   return addVersion(worker, [...bindings, ...kept], metadata.annotations ?? {});
 }
 
-/** The secrets of a version, with their texts. */
 const secretsOf = ({ bindings }: Version) => JSON.stringify(bindings.filter(({ type }) => type === "secret_text"));
 
 function addVersion(worker: Worker, bindings: Binding[], annotations: Record<string, string>): Version {

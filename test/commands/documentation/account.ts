@@ -19,7 +19,6 @@ const WEBHOOK = `INSERT INTO webhooks (tag, url, types, created_by, created_at, 
 export class Operator {
   readonly api: CloudflareApi;
   readonly checkout: Checkout;
-  /** A key of production. */
   readonly key = generateKey("production");
   /** A time before the incident. */
   goodMoment = "";

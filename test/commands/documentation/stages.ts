@@ -27,7 +27,6 @@ function expectDisabledWebhook({ api }: Operator): void {
   ]);
 }
 
-/** Loses an animal, and sells another one. */
 async function loseData({ api }: Operator): Promise<void> {
   api.databases.query(PRODUCTION, "DELETE FROM pets WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 2");
 }
