@@ -34,11 +34,15 @@ const INCLUDING: { [scope: string]: string[] } = { "orders:place": ["store:write
 // test/openapi/document.test.ts asserts that every route is an operation of the document. Each has the same guard, so these two show
 // that it is there, and with which scope. The rest of the guard is tested at one operation.
 describe.each(OPERATIONS)("$name", ({ path, scope, scopes, outcomes, request }) => {
-  test("accepts a good key", async () => {
-    const response = await call(path, { ...request, key: await grantKey({ scopes }) });
-    expect(outcomes).toContain(response.status);
-    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
-    expect(response.headers.get("WWW-Authenticate")).toBeNull();
+  // Promise: scopes-of-orders
+  test("accepts a key with its scope, or with one that includes it", async () => {
+    const including = INCLUDING[scope ?? ""];
+    for (const granted of including === undefined ? [scopes] : [scopes, including]) {
+      const response = await call(path, { ...request, key: await grantKey({ scopes: granted }) });
+      expect(outcomes).toContain(response.status);
+      expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+      expect(response.headers.get("WWW-Authenticate")).toBeNull();
+    }
   });
 
   // Promise: keys-without-scopes

@@ -28,7 +28,6 @@ test.each(OPERATIONS)("the document shows an invalid_request of $name", async ({
 interface Parameters {
   [path: string]: { get?: { parameters: { name?: string; schema?: { type?: string } }[] } };
 }
-/** The parameters that are lists, each with its path. */
 const LISTS = Object.entries(document.paths as Parameters).flatMap(([path, { get }]) =>
   (get?.parameters ?? []).flatMap(({ name = "", schema }) => (schema?.type === "array" ? [[`/v1${path}`, name]] : [])),
 ) as [path: string, name: string][];

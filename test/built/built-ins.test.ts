@@ -34,7 +34,6 @@ async function inWorkerd(names: Iterable<string>): Promise<{ [name: string]: boo
   return has;
 }
 
-/** The identifiers of a file. */
 function identifiersOf(project: Project, file: string): Node[] {
   const found: Node[] = [];
   const visit = (node: Node): void => {

@@ -11,7 +11,6 @@ import { startBuiltService } from "./service.ts";
 const PAGE = readFileSync("docs/observability.md", "utf8");
 const HAS_JQ = spawnSync("jq", ["--version"]).status === 0;
 
-/** The commands under each heading of the queries. */
 const COMMANDS = new Map(
   PAGE.slice(PAGE.indexOf("\n## Queries\n"), PAGE.indexOf("\n## Objectives\n"))
     .split("\n### ")

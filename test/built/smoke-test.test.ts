@@ -10,7 +10,6 @@ vi.mock("node:timers/promises", () => ({ setTimeout: () => Promise.resolve() }))
 const VERSION = "11111111-0000-4000-8000-000000000000";
 const OLD = "22222222-0000-4000-8000-000000000000";
 
-/** Runs the smoke test. Returns its output and its error. */
 async function run(address: URL, options: Partial<Parameters<typeof smokeTest>[0]> = {}) {
   const said: string[] = [];
   const terminal = { print: () => {}, read: async () => "", say: (text: string) => void said.push(text) };

@@ -16,7 +16,6 @@ const typeOf = ({ headers }: Response) => headers.get("Content-Type");
 const HTML = "text/html; charset=utf-8";
 const MARKDOWN = "text/markdown; charset=utf-8";
 
-/** The pages in the sitemap. */
 async function pages(): Promise<string[]> {
   const { text } = await get("/sitemap.xml");
   return [...text.matchAll(/<loc>https:\/\/pets\.example(.*?)<\/loc>/g)].map(([, path = ""]) => path);

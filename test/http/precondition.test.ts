@@ -40,7 +40,7 @@ test("a tag that the edge has weakened still matches its version", async () => {
 });
 
 // Promise: if-none-match
-test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"01"', '"é"'])(
+test.each(['"2"', 'W/"2"', '"*"', '"5", "6"', '"10"', '"01"', '"é"', '"0"', '""', '"1.0"', '"9007199254740993"'])(
   "%s does not match the version",
   async (value) => {
     await expectError(await ask(value), "precondition_failed");

@@ -37,13 +37,6 @@ test("an id is never used again", async () => {
   );
 });
 
-test("If-Match with another version prevents the deletion", async () => {
-  await call(path, { method: "PATCH", key, body: { name: "Max" } });
-  await expectError(await remove({ "If-Match": '"1"' }), "precondition_failed");
-  await expectError(await remove({ "If-Match": '"3"' }), "precondition_failed");
-  expect((await remove({ "If-Match": '"7", W/"2"' })).status).toBe(204);
-});
-
 // Promise: faults
 test("a deletion is not retried, because after a failure it is unknown whether it took effect", async () => {
   vi.spyOn(scheduler, "wait").mockResolvedValue();

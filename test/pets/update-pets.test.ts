@@ -30,7 +30,6 @@ const KEYS = [
   ["without one", () => ({})],
 ] as const;
 
-/** The ids of a hundred new animals. */
 let ids: number[];
 beforeEach(async () => {
   const created = await call(BATCH, { method: "POST", key, body: Array.from({ length: 100 }, () => REX) });

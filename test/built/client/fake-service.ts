@@ -3,7 +3,6 @@ import { afterEach, beforeEach, vi } from "vitest";
 import { PetStore, type PetStoreOptions } from "../../../client/src/index.ts";
 import { serve } from "../serve.ts";
 
-/** A request that the client sent. */
 export interface Sent {
   method: string;
   /** Path and query, without the base. */
@@ -73,7 +72,6 @@ export function fakeService(replies: Reply[], options: Partial<PetStoreOptions> 
 /** Starts a server until the test ends. Returns the address of its API. */
 export const serveApi = async (listener: RequestListener) => `${await serve(listener)}/v1`;
 
-/** Stops the time in the tests of a group. */
 export function stopTime(): void {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => {
@@ -82,7 +80,6 @@ export function stopTime(): void {
   });
 }
 
-/** The error of a rejected promise. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => {

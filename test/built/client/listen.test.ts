@@ -22,7 +22,6 @@ const send = async (method: string, path: string, body?: object) => {
   return fetch(new URL(`/v1${path}`, service.url), request);
 };
 
-/** A receiver of this machine. */
 async function startReceiver(answer: (type: string) => number = () => 204) {
   const received: { headers: IncomingHttpHeaders; body: Buffer; type: string; version: number }[] = [];
   const origin = await serve(async (request, response) => {

@@ -18,7 +18,6 @@ import { listPetsQuery } from "../../../src/pets/list-pets.ts";
 import { foldedName, needlesOf } from "../../../src/pets/fold.ts";
 import { retryAfterOf } from "../../../src/webhooks/engine/retry-after.ts";
 
-/** Every reader of untrusted input. */
 export const READERS = {
   "a path": (text) => boundedPath(new Request(`https://pets.example/${text.replaceAll(/[?#]/g, "")}`)),
   "the Authorization header": bearerToken,
