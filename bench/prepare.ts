@@ -6,10 +6,8 @@ import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 import { startInstance } from "./instance.ts";
 import { type Answer, FROM_BROWSER, KEY, LIST, REQUESTS, requestsOf, send } from "./requests.ts";
 
-/** The asset with the tools of agents. */
 const TOOLS = readFileSync(join(import.meta.dirname, "../public/tools.json"), "utf8");
 
-/** A candidate that `Server` can run. */
 export interface Prepared extends Candidate {
   /** Path of the configuration for `workerd serve`. */
   config: string;

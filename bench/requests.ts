@@ -2,7 +2,6 @@ import { crc32 } from "node:zlib";
 import { generateKey } from "../src/auth/key-format.ts";
 import { BARE, type Candidate, FLOOR } from "./candidates.ts";
 
-/** The key in every candidate's storage. */
 export const KEY = generateKey("production");
 export const AUTHORIZATION = `Bearer ${KEY}`;
 
@@ -34,7 +33,6 @@ const CREATE: BenchRequest = {
   status: 201,
 };
 
-/** The requests to every candidate. */
 export const REQUESTS: BenchRequest[] = [
   LIST,
   { ...LIST, name: "list 100", path: "/v1/pets?limit=100" },
@@ -107,7 +105,6 @@ export const FROM_BROWSER: BenchRequest = {
   headers: { ...LIST.headers, Origin: "https://example.com" },
 };
 
-/** The requests to a candidate. */
 export const requestsOf = ({ name }: Candidate): BenchRequest[] =>
   [FLOOR, BARE].includes(name)
     ? REQUESTS

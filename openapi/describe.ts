@@ -13,13 +13,11 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from "../src/http/paging.ts";
 
 export type Stability = "stable" | "beta" | "experimental";
 
-/** A resource of the interface. */
 export interface Resource {
   tag: { name: string; description: string };
   /** The message of `not_found` when there is no row with the id in the path. */
   missing?: string;
   schemas: { [name: string]: SchemaObject };
-  /** By operation id. */
   operations: { [operationId: string]: Operation };
 }
 
@@ -55,7 +53,6 @@ export interface Agents {
   refused?: { readonly [argument: string]: { readonly [value: string]: string } };
 }
 
-/** A JSON body. */
 export interface Body {
   /** The name of its schema. */
   schema: string;
@@ -84,14 +81,12 @@ export const NOT_BLANK = "^[\\s\\S]*\\S[\\s\\S]*$";
 /** Any text, line breaks included. */
 export const ANY_TEXT = "^[\\s\\S]*$";
 
-/** The rule of every name. */
 export const NAME: SchemaObject = {
   minLength: 1,
   maxLength: MAX_NAME_CHARACTERS,
   pattern: NOT_BLANK,
 };
 
-/** The rule of the customer of an order. */
 export const CUSTOMER_TEXT: SchemaObject = { minLength: 1, maxLength: 255, pattern: CUSTOMER.source };
 
 export const int32 = (minimum: number, maximum: number): SchemaObject => ({
@@ -110,7 +105,6 @@ export const time = (description: string, example = "2026-11-22T08:30:00.000Z"):
   examples: [example],
 });
 
-/** A named list of values. */
 export const values = (all: readonly string[], description: string): SchemaObject => ({
   type: "string",
   enum: [...all],
@@ -133,14 +127,12 @@ export const object = (
   required = Object.keys(example),
 ): SchemaObject => fieldsOf(description, { properties, required }, example);
 
-/** The parameter with the most items of a page. */
 export const limitParameter = (items: string, standard = DEFAULT_LIMIT): Parameter => ({
   description: `Maximum number of ${items} to return. Defaults to ${standard}.`,
   schema: int32(1, MAX_LIMIT),
   example: standard,
 });
 
-/** The parameters of every list. */
 export const pageParameters = (items: string): { [name: string]: Parameter } => ({
   limit: limitParameter(items),
   cursor: {
@@ -163,7 +155,6 @@ export const pageParameters = (items: string): { [name: string]: Parameter } => 
   },
 });
 
-/** The version of a resource. */
 export const VERSION: SchemaObject = { ...int32(1, 2 ** 31 - 1), examples: [1] };
 
 /** The items of a list: the resource, and what `include` adds. */
@@ -175,13 +166,11 @@ export const listed = ({ properties = {}, ...schema }: SchemaObject): SchemaObje
   },
 });
 
-/** The resource with its version. */
 export const versioned = ({ properties = {}, required = [], ...schema }: SchemaObject): SchemaObject => ({
   ...schema,
   properties: { ...properties, version: { ...VERSION, description: "The number in the `ETag`." } },
   required: [...required, "version"],
 });
-/** A cursor of the feed. */
 export const CURSOR_OF_EVENTS = {
   pattern: EVENT_CURSOR.source,
   example: encodeEventCursor("00000000000000025d41402a"),
@@ -272,7 +261,6 @@ export const ok = (description: string, schema: string, example: unknown): Opera
 /** The success of a creation. */
 export const added = (...success: Parameters<typeof ok>): Operation["success"] => ({ ...ok(...success), status: 201 });
 
-/** A schema of an array with items of another schema. */
 export const arrayOf = (
   schema: string,
   description: string,
@@ -288,7 +276,6 @@ export const arrayOf = (
   examples: [example],
 });
 
-/** A parameter of the document, from its description. */
 export function parameterObject(
   name: string,
   place: ParameterObject["in"],

@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../src/errors.ts";
 
-/** When the API returns each error. */
 export const WHEN: { readonly [Code in ErrorCode]: string } = {
   invalid_request:
     "The body, the query or a header breaks a rule, or the query has a parameter that the operation does not declare. The message lists every invalid field.",

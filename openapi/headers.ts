@@ -106,7 +106,6 @@ export function named(operationId: string, inline: { [name: string]: HeaderObjec
   );
 }
 
-/** The header with the path of a resource created at this path. */
 export function locationHeader(path: string): { [name: string]: HeaderObject } {
   const pattern = `^[/]v1${path.replaceAll("/", "[/]")}[/][0-9]+$`;
   return { Location: header("The path of the new resource.", { type: "string", pattern, maxLength: 40 }) };

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from "commander";
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The form of a duration, for messages. */
 export const DURATION = "90d, 12h, 30m or 45s";
 
 /** The value of an option, in milliseconds. @throws InvalidArgumentError */

@@ -13,7 +13,6 @@ export interface Terminal {
   read(): Promise<string>;
 }
 
-/** The terminal of this process. */
 export function processTerminal(): Terminal {
   return {
     print: (lines) => console.log(lines),

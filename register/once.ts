@@ -1,10 +1,8 @@
 // Requests that happen once under an `Idempotency-Key`. test/battery/idempotency.test.ts sends them.
 import type { ErrorCode } from "../src/errors.ts";
 
-/** The service under test. */
 export interface Service {
   send: (method: string, path: string, body?: object) => Promise<Response>;
-  /** Runs a statement on its database. */
   run: (sql: string) => Promise<unknown>;
 }
 
@@ -24,7 +22,6 @@ export interface Once {
   prepare: (service: Service) => Promise<OnceRequest>;
   /** A patch that leaves a new resource unchanged. */
   nothing?: object;
-  /** The number of events that the request leaves. */
   events: number;
   /** A patch of its resource by somebody else, after which the request would have another effect. */
   disturb: () => object;

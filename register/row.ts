@@ -51,5 +51,4 @@ export type Row<Id extends OperationId = OperationId> = Every &
   (Id extends IdsWithKey ? OfKey : Partial<Record<"once", undefined>>) &
   (Id extends IdsWithBody ? OfBody : Partial<Record<"invalid", undefined>>);
 
-/** The rows of a resource. */
 export type Rows = { [Id in OperationId]?: Row<Id> };

@@ -20,7 +20,6 @@ export interface Bundles extends AsyncDisposable {
   database: D1Database;
   keys: { put(name: string, record: string): Promise<void> };
   dispatchFetch: Miniflare["dispatchFetch"];
-  /** Runs the hourly job of a bundle. */
   runJob(name: string): Promise<void>;
 }
 

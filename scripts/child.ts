@@ -36,7 +36,6 @@ export function endChild({ pid }: ChildProcess): void {
   if (pid !== undefined) process.kill(-pid, "SIGKILL");
 }
 
-/** Ends all of these programs now. */
 export function endChildren(): void {
   for (const child of running) endChild(child);
 }

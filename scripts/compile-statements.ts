@@ -66,7 +66,6 @@ export async function textsOf(entries = ["src/index.ts"], root = ROOT): Promise<
 const LINES =
   /'(?:[^']|'')*'|"[^"]*"|(?<!delete) (?=(?:select|from|where|order by|limit|returning|set|values|union all|on conflict) )/g;
 
-/** The module with these statements. */
 export function moduleOf(texts: ReadonlyMap<string, string>): string {
   const entries = [...texts]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

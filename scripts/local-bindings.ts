@@ -5,7 +5,6 @@ import { endWithThisProcess } from "./child.ts";
 
 const PROJECT = join(import.meta.dirname, "..");
 
-/** The storage of a local service. */
 export type LocalBindings = Pick<Env, "DB" | "API_KEYS">;
 
 /**

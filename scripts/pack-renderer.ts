@@ -32,7 +32,6 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** Packs a package into a folder. */
 function pack(destination: string, spec: string): [{ filename: string; integrity: string }] {
   const args = ["pack", spec, "--json", "--pack-destination", destination];
   return JSON.parse(execFileSync("npm", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }));

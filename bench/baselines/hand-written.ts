@@ -1,7 +1,6 @@
 // The floor: a Worker without any library that does the work of the service for the measured requests and returns the same
 // responses, except for the form of the cursor. One file, with routing by `if` and few types.
 
-/** The headers of every response with JSON. */
 const HEADERS = {
   "Cache-Control": "private, no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -9,7 +8,6 @@ const HEADERS = {
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
 };
-/** The headers for a browser on another site. */
 const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers":

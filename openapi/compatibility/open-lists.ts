@@ -38,7 +38,6 @@ function isOpen(document: OpenAPIObject, alternatives: Schema[]): boolean {
   return withoutKnownValues(document, alternatives).length < alternatives.length;
 }
 
-/** The values that a schema lists. */
 export function listedIn(document: OpenAPIObject, schema: Schema): unknown[] | undefined {
   return valuesOf(flatten(document, schema));
 }

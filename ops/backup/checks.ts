@@ -14,7 +14,6 @@ export interface Migrations {
   later: MigrationFiles;
 }
 
-/** All migrations of this code, in their order. */
 export const migrationFiles = (): MigrationFiles =>
   readdirSync(MIGRATIONS)
     .filter((file) => file.endsWith(".sql"))

@@ -39,7 +39,6 @@ const WEBHOOKS = "webhooks";
 /** Tables whose oldest rows a job removes. */
 const AGING = [EVENTS, KEYS];
 
-/** A place in the feed. */
 interface Place {
   id: string;
   tag: string;
@@ -125,7 +124,6 @@ class Copy {
     this.#state = state;
   }
 
-  /** Reads everything, up to one moment. */
   async readAll(): Promise<End> {
     const { end, tables } = this.#state;
     if (end !== undefined) return end;
@@ -199,7 +197,6 @@ class Copy {
     return true;
   }
 
-  /** Follows the feed to its end. */
   async #follow(): Promise<void> {
     while (!(await this.#readChanges()).isLast);
   }

@@ -25,7 +25,6 @@ const tableSchema = z.strictObject({
   sha256: z.string(),
 });
 const contentsSchema = z.strictObject({
-  /** The name of the database. */
   database: title,
   /** The moment up to which the backup is the truth. */
   moment: z.strictObject({

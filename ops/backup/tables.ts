@@ -88,7 +88,6 @@ export async function readMigrations(database: Queries): Promise<string[]> {
   return (await rowsOf(database, "d1_migrations", SELECT_MIGRATIONS)).map(({ name }) => String(name));
 }
 
-/** The SELECT of all lines of a table. */
 export const selectLines = ({ name, columns }: Table) =>
   `SELECT CAST(id AS TEXT) AS id, json_object(${columns.map((column) => `'${column}', "${column}"`).join(", ")}) AS line FROM "${name}"`;
 

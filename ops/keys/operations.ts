@@ -54,7 +54,6 @@ export async function createKey(
   return { key, stored };
 }
 
-/** A revocation that was written. */
 export interface Revocation {
   record: KeyRecord;
   /** Whether KV has shown it already. */

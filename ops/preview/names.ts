@@ -7,7 +7,6 @@ const PREFIX = "petstore-preview-";
 /** The name of a Worker on workers.dev is one label of a domain, with up to 63 characters (RFC 1035, section 2.3.4). */
 const MAX_LENGTH = 63 - PREFIX.length;
 
-/** The resources of a preview. */
 export interface Preview {
   name: string;
   worker: string;

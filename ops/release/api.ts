@@ -48,7 +48,6 @@ export interface Token {
 export class ApiFailure extends Error {
   /** Undefined when there was no response. */
   readonly status: number | undefined;
-  /** The codes of Cloudflare's errors. */
   readonly codes: readonly number[];
   /** Milliseconds to wait, as the response says. */
   readonly retryAfter: number | undefined;
@@ -89,7 +88,6 @@ function describe({ method, path }: ApiRequest, reason: string, status: number |
   return isAboutToken(status, codes) ? `${refusal} ${adviceOnToken(path, method)}` : refusal;
 }
 
-/** How a command uses the API. */
 export interface Use {
   clock?: Clock;
   /** Of the limit of requests that all programs of the user or token have together. */
@@ -100,7 +98,6 @@ export interface Use {
   patience?: number;
 }
 
-/** Cloudflare's API for one account. */
 export class Api {
   protected readonly account: string;
   protected readonly token: Token;

@@ -77,7 +77,6 @@ export class Cloudflare extends Api {
     return this.#unlessAbsent(() => this.send<Result>({ method: "GET", path }));
   }
 
-  /** All pages of a list. */
   async list<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let page = 1; ; page++) {

@@ -80,7 +80,6 @@ export function readConfiguration(env: string): Configuration {
   };
 }
 
-/** The ids that a configuration has. */
 export function idsOf({ d1_databases, kv_namespaces }: Configuration): ResourceIds {
   return {
     database: d1_databases.find(({ binding }) => binding === RESOURCES.database.binding)?.database_id,

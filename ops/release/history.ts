@@ -59,7 +59,6 @@ export function historyOf(deployments: readonly Deployment[], numbers: ReadonlyM
   };
 }
 
-/** The version with most requests. */
 export function mainVersion([first, ...rest]: Shares): string {
   return rest.reduce((main, share) => (share.percentage > main.percentage ? share : main), first).version_id;
 }

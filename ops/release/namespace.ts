@@ -11,7 +11,6 @@ export function namespaceTitle(worker: string): string {
   return `${worker}-api-keys`;
 }
 
-/** The namespace of this title. */
 export async function findNamespace(cloudflare: Cloudflare, title: string): Promise<Namespace | undefined> {
   const namespaces = await cloudflare.list<Namespace>("/storage/kv/namespaces");
   return namespaces.find((namespace) => namespace.title === title);

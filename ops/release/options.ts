@@ -3,7 +3,6 @@ import { refuseOption } from "../program.ts";
 
 export type DeployedEnvironment = "staging" | "production";
 
-/** The options that release and rollback share. */
 export interface TargetOptions {
   env: DeployedEnvironment;
   url?: URL;

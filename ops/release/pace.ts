@@ -18,7 +18,6 @@ const TOLD = 5_000;
 /** Requests a minute that a command with a share of the limit sends for hours. No window has more than that share, with the burst. */
 export const requestsAMinute = (share: number) => (LIMIT * share - BURST) / (WINDOW / 60_000);
 
-/** The pace of one command. */
 export class Pace {
   readonly #clock: Clock;
   readonly #say: (text: string) => void;

@@ -10,7 +10,6 @@ export interface Outcome {
   bookmark: string | undefined;
   /** The version that had most requests before. Undefined for the first release. */
   previous: string | undefined;
-  /** Whether earlier versions use a database that is gone. */
   isDatabaseGone: boolean;
   /** The migration of Durable Objects that it brought to a Worker that was there, by its tag. */
   migration: string | undefined;

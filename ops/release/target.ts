@@ -7,7 +7,6 @@ export interface Target {
   env: DeployedEnvironment;
   configuration: Configuration;
   worker: string;
-  /** The name of the database. */
   database: string;
   ids: ResourceIds;
 }

@@ -27,7 +27,6 @@ export async function readWebhooks({ webhooks }: Session): Promise<ListedWebhook
 export const isIll = ({ enabled, disabledReason, state }: ListedWebhook): boolean =>
   enabled ? state.health !== "ok" : disabledReason !== undefined;
 
-/** A sentence on the health of a webhook. */
 export function describeHealth({ enabled, disabledReason, state, problem }: ListedWebhook): string {
   const { health, pending, lastSuccessAt } = state;
   const now = enabled ? health : `disabled${disabledReason === undefined ? "" : ` (${disabledReason})`}`;
@@ -35,7 +34,6 @@ export function describeHealth({ enabled, disabledReason, state, problem }: List
   return `${now}, ${pending} pending, last success ${lastSuccessAt ?? "never"}${last}`;
 }
 
-/** What became of a delivery. */
 export function describeDelivery({ event, type, status, attempts, response, error, ...times }: Delivery): string {
   const answer = response ?? error;
   const last = times.lastAttemptAt === undefined ? "" : `, the last at ${times.lastAttemptAt}`;

@@ -31,7 +31,6 @@ export function previousRelease(): Release | undefined {
   return commit === undefined ? undefined : { name: `the last commit that changed ${RELEASED}`, commit };
 }
 
-/** The migrations here that a commit does not have. */
 export function newMigrations(commit: string): string[] {
   const before = git("ls-tree", "--name-only", commit, "drizzle/").split("\n");
   const here = readdirSync("drizzle").filter((name) => name.endsWith(".sql"));

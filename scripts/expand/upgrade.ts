@@ -27,9 +27,7 @@ type Version = "before" | "after";
 
 /** A version of the service. */
 interface Code {
-  /** The production bundle. */
   bundle: string;
-  /** The folder of the migrations. */
   migrations: string;
 }
 
@@ -82,7 +80,6 @@ export async function upgrade(before: Code, after: Code): Promise<void> {
   const get = (id: number) => expect("before", `/v1/pets/${id}`, 200, animal(id));
   const sold = Array.from({ length: 100 }, (_, index) => animal(10 * (index + 1)));
   let sent = 0;
-  /** A request of each kind. */
   const requests = [
     () => get(1 + ((++sent * 7_919) % ANIMALS)),
     () => expect("before", "/v1/pets?status=sold&limit=100", 200, sold),

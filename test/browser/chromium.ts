@@ -9,7 +9,6 @@ import { type KeyRecord, keyRecordName } from "../../src/auth/key-record.ts";
 import { LOCAL_API_KEY } from "../../src/local-api-key.ts";
 import { LOCAL_KEY_RECORD } from "../../scripts/local-state.ts";
 
-/** Debian's Chromium by default. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export const DESKTOP = { width: 1280, height: 900 };
@@ -20,7 +19,6 @@ const EXPECTED_MESSAGE = /^@scalar\/api-reference@[\d.]+$/;
 
 let harness: TestHarness;
 let browser: Browser;
-/** The bindings of the service. */
 export let bindings: Env;
 /** The origins of the service, on a loopback host and on another one. */
 export const origins = { loopback: "", other: "" };

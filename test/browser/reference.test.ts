@@ -14,7 +14,6 @@ const MAX_INT64 = "9223372036854775807";
 const SEND = /Send \w+ request to/;
 const CREATE_PET = "/docs/reference#tag/pets/POST/pets";
 
-/** Opens the client of the operation that the page shows. */
 async function openClient(page: Page, route: string): Promise<Locator> {
   await page.getByRole("button", { name: `Test Request (${route})` }).click();
   const client = page.getByRole("dialog");

@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** A limiter that counts, with room for some requests. */
 function limiterFor(room = Infinity) {
   let count = 0;
   return { limit: async () => ({ success: ++count <= room }), counted: () => count };

@@ -5,7 +5,6 @@ import { type Call, call, expectJson } from "../support/client.ts";
 
 export const FEED = "/v1/events";
 
-/** One page of the feed. */
 export async function page(key: string, query = "", more: Call = {}): Promise<EventPage> {
   return (await expectJson(await call(`${FEED}?${query}`, { key, ...more }), 200)) as EventPage;
 }

@@ -31,7 +31,6 @@ async function fill(...ages: number[]): Promise<void> {
     .run();
 }
 
-/** Adds a number of events that are 30 days old. */
 const fillOld = (count: number) => fill(...Array.from({ length: count }, () => 30));
 
 async function ids(): Promise<number[]> {

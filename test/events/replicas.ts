@@ -5,7 +5,6 @@ import { env } from "cloudflare:workers";
 
 const NEVER = 2 ** 40;
 
-/** Adds the table of the history. */
 export const prepareHistory = () =>
   env.DB.exec(
     "CREATE TABLE history (id INTEGER, tag INTEGER, type, version, data, created_at, born INTEGER, died INTEGER)",
@@ -22,7 +21,6 @@ export async function startHistory(): Promise<void> {
   );
 }
 
-/** Records the feed as the state after a commit. */
 export async function record(commit: number): Promise<void> {
   const same = "one.id = other.id AND one.tag = other.tag";
   await env.DB.batch([

@@ -23,7 +23,6 @@ interface Tried {
 }
 
 interface Program extends Tried {
-  /** Files that it needs. */
   files?: Record<string, string>;
   /** One of examples/clients. Others only create an animal. */
   isProgram?: true;

@@ -56,7 +56,6 @@ async function startFeed(DB: D1Database): Promise<void> {
   for (const statement of statements) await DB.prepare(statement).run();
 }
 
-/** Starts a program of examples/. */
 function start(
   program: string,
   base: URL,
@@ -265,7 +264,6 @@ test("a receiver of webhooks that is killed keeps its table, under duplicates, o
   );
   const [renamed = 0n, gone = 0n, sold = 0n, ...others] = ids;
   const { cursor } = await store.events.list({ cursor: "latest" });
-  /** Kills the receiver in the middle of a list. */
   async function restartDuringList() {
     await expect.poll(() => held, { timeout: 60_000 }).toBeGreaterThan(0);
     expect(table()).toHaveLength(PAGE);

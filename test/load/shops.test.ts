@@ -88,7 +88,6 @@ async function open(start: Start, api: URL): Promise<Shop> {
 const linksOf = ({ html }: Page) =>
   [...html.matchAll(/<a href="([^"]+)">([^<]+)</g)].map(([, to = "", text = ""]) => ({ to, text }));
 
-/** The fields of the form of a page. */
 function formOf({ html }: Page): URLSearchParams {
   const inputs = [...html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]+)" \/>/g)];
   return new URLSearchParams(inputs.map(([, name = "", value = ""]) => [name, value]));

@@ -26,7 +26,6 @@ beforeAll(async () => {
 const unique = () => crypto.randomUUID();
 const idsIn = async (response: Response) => ((await expectJson(response, 200)) as Order[]).map(({ id }) => id);
 const pathOf = (response: Response) => response.headers.get("Location") ?? "";
-/** A client with a token for this customer. */
 const customerOf = async (customer: string, maxPlaced = 100, key = shop.key) =>
   Client.create(await grantToken(key, { customer, maxPlaced }));
 const placeFor = async (customer?: string) => pathOf(await shop.place({ petId: await shop.addAnimal(), customer }));

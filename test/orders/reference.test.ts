@@ -27,7 +27,6 @@ const tag = async (path: string) => (await client.get(path)).headers.get("ETag")
 const found = async (query: string) =>
   ((await expectJson(await client.get(`${LIST}?${query}`), 200)) as Order[]).map(({ id }) => id);
 
-/** An order in a state, for a new animal. */
 async function orderThatIs(state: string, value?: string, field: "reference" | "customer" = "reference") {
   const petId = await client.addAnimal();
   const path = (await client.place({ petId, [field]: value })).headers.get("Location") ?? "";

@@ -3,7 +3,6 @@ import { call } from "../support/client.ts";
 import { type Fault, observedDatabase } from "../support/observed-d1.ts";
 import { grantKey } from "../support/keys.ts";
 
-/** A client of the store. */
 export class Client {
   readonly key: string;
 
@@ -16,14 +15,12 @@ export class Client {
     return new Client(key ?? (await grantKey()));
   }
 
-  /** Adds an animal and returns its id. */
   async addAnimal(status = "available"): Promise<number> {
     const body = { name: "Rex", categoryId: 1, status };
     const response = await call("/v1/pets", { method: "POST", key: this.key, body });
     return (await response.json<{ id: number }>()).id;
   }
 
-  /** An animal's status, with its version. */
   async animal(id: number): Promise<[status: string, version: string | null]> {
     const response = await call(`/v1/pets/${id}`, { key: this.key });
     return [(await response.json<{ status: string }>()).status, response.headers.get("ETag")];

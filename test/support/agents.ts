@@ -82,11 +82,9 @@ export async function resultOf(message: Message, revision?: string, more?: Parti
   return result;
 }
 
-/** Calls a tool. */
 export const callTool = (name: string, args: object, more?: Partial<Call>, revision?: string): Promise<Result> =>
   resultOf({ method: "tools/call", params: { name, arguments: args } }, revision, more);
 
-/** Calls a tool that succeeds. Returns its content. */
 export async function contentOf(name: string, args: object, more?: Partial<Call>) {
   const { content, structuredContent, isError } = await callTool(name, args, more);
   expect(isError, content[0]?.text).toBeUndefined();

@@ -24,7 +24,6 @@ export interface Call {
   body?: object | BodyInit;
   /** The origin of the request according to Cloudflare. */
   cf?: CfProperties;
-  /** The host of the address. */
   host?: string;
   /** Bindings that replace the real ones. */
   bindings?: Partial<AppEnv["Bindings"]>;

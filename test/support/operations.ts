@@ -35,7 +35,6 @@ interface Described {
 
 const paths: { [path: string]: { [method: string]: Described } } = document.paths;
 
-/** Every operation of the document. */
 export const OPERATIONS: Operation[] = Object.entries(paths).flatMap(([template, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const scope = operation["x-required-scope"] as Scope | undefined;

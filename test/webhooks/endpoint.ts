@@ -17,7 +17,6 @@ export interface Received {
   init: RequestInit;
   id: string;
   type: string;
-  /** The id of the resource. */
   resource: number;
   version: number;
   body: string;
@@ -30,7 +29,6 @@ export let received: Received[];
 let answer: Answer;
 /** Attempts that run at the same time, at most. */
 export let atOnce: number;
-/** The lines of the log, as written. */
 export let lines: string[];
 
 /** Sets how the receiver responds. A number is a status, an error a lost connection. */
@@ -73,7 +71,6 @@ export function useReceiver(): void {
   });
 }
 
-/** Forgets what the receiver got. */
 export function forget(): void {
   received = [];
 }

@@ -10,7 +10,6 @@ interface Answer {
   body: Buffer;
 }
 
-/** Forwards the request to the service. */
 type Forward = () => Promise<Answer>;
 
 /** @param delay milliseconds, more than the client waits. */
@@ -26,7 +25,6 @@ const refuse =
     response.writeHead(status, headers).end(body);
   };
 
-/** The faults between a client and the service. */
 const FAULTS = {
   "connection dropped before the request": async (response) => {
     response.destroy();
@@ -92,9 +90,7 @@ const UNPLANNED = "connection to the service failed";
 
 export interface ChaosProxy extends AsyncDisposable {
   url: URL;
-  /** How often each fault happened. */
   faults: Map<string, number>;
-  /** Requests that reached the proxy. */
   requests: number;
   close(): Promise<void>;
 }
